@@ -2,7 +2,7 @@
 
 use crate::config::{Config, InjectedFault, Schedule};
 use crate::device::{load_bytes, visible_devices};
-use crate::fatbin::{self, Kind};
+use crate::fatbin::{self, FatbinEntryKind};
 
 /// Any bytes are refused as an image that modules are loaded from, or hold a program.
 pub fn image(bytes: &[u8]) {
@@ -21,8 +21,9 @@ pub fn fatbin(bytes: &[u8]) {
             assert!(chosen.is_err(), "PTX was found in what cannot be read");
             continue;
         };
-        let fits =
-            |entry: &fatbin::Entry<'_>| entry.kind == Kind::Ptx && entry.architecture <= capability;
+        let fits = |entry: &fatbin::FatbinEntry<'_>| {
+            entry.kind == FatbinEntryKind::Ptx && entry.architecture <= capability
+        };
         if chosen.is_ok() {
             assert!(entries.iter().any(fits), "what was found is for another device");
         }

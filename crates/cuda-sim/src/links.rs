@@ -7,7 +7,7 @@ use parking_lot::RwLock;
 
 use crate::config::{Link, PeerFault};
 
-/// Where the bytes of a copy reside.
+/// The memory in which the bytes of a copy reside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Residence {
     /// In the memory of the device of that ordinal.
@@ -74,7 +74,7 @@ pub(crate) fn mend() {
     ANY.store(false, Ordering::Release);
 }
 
-/// How many times as long the way between two places takes.
+/// The factor by which the link between two places is slower than it should be.
 pub(crate) fn slowness(one: Residence, other: Residence) -> u64 {
     let find = |links: &Links, link: Link| {
         links.slow.iter().find(|(known, _)| known.is(link)).map(|&(_, times)| u64::from(times))
@@ -82,7 +82,7 @@ pub(crate) fn slowness(one: Residence, other: Residence) -> u64 {
     look_up(one, other, find).unwrap_or(1)
 }
 
-/// How the way between two devices is broken.
+/// The way in which the link between two devices is broken, if it is.
 pub(crate) fn broken(one: usize, other: usize) -> Option<PeerFault> {
     look_up(Residence::Device(one), Residence::Device(other), |links, link| {
         links.broken.iter().find(|(known, _)| known.is(link)).map(|&(_, fault)| fault)

@@ -15,15 +15,15 @@
 use ptx::control_flow::CallGraph;
 use thiserror::Error;
 
-use crate::fatbin::{self, FatbinError, Kind};
+use crate::fatbin::{self, FatbinEntryKind, FatbinError};
 
-/// What was found in one text of PTX.
+/// The findings in one text of PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TextReport {
     /// The architecture that a fat binary gives the text for, as 75 for compute_75.
     pub architecture: Option<u32>,
-    /// How many kernels the text defines.
+    /// The number of kernels that the text defines.
     pub kernels: usize,
     /// In the order of the text.
     pub problems: Vec<Unsupported>,
@@ -37,13 +37,13 @@ pub struct Unsupported {
     pub line: u32,
     /// In bytes, from 1.
     pub column: u32,
-    /// What stands there, cut to one line.
+    /// The text that stands there, cut to one line.
     pub text: String,
-    /// What is wrong with it.
+    /// The reason why it cannot be loaded.
     pub reason: String,
 }
 
-/// What holds no PTX that could be checked.
+/// An input without PTX that could be checked.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unreadable {
@@ -76,7 +76,7 @@ pub fn check(bytes: &[u8]) -> Result<Vec<TextReport>, Unreadable> {
 
 fn check_container(bytes: &[u8]) -> Result<Vec<TextReport>, FatbinError> {
     let entries = fatbin::entries(bytes)?;
-    let ptx = entries.iter().filter(|entry| entry.kind == Kind::Ptx);
+    let ptx = entries.iter().filter(|entry| entry.kind == FatbinEntryKind::Ptx);
     let reports = ptx.map(|entry| Ok(report(&entry.text()?, Some(entry.architecture))));
     let reports = reports.collect::<Result<Vec<_>, _>>()?;
     match reports.is_empty() {

@@ -50,7 +50,8 @@ macro_rules! look_up_table {
             },)*
             $($newer: {
                 let symbol = const { c_string(concat!(stringify!($newer), "\0")) };
-                // SAFETY: as above.
+                // SAFETY: the caller promises for this name, too, that what is found is a function of
+                // the field's type.
                 $resolve(symbol).map(|address| unsafe { function(address) })
             },)*
         }

@@ -46,7 +46,8 @@ mod exported {
 
     macro_rules! export_refusals {
         ($($name:ident)*) => {$(
-            // SAFETY: as above.
+            // SAFETY: the names that are refused are not among those that the table has, so nothing
+            // else in this library has the name.
             #[unsafe(no_mangle)]
             extern "C" fn $name() -> CUresult {
                 exports::$name()

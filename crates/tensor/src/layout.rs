@@ -1,7 +1,8 @@
-//! How a tensor's elements lie in its storage: sizes, strides and offset, and the views of them.
+//! Layouts: the sizes, strides and offset by which a tensor's elements lie in its storage, and the layouts
+//! of its views.
 
+mod contiguous_runs;
 mod problem;
-mod rows;
 
 pub(crate) use problem::NoLayout;
 use smallvec::SmallVec;
@@ -9,7 +10,7 @@ use smallvec::SmallVec;
 use crate::Shape;
 use crate::checked_size::CheckedSize;
 
-/// Distances between neighbours along each dimension, in elements; 0 repeats an element.
+/// The distance between neighbours along each dimension, in elements; 0 repeats an element.
 pub(crate) type Strides = SmallVec<[isize; 4]>;
 
 /// The most dimensions that a tensor can have, as in PyTorch.
@@ -17,16 +18,16 @@ const MAX_DIMS: usize = 64;
 
 /// Sizes, strides and offset of a tensor, in elements of its storage.
 ///
-/// There is none whose numbers overflow: the sizes multiplied, where each counts as 1 at least, each
-/// size times its stride, and the place of each element fit `isize`. So does what is made of a part of
-/// them, and it can be computed without looking. One without elements begins at 0.
+/// A layout whose numbers overflow cannot be made. These fit into `isize`: the product of the sizes, where
+/// each counts as at least 1; each size times its stride; and the position of each element. So code that
+/// has a layout can multiply parts of these without checks. A layout without elements has the offset 0.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     shape: Shape,
     strides: Strides,
     offset: usize,
     numel: usize,
-    /// Behind the last of the elements, wherever that is.
+    /// The position after the last element, in elements of the storage.
     end: usize,
     contiguous: bool,
 }
@@ -38,10 +39,10 @@ impl Clone for Layout {
 }
 
 impl Layout {
-    /// Row-major, from the start of the storage.
+    /// The row-major layout that begins at the start of the storage.
     ///
     /// # Errors
-    /// The sizes cannot be multiplied, or there are too many.
+    /// The product of the sizes overflows, or there are too many dimensions.
     pub(crate) fn contiguous(shape: Shape) -> Result<Layout, NoLayout> {
         check_dims(&shape)?;
         let Some((strides, most)) = row_major(&shape) else {
@@ -51,8 +52,8 @@ impl Layout {
         Ok(Layout { shape, strides, offset: 0, numel, end: numel, contiguous: true })
     }
 
-    /// Any view that begins within its storage. Where it must end is asked by who has the storage:
-    /// see [`Layout::end`].
+    /// A layout with any strides. Whether the storage is long enough for it is checked where the two are
+    /// brought together, by [`Layout::end`].
     ///
     /// # Errors
     /// The numbers overflow, there are too many dimensions, or elements lie before the storage.
@@ -65,7 +66,7 @@ impl Layout {
         Layout::new(shape, strides, offset, contiguous)
     }
 
-    /// The same view, beginning at `offset`.
+    /// The same layout, beginning at `offset`.
     ///
     /// # Errors
     /// As [`Layout::strided`].
@@ -73,7 +74,7 @@ impl Layout {
         Layout::new(self.shape, self.strides, offset, self.contiguous)
     }
 
-    // Part of its callers, since a layout is more than a hundred bytes that would be moved.
+    // Inlined, since a layout has more than a hundred bytes, which a call would copy.
     #[inline]
     fn new(
         shape: Shape,
@@ -111,7 +112,7 @@ impl Layout {
         &self.strides
     }
 
-    /// Where the first element lies.
+    /// The position of the first element, in elements of the storage.
     pub(crate) fn offset(&self) -> usize {
         self.offset
     }
@@ -120,17 +121,17 @@ impl Layout {
         self.numel
     }
 
-    /// How many elements a storage must have for this view to lie inside of it.
+    /// The number of elements that a storage must have for this layout to lie inside of it.
     pub(crate) fn end(&self) -> usize {
         self.end
     }
 
-    /// Whether the elements lie side by side in row-major order, wherever they begin.
+    /// Whether the elements lie side by side in row-major order, at any offset.
     pub(crate) fn is_contiguous(&self) -> bool {
         self.contiguous
     }
 
-    /// Whether two elements of the view are the same element of the storage.
+    /// Whether two elements are the same element of the storage.
     pub(crate) fn overlaps_itself(&self) -> bool {
         (0..self.shape.len()).any(|dim| self.repeats(dim))
     }
@@ -141,8 +142,8 @@ impl Layout {
         self.shape[dim] > 1 && self.strides[dim] == 0
     }
 
-    /// Dimension `i` of the result is dimension `order[i]`; each is named once. The elements are the
-    /// same, so their numbers are as well.
+    /// The layout whose dimension `i` is dimension `order[i]` of this one; each must stand in `order` once.
+    /// The elements are the same, so `numel` and `end` are as well.
     pub(crate) fn permute(&self, order: &[usize]) -> Layout {
         let shape: Shape = order.iter().map(|&dim| self.shape[dim]).collect();
         let strides: Strides = order.iter().map(|&dim| self.strides[dim]).collect();
@@ -150,6 +151,7 @@ impl Layout {
         Layout { shape, strides, contiguous, ..*self }
     }
 
+    /// The layout with two dimensions exchanged.
     pub(crate) fn transpose(&self, first: usize, second: usize) -> Layout {
         let (mut shape, mut strides) = (self.shape.clone(), copied(&self.strides));
         shape.swap(first, second);
@@ -174,7 +176,7 @@ impl Layout {
         }
     }
 
-    /// The same, of any length and step.
+    /// [`Layout::slice`] for any length and step.
     fn stepped(
         &self,
         dim: usize,
@@ -183,7 +185,7 @@ impl Layout {
         step: usize,
     ) -> Result<Layout, NoLayout> {
         let shape = self.shape.with(dim, len);
-        // With more than one element to come to, no step is longer than the dimension.
+        // A longer step leads to no second element, so it can be shortened, and does not overflow.
         let step = step.min(self.shape[dim].max(1));
         let stride = CheckedSize::from(self.strides[dim]);
         let start = if len == 0 { 0 } else { start };
@@ -197,13 +199,13 @@ impl Layout {
         Layout::strided(shape, strides, offset)
     }
 
-    /// Neighbours along `dim`, which must be there. The view has no element that this one has not, so
-    /// that its numbers follow from ours, and none of them overflows.
+    /// [`Layout::slice`] with step 1 and at least one element, the common case. All elements are elements
+    /// of this layout, so no number can overflow, and nothing is checked.
     #[inline]
     fn part(&self, dim: usize, start: usize, len: usize) -> Layout {
         let (size, stride) = (self.shape[dim], self.strides[dim]);
         let (before, behind) = (start as isize * stride, (size - start - len) as isize * stride);
-        // What is cut off where the dimension has its highest address.
+        // The part that is cut off on the side of the highest address.
         let cut = if stride < 0 { -before } else { behind };
         let (shape, strides) = (self.shape.with(dim, len), copied(&self.strides));
         Layout {
@@ -216,13 +218,13 @@ impl Layout {
         }
     }
 
-    /// The view at `index` of `dim`, which must be there, without that dimension.
+    /// The layout at `index` of `dim`, which must exist, without that dimension.
     pub(crate) fn select(&self, dim: usize, index: usize) -> Result<Layout, NoLayout> {
         let at = self.slice(dim, index, 1, 1)?;
         at.without_dims(|candidate, _| candidate == dim)
     }
 
-    /// The view without the dimensions for which `gone(dim, size)` holds; they must have size 1.
+    /// The layout without the dimensions for which `gone(dim, size)` holds; they must have size 1.
     pub(crate) fn without_dims(
         &self,
         gone: impl Fn(usize, usize) -> bool,
@@ -233,7 +235,7 @@ impl Layout {
         Layout::strided(shape, strides, self.offset)
     }
 
-    /// The view with a dimension of size 1 at `dim`.
+    /// The layout with a new dimension of size 1 at `dim`.
     pub(crate) fn unsqueeze(&self, dim: usize) -> Result<Layout, NoLayout> {
         let inner = match self.shape.get(dim) {
             Some(&size) => size as isize * self.strides[dim],
@@ -246,7 +248,7 @@ impl Layout {
         Layout::strided(shape.into_iter().collect(), strides, self.offset)
     }
 
-    /// The view with sizes of 1 repeated to `shape`, or `None` where the shapes do not fit.
+    /// The layout with dimensions of size 1 repeated to `shape`, or `None` if the shapes do not fit.
     pub(crate) fn expand(&self, shape: &Shape) -> Result<Option<Layout>, NoLayout> {
         let Some(added) = shape.len().checked_sub(self.shape.len()) else { return Ok(None) };
         let mut strides: Strides = SmallVec::from_elem(0, added);
@@ -261,8 +263,12 @@ impl Layout {
         Layout::strided(shape.clone(), strides, self.offset).map(Some)
     }
 
-    /// The same elements in the same order under other sizes, or `None` where that needs a copy.
-    /// The number of elements must be equal.
+    /// The same elements in the same order under other sizes, or `None` if that needs a copy. The number of
+    /// elements must be equal.
+    ///
+    /// As in PyTorch (`at::detail::computeStride`): neighbouring dimensions that lie evenly are merged
+    /// first, and then the new sizes, from the innermost on, must fill each merged dimension exactly. A
+    /// new size that would go across two of them would need two strides.
     pub(crate) fn view(&self, shape: &Shape) -> Result<Option<Layout>, NoLayout> {
         if self.contiguous || self.numel == 0 {
             return Layout::contiguous(shape.clone())?.at(self.offset).map(Some);
@@ -284,7 +290,8 @@ impl Layout {
         Layout::strided(shape.clone(), strides, self.offset).map(Some)
     }
 
-    /// The dimensions merged into the longest runs of evenly spaced elements, outermost first.
+    /// The dimensions as (size, stride), outermost first, with neighbours merged where one step of the outer
+    /// is as far as a full run of the inner one.
     fn runs(&self) -> SmallVec<[(usize, isize); 4]> {
         let mut runs: SmallVec<[(usize, isize); 4]> = SmallVec::new();
         for (&size, &stride) in self.shape.iter().zip(&self.strides) {
@@ -305,13 +312,13 @@ fn check_dims(shape: &Shape) -> Result<(), NoLayout> {
     }
 }
 
-/// The same strides. `SmallVec`'s own clone goes through them one by one.
+/// A copy of the strides. `SmallVec`'s own clone copies them one by one.
 fn copied(strides: &Strides) -> Strides {
     SmallVec::from_slice(strides)
 }
 
-/// The strides of row-major order, and the sizes multiplied, where each counts as 1 at least; nothing
-/// where they overflow.
+/// The strides of row-major order, and the product of the sizes, where each counts as at least 1; `None`
+/// if it overflows.
 fn row_major(shape: &Shape) -> Option<(Strides, usize)> {
     let mut strides: Strides = SmallVec::from_elem(1, shape.len());
     let mut step = CheckedSize::from(1usize);
@@ -322,8 +329,8 @@ fn row_major(shape: &Shape) -> Option<(Strides, usize)> {
     Some((strides, step.size()?))
 }
 
-/// Whether the strides are those of row-major order. For sizes of which there is no layout it says
-/// anything.
+/// Whether the strides are those of row-major order. The answer means nothing if the product of the sizes
+/// overflows, in which case no layout is made.
 fn is_row_major(shape: &[usize], strides: &[isize]) -> bool {
     let mut step = 1isize;
     for (&size, &stride) in shape.iter().zip(strides).rev() {

@@ -43,7 +43,7 @@
 //   access, autograd, cuda, options
 //   tensor
 //   promote, storage
-//   default, dims, layout, placement, reserve, thread_pool
+//   default, dims, layout, resolved_device, reserve, thread_pool
 //   error
 //   shape
 //   capture, checked_size, device, dtype, philox, shared
@@ -65,11 +65,11 @@ mod layout;
 mod ops;
 mod options;
 mod philox;
-mod placement;
 mod print;
 mod promote;
 mod random;
 mod reserve;
+mod resolved_device;
 mod shape;
 mod shared;
 mod storage;
@@ -89,7 +89,7 @@ pub use error::{AutogradError, Error, Result};
 pub use factories::{Data, Number, Steps};
 
 pub use dispatch::Blocking;
-pub use ops::{Operand, Pending, To, ViewShape};
+pub use ops::{PendingTensor, TensorOrScalar, To, ViewShape};
 pub use options::TensorOptions;
 pub use random::{
     Generator, GeneratorState, SeedGuard, enter_manual_seed, fold_in, generator, initial_seed,

@@ -1,7 +1,7 @@
 //! What a factory may be told about the tensor it makes.
 
 use crate::default::{default_device, default_dtype};
-use crate::placement::Place;
+use crate::resolved_device::ResolvedDevice;
 use crate::{DType, Device, Result, Tensor};
 
 /// Dtype, device, page-locked memory and gradients of a new tensor; what is not said is chosen by
@@ -77,8 +77,8 @@ impl TensorOptions {
     ///
     /// # Errors
     /// There is no such device.
-    pub(crate) fn resolve_place(self) -> Result<Place> {
-        Place::of(self.device.unwrap_or_else(default_device))
+    pub(crate) fn resolve_device(self) -> Result<ResolvedDevice> {
+        ResolvedDevice::of(self.device.unwrap_or_else(default_device))
     }
 
     pub(crate) fn is_pinned(self) -> bool {

@@ -1,9 +1,11 @@
-//! Type promotion: which dtype an operation on operands of different dtypes works in.
+//! Type promotion: the dtype that operands of different dtypes are brought to
+//! (<https://docs.pytorch.org/docs/stable/tensor_attributes.html>, "type promotion").
 
 use crate::DType;
 use crate::default::default_dtype;
 
-/// An operand's dtype, with the category that decides how much it counts.
+/// The dtype of an operand, with the priority that it has in type promotion: tensors with dimensions
+/// before 0-dimensional ones, and those before numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Typed {
     /// A tensor with at least one dimension.
@@ -14,26 +16,27 @@ pub(crate) enum Typed {
     Scalar(DType),
 }
 
-/// The dtype that operands of these dtypes are brought to, by PyTorch's rule: tensors with
-/// dimensions decide, and an operand of a lower category counts only where it is of a higher kind
-/// (truth value < integer < float) than they are. No operand at all gives the default dtype.
+/// The dtype that operands of these dtypes are brought to, by PyTorch's rule (`torch.result_type`):
+/// tensors with dimensions decide, and an operand of a lower priority counts only where its dtype is of
+/// a higher category (truth value < integer < float). Without operands it is the default dtype.
 pub(crate) fn result_type(operands: &[Typed]) -> DType {
     let mut dimensioned = None;
     let mut zero_dim = None;
     let mut scalar = None;
     for operand in operands {
-        let (category, dtype) = match *operand {
+        let (priority, dtype) = match *operand {
             Typed::Dimensioned(dtype) => (&mut dimensioned, dtype),
             Typed::ZeroDim(dtype) => (&mut zero_dim, dtype),
             Typed::Scalar(dtype) if dtype.is_float() => (&mut scalar, default_dtype()),
             Typed::Scalar(dtype) => (&mut scalar, dtype),
         };
-        *category = Some(category.map_or(dtype, |so_far| promote(so_far, dtype)));
+        *priority = Some(priority.map_or(dtype, |so_far| promote(so_far, dtype)));
     }
     combine(dimensioned, combine(zero_dim, scalar)).unwrap_or_else(default_dtype)
 }
 
-/// The smallest dtype that holds both, where any float holds every integer.
+/// The smallest dtype that both can be converted to without changing category (`torch.promote_types`):
+/// any float counts as larger than every integer.
 pub(crate) fn promote(a: DType, b: DType) -> DType {
     if rank(a) >= rank(b) { a } else { b }
 }
@@ -50,15 +53,18 @@ fn rank(dtype: DType) -> u8 {
     }
 }
 
-/// `higher` decides, unless `lower` is of a higher kind.
+/// The dtype of the operands of a higher priority, unless the others are of a higher category.
 fn combine(higher: Option<DType>, lower: Option<DType>) -> Option<DType> {
     match (higher, lower) {
-        (Some(higher), Some(lower)) if kind(lower) > kind(higher) => Some(promote(higher, lower)),
+        (Some(higher), Some(lower)) if category(lower) > category(higher) => {
+            Some(promote(higher, lower))
+        }
         (higher, lower) => higher.or(lower),
     }
 }
 
-fn kind(dtype: DType) -> u8 {
+/// The category of a dtype in type promotion, ascending: truth values, integers, floats.
+pub(crate) fn category(dtype: DType) -> u8 {
     match dtype {
         DType::Bool => 0,
         DType::U8 | DType::I64 => 1,
@@ -72,7 +78,7 @@ mod tests {
     use Typed::{Dimensioned, Scalar, ZeroDim};
 
     #[test]
-    fn a_lower_category_counts_only_where_its_kind_is_higher() {
+    fn a_lower_priority_counts_only_where_its_category_is_higher() {
         assert_eq!(result_type(&[Dimensioned(DType::F16), ZeroDim(DType::F64)]), DType::F16);
         assert_eq!(result_type(&[Dimensioned(DType::U8), ZeroDim(DType::I64)]), DType::U8);
         assert_eq!(result_type(&[Dimensioned(DType::U8), ZeroDim(DType::F64)]), DType::F64);
@@ -80,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn within_a_category_the_wider_dtype_wins() {
+    fn within_a_priority_the_wider_dtype_wins() {
         assert_eq!(result_type(&[Dimensioned(DType::I64), Dimensioned(DType::F16)]), DType::F16);
         assert_eq!(result_type(&[Dimensioned(DType::F32), Dimensioned(DType::F64)]), DType::F64);
         assert_eq!(result_type(&[ZeroDim(DType::Bool), Scalar(DType::I64)]), DType::I64);

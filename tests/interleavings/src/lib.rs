@@ -33,7 +33,7 @@ mod sync {
     };
     pub(super) use std::sync::PoisonError;
 
-    /// What a thread does before it looks once more at what others are about to change.
+    /// Lets other threads go on, before the caller looks once more at what they are about to change.
     pub(super) fn pause(_looks: u32) {
         loom::thread::yield_now();
     }

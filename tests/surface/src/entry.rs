@@ -139,7 +139,7 @@ fn argument_of(
     if kind.starts_with("impl FnOnce()->R") || kind == "impl FnOnce()+Send" {
         return Some((None, "crate::draw::small_work".to_owned()));
     }
-    if kind == "impl Into<Operand>" {
+    if kind == "impl Into<TensorOrScalar>" {
         return Some((Some("operand"), format!("{name}.get()")));
     }
     if (kind, argument.name.as_str()) == ("&Tensor", "index") {

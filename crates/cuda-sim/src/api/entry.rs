@@ -8,7 +8,7 @@ use super::Result;
 use super::streams::captures::permit;
 use crate::check;
 use crate::control::{self, DriverFunction};
-use crate::device::platform;
+use crate::graph::graphs;
 use crate::queue::in_host_function;
 use crate::time;
 
@@ -21,7 +21,8 @@ pub(super) fn enter(function: DriverFunction, body: impl FnOnce() -> Result) -> 
         return result;
     }
     // Locks recover from poison and what they protect is changed in single steps, so that a panic
-    // leaves nothing half done that matters to later calls.
+    // A panic lets go of locks, and what they protect is changed in single steps, so that it leaves
+    // nothing half done that matters to later calls.
     let run = AssertUnwindSafe(|| {
         check_allowed(function)?;
         time::begin_call();
@@ -64,5 +65,5 @@ fn check_allowed(function: DriverFunction) -> Result {
     if in_host_function() {
         return Err(CUresult::CUDA_ERROR_NOT_PERMITTED);
     }
-    permit(function, platform()?)
+    permit(function, &graphs()?.captures)
 }

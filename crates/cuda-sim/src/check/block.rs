@@ -25,7 +25,8 @@ use crate::config::CheckKinds;
 pub(crate) struct BlockCheck {
     kinds: CheckKinds,
     operation: Option<Arc<CheckedOperation>>,
-    /// Where the operation finds what is about to be written here.
+    /// The last plain write of the thread of the host that runs the block, shared with the
+    /// operation's other blocks.
     writer: Option<Arc<Writer>>,
     grid: [u32; 3],
     extent: [u32; 3],
@@ -75,9 +76,9 @@ impl BlockCheck {
         }
     }
 
-    fn findings<'a>(&'a self, around: &'a AccessContext<'a>) -> Findings<'a> {
-        let wronged = FaultSite { block: self.index, extent: self.extent };
-        Findings::new(self.operation.as_deref(), wronged, around)
+    fn findings<'a>(&'a self, context: &'a AccessContext<'a>) -> Findings<'a> {
+        let site = FaultSite { block: self.index, extent: self.extent };
+        Findings::new(self.operation.as_deref(), site, context)
     }
 
     fn local_memory(&mut self, linear: u32) -> &mut InitializedBits {
@@ -89,9 +90,9 @@ impl BlockCheck {
         &mut self.local_written[if all { 0 } else { linear as usize }]
     }
 
-    fn author(&self, kind: AccessClass, around: &AccessContext<'_>, clock: u32) -> Author {
+    fn author(&self, kind: AccessClass, context: &AccessContext<'_>, clock: u32) -> Author {
         let operation = self.operation.as_ref().map_or(0, |operation| operation.bits());
-        let (block, thread, line) = (self.linear, around.linear, around.line);
+        let (block, thread, line) = (self.linear, context.linear, context.line);
         Author { kind, operation, block, thread, clock, line }
     }
 
@@ -100,10 +101,10 @@ impl BlockCheck {
     fn allocation(
         &mut self,
         address: u64,
-        what: AccessInfo,
-        around: &AccessContext<'_>,
+        access: AccessInfo,
+        context: &AccessContext<'_>,
     ) -> Result<Option<Arc<Tracked>>, ReportKind> {
-        let accessed = address..address.saturating_add(u64::from(what.bytes));
+        let accessed = address..address.saturating_add(u64::from(access.bytes));
         let known = self
             .known
             .iter()
@@ -117,8 +118,8 @@ impl BlockCheck {
             }
             None => match tracked::find(address) {
                 Some(tracked) => {
-                    let permitted = around.memory.window().contains(&address)
-                        || around.memory.permits(address, 1, what.access);
+                    let permitted = context.memory.window().contains(&address)
+                        || context.memory.permits(address, 1, access.access);
                     self.known.insert(0, (tracked, permitted));
                     self.known.truncate(KNOWN);
                     &self.known[0]
@@ -131,8 +132,8 @@ impl BlockCheck {
                     return Err(ReportKind::StreamRace);
                 }
                 None => {
-                    let bytes = u64::from(what.bytes);
-                    let permitted = around.memory.permits(address, bytes, what.access);
+                    let bytes = u64::from(access.bytes);
+                    let permitted = context.memory.permits(address, bytes, access.access);
                     return if permitted { Ok(None) } else { Err(ReportKind::OutOfBounds) };
                 }
             },
@@ -146,9 +147,9 @@ impl BlockCheck {
             return Err(if is_freed { ReportKind::UseAfterFree } else { ReportKind::NoPeerAccess });
         }
         if tracked.has_protection() {
-            check_protection(&accessed, what.access, around.memory)?;
+            check_protection(&accessed, access.access, context.memory)?;
         }
-        if tracked.is_constant() && what.access != AccessKind::Read {
+        if tracked.is_constant() && access.access != AccessKind::Read {
             return Err(ReportKind::ReadOnly);
         }
         Ok(Some(Arc::clone(tracked)))
@@ -197,9 +198,9 @@ impl BlockCheck {
                 .is_some_and(|operation| operation.flags.know(acquired, block, thread, clock))
     }
 
-    fn release(&mut self, place: FlagAddress, what: AccessInfo, linear: u32) {
+    fn release(&mut self, place: FlagAddress, access: AccessInfo, linear: u32) {
         let Some(operation) = &self.operation else { return };
-        if what.releases {
+        if access.releases {
             operation.flags.enable();
             let known = self.threads.snapshot(linear);
             let clock = known.of(linear);
@@ -233,14 +234,14 @@ impl BlockChecker for BlockCheck {
     fn global(
         &mut self,
         address: u64,
-        what: AccessInfo,
+        access: AccessInfo,
         value: Option<u64>,
-        around: &AccessContext<'_>,
+        context: &AccessContext<'_>,
     ) -> Result<(), AccessRefusal> {
-        let tracked = match self.allocation(address, what, around) {
+        let tracked = match self.allocation(address, access, context) {
             Ok(Some(tracked)) => tracked,
             Ok(None) => return Ok(()),
-            Err(kind) => return Err(self.findings(around).illegal(kind, address, what)),
+            Err(kind) => return Err(self.findings(context).illegal(kind, address, access)),
         };
         let kinds = self.kinds;
         let wanted = AccessChecks {
@@ -250,24 +251,24 @@ impl BlockChecker for BlockCheck {
         if !wanted.written && !wanted.races {
             return Ok(());
         }
-        let kind = AccessClass::of(what);
-        let bytes = u64::from(what.bytes);
-        let clock = self.threads.clock(around.linear);
-        let author = self.author(kind, around, clock.unwrap_or(0));
+        let kind = AccessClass::of(access);
+        let bytes = u64::from(access.bytes);
+        let clock = self.threads.clock(context.linear);
+        let author = self.author(kind, context, clock.unwrap_or(0));
         let wanted = AccessChecks { races: wanted.races && clock.is_some(), ..wanted };
-        let plain = PlainWrite::of(address, what, value);
+        let plain = PlainWrite::of(address, access, value);
         if let (Some(writer), Some(write)) = (&self.writer, plain) {
-            writer.note(self.linear, around.linear, write);
+            writer.note(self.linear, context.linear, write);
         }
         let (shadow, place) = (tracked.shadow(), tracked.place(address));
         let found = shadow.access(place, bytes, &author, wanted, |record| {
-            self.is_ordered(record, kind, around.linear)
+            self.is_ordered(record, kind, context.linear)
         });
         match found {
             Ok(()) => {}
             Err(AccessHazard::Unwritten) => {
-                let findings = self.findings(around);
-                return Err(findings.unwritten(address, what, Some(tracked.info(address))));
+                let findings = self.findings(context);
+                return Err(findings.unwritten(address, access, Some(tracked.info(address))));
             }
             // Who writes what is there anyway does nothing that others of the launch could see.
             Err(AccessHazard::Race(record))
@@ -277,12 +278,12 @@ impl BlockChecker for BlockCheck {
                 return Ok(());
             }
             Err(AccessHazard::Race(record)) => {
-                let findings = self.findings(around);
-                return Err(findings.race(address, what, record, Some(tracked.info(address))));
+                let findings = self.findings(context);
+                return Err(findings.race(address, access, record, Some(tracked.info(address))));
             }
         }
         if kind.is_strong() && kind.writes() {
-            self.release((address, None), what, around.linear);
+            self.release((address, None), access, context.linear);
         }
         Ok(())
     }
@@ -291,42 +292,43 @@ impl BlockChecker for BlockCheck {
         &mut self,
         address: u64,
         base: u64,
-        what: AccessInfo,
+        access: AccessInfo,
         value: Option<u64>,
-        around: &AccessContext<'_>,
+        context: &AccessContext<'_>,
     ) -> Result<(), AccessRefusal> {
         self.touched_shared = true;
-        let kind = AccessClass::of(what);
-        let (place, bytes) = (address - base, u64::from(what.bytes));
+        let kind = AccessClass::of(access);
+        let (place, bytes) = (address - base, u64::from(access.bytes));
         let range = place..place + bytes;
         if self.kinds.has(CheckKinds::INIT)
             && (!kind.writes() || kind == AccessClass::Atomic)
             && !self.shared_written.any(&range)
         {
-            return Err(self.findings(around).unwritten(place, what, None));
+            return Err(self.findings(context).unwritten(place, access, None));
         }
         if kind.writes() {
             self.shared_written.set(&range);
         }
-        if let Some(clock) = self.threads.clock(around.linear).filter(|_| !self.shared.is_empty()) {
-            let author = Author { block: 0, ..self.author(kind, around, clock) };
+        if let Some(clock) = self.threads.clock(context.linear).filter(|_| !self.shared.is_empty())
+        {
+            let author = Author { block: 0, ..self.author(kind, context, clock) };
             let mut cells = std::mem::take(&mut self.shared);
             let found = (place / SHARED_GRANULE..(place + bytes).div_ceil(SHARED_GRANULE))
                 .try_for_each(|index| {
                     let touched = touched(index * SHARED_GRANULE, &range);
                     cells[index as usize].access(&author, touched, &mut |record: AccessRecord| {
-                        self.knows(around.linear, self.linear, record)
+                        self.knows(context.linear, self.linear, record)
                     })
                 });
             self.shared = cells;
             if let Err(record) = found
-                && !PlainWrite::of(address, what, value).is_some_and(PlainWrite::changes_nothing)
+                && !PlainWrite::of(address, access, value).is_some_and(PlainWrite::changes_nothing)
             {
-                return Err(self.findings(around).shared_race(place, what, record));
+                return Err(self.findings(context).shared_race(place, access, record));
             }
         }
         if kind.is_strong() && kind.writes() {
-            self.release((address, Some(self.linear)), what, around.linear);
+            self.release((address, Some(self.linear)), access, context.linear);
         }
         Ok(())
     }
@@ -334,17 +336,18 @@ impl BlockChecker for BlockCheck {
     fn local(
         &mut self,
         range: Range<u64>,
-        what: AccessInfo,
-        around: &AccessContext<'_>,
+        access: AccessInfo,
+        context: &AccessContext<'_>,
     ) -> Result<(), AccessRefusal> {
         let kinds = self.kinds;
-        let written = self.local_memory(around.linear);
-        let unwritten =
-            what.access == AccessKind::Read && kinds.has(CheckKinds::INIT) && !written.any(&range);
+        let written = self.local_memory(context.linear);
+        let unwritten = access.access == AccessKind::Read
+            && kinds.has(CheckKinds::INIT)
+            && !written.any(&range);
         if unwritten {
-            return Err(self.findings(around).unwritten(range.start, what, None));
+            return Err(self.findings(context).unwritten(range.start, access, None));
         }
-        if what.access != AccessKind::Read {
+        if access.access != AccessKind::Read {
             written.set(&range);
         }
         Ok(())
@@ -383,13 +386,13 @@ impl BlockChecker for BlockCheck {
         self.threads.sync_warp(first, (0..32).filter(|lane| members >> lane & 1 != 0));
     }
 
-    fn note(&self, misuse: Misuse, detail: String, around: &AccessContext<'_>) {
+    fn note(&self, misuse: Misuse, detail: String, context: &AccessContext<'_>) {
         let kind = match misuse {
             Misuse::Barrier => ReportKind::Barrier,
             Misuse::InactiveLane => ReportKind::InactiveLane,
         };
         if self.kinds.has(CheckKinds::SHARED) {
-            self.findings(around).remark(kind, detail);
+            self.findings(context).remark(kind, detail);
         }
     }
 
@@ -397,15 +400,15 @@ impl BlockChecker for BlockCheck {
         &self,
         violation: Violation,
         address: u64,
-        what: AccessInfo,
-        around: &AccessContext<'_>,
+        access: AccessInfo,
+        context: &AccessContext<'_>,
     ) -> AccessRefusal {
         let kind = match violation {
             Violation::OutOfBounds => ReportKind::OutOfBounds,
             Violation::Misaligned => ReportKind::Misaligned,
             Violation::ReadOnly => ReportKind::ReadOnly,
         };
-        self.findings(around).illegal(kind, address, what)
+        self.findings(context).illegal(kind, address, access)
     }
 }
 
@@ -426,10 +429,10 @@ fn check_protection(
 }
 
 fn is_strong(record: AccessRecord) -> bool {
-    record.kind().is_some_and(AccessClass::is_strong)
+    record.class().is_some_and(AccessClass::is_strong)
 }
 
-/// Which bytes of the granule that begins there lie in a range.
+/// The bytes of the granule beginning at `start` that lie in a range, as a mask.
 fn touched(start: u64, range: &Range<u64>) -> u16 {
     let bytes = 0..SHARED_GRANULE;
     bytes.filter(|byte| range.contains(&(start + byte))).map(|byte| 1 << byte).sum()

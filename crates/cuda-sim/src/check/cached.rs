@@ -24,7 +24,7 @@ pub type CacheLister = fn(&mut dyn FnMut(CachedResource));
 static OBJECTS: Mutex<Option<HashSet<u64>>> = Mutex::new(None);
 static TELLERS: Mutex<Vec<CacheLister>> = Mutex::new(Vec::new());
 
-/// That object is kept for reuse as long as it exists.
+/// Notes that an object is kept for reuse as long as it exists.
 pub(crate) fn keep_object(handle: u64) {
     if enabled::kinds().has(CheckKinds::LEAKS) {
         let mut objects = OBJECTS.lock();

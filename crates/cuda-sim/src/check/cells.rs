@@ -4,6 +4,11 @@ use super::record::{AccessClass, AccessRecord, Author};
 
 /// The last accesses to a granule. Reads are kept of two different threads, so that a write is
 /// unordered with one of them whenever more than one thread has read at the same time.
+///
+/// One write is enough: earlier ones to the same bytes happened before it, or the race was found then. For reads that
+/// are unordered with each other FastTrack keeps a whole vector clock. Two records instead have the
+/// same size for any number of readers; a race with a third reader is still found, as one with
+/// either of the two, unless the writer is ordered after both.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cell {
     pub(super) write: AccessRecord,
@@ -60,7 +65,7 @@ impl Cell {
         }
     }
 
-    /// As [`access`](Cell::access), without taking note.
+    /// Looks for a race as [`access`](Cell::access) does, without taking note of the access.
     pub(super) fn look(
         &self,
         kind: AccessClass,

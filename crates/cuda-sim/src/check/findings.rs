@@ -7,7 +7,7 @@ use super::record::{AccessClass, AccessRecord};
 use super::report::{self, Actor, AllocationInfo, Report, ReportKind};
 use super::tracked;
 
-/// What is missing where memory is used before its stream allocates it.
+/// The order that is missing where memory is used before its stream allocates it.
 pub(super) const USED_TOO_EARLY: &str = "nothing orders it after the allocation: the stream must \
     wait for an event recorded after the allocation in the stream that it is made in, or the host \
     must wait for that before it enqueues the other";
@@ -22,17 +22,17 @@ pub(super) struct FaultSite {
 /// Makes reports about a thread.
 pub(super) struct Findings<'a> {
     operation: Option<&'a CheckedOperation>,
-    wronged: FaultSite,
-    around: &'a AccessContext<'a>,
+    site: FaultSite,
+    context: &'a AccessContext<'a>,
 }
 
 impl<'a> Findings<'a> {
     pub(super) fn new(
         operation: Option<&'a CheckedOperation>,
-        wronged: FaultSite,
-        around: &'a AccessContext<'a>,
+        site: FaultSite,
+        context: &'a AccessContext<'a>,
     ) -> Findings<'a> {
-        Findings { operation, wronged, around }
+        Findings { operation, site, context }
     }
 
     /// An access that is not allowed.
@@ -40,7 +40,7 @@ impl<'a> Findings<'a> {
         &self,
         kind: ReportKind,
         address: u64,
-        what: AccessInfo,
+        access: AccessInfo,
     ) -> AccessRefusal {
         let near = match kind {
             ReportKind::UseAfterFree => tracked::find_freed(address),
@@ -60,14 +60,14 @@ impl<'a> Findings<'a> {
             _ => "",
         };
         let allocation = near.map(|tracked| tracked.info(address));
-        self.file(kind, Some((address, what)), allocation, None, detail)
+        self.file(kind, Some((address, access)), allocation, None, detail)
     }
 
     /// A read of memory that nobody wrote: global, or else at a place in shared or local memory.
     pub(super) fn unwritten(
         &self,
         address: u64,
-        what: AccessInfo,
+        access: AccessInfo,
         allocation: Option<AllocationInfo>,
     ) -> AccessRefusal {
         let detail = match allocation {
@@ -77,21 +77,21 @@ impl<'a> Findings<'a> {
                      local memory"
             }
         };
-        self.file(ReportKind::Uninitialized, Some((address, what)), allocation, None, detail)
+        self.file(ReportKind::Uninitialized, Some((address, access)), allocation, None, detail)
     }
 
     /// A race in global memory.
     pub(super) fn race(
         &self,
         address: u64,
-        what: AccessInfo,
+        access: AccessInfo,
         record: AccessRecord,
         allocation: Option<AllocationInfo>,
     ) -> AccessRefusal {
         let same = self.operation.is_some_and(|own| own.bits() == record.operation());
         let other = by_bits(record.operation());
         let actor = self.author_of(record, other.as_deref());
-        let same_block = actor.block == Some(self.wronged.block);
+        let same_block = actor.block == Some(self.site.block);
         let (kind, detail) = match (self.operation, &other) {
             (Some(own), Some(other)) if !same => (ReportKind::StreamRace, missing_edge(own, other)),
             _ if same_block => (
@@ -107,19 +107,19 @@ impl<'a> Findings<'a> {
                     .to_owned(),
             ),
         };
-        self.file(kind, Some((address, what)), allocation, Some(actor), &detail)
+        self.file(kind, Some((address, access)), allocation, Some(actor), &detail)
     }
 
     /// A race in shared memory, at a place in it.
     pub(super) fn shared_race(
         &self,
         place: u64,
-        what: AccessInfo,
+        access: AccessInfo,
         record: AccessRecord,
     ) -> AccessRefusal {
         let mut actor = self.author_of(record, self.operation);
-        actor.block = Some(self.wronged.block);
-        let same_warp = record.thread() / 32 == self.around.linear / 32;
+        actor.block = Some(self.site.block);
+        let same_warp = record.thread() / 32 == self.context.linear / 32;
         let detail = match same_warp {
             true => {
                 "__syncwarp() is missing between the accesses: lanes of a warp do not wait \
@@ -130,10 +130,10 @@ impl<'a> Findings<'a> {
                       the start of shared memory"
             }
         };
-        self.file(ReportKind::SharedRace, Some((place, what)), None, Some(actor), detail)
+        self.file(ReportKind::SharedRace, Some((place, access)), None, Some(actor), detail)
     }
 
-    /// What is wrong without an access.
+    /// Reports a misuse that is no access.
     pub(super) fn remark(&self, kind: ReportKind, detail: String) {
         let _ = self.file(kind, None, None, None, &detail);
     }
@@ -146,16 +146,12 @@ impl<'a> Findings<'a> {
         other: Option<Actor>,
         detail: &str,
     ) -> AccessRefusal {
-        let words = accessed.map_or("operation", |(_, what)| match what.access {
-            AccessKind::Read => "read",
-            AccessKind::Write => "write",
-            AccessKind::Atomic => "atomic operation",
-        });
+        let words = accessed.map_or("operation", |(_, access)| access.access.name());
         let report = Report {
             kind,
             actor: Some(self.actor(words)),
             address: accessed.map(|(address, _)| address),
-            bytes: accessed.map_or(0, |(_, what)| u64::from(what.bytes)),
+            bytes: accessed.map_or(0, |(_, access)| u64::from(access.bytes)),
             allocation,
             other,
             detail: detail.to_owned(),
@@ -165,33 +161,30 @@ impl<'a> Findings<'a> {
     }
 
     fn actor(&self, access: &'static str) -> Actor {
-        let AccessContext { kernel, thread, line, .. } = *self.around;
+        let AccessContext { kernel, thread, line, .. } = *self.context;
         let mut actor = described(access, self.operation, line);
         actor.kernel = Some(kernel.to_owned());
-        actor.block = Some(self.wronged.block);
+        actor.block = Some(self.site.block);
         actor.thread = Some(thread);
         actor
     }
 
-    /// Who made a recorded access.
+    /// The author of a recorded access, for a report.
     fn author_of(&self, record: AccessRecord, operation: Option<&CheckedOperation>) -> Actor {
-        author(record, operation, self.wronged.extent)
+        author(record, operation, self.site.extent)
     }
 }
 
-/// Who made a recorded access. `extent` is that of blocks, where the operation does not tell.
+/// The author of a recorded access, for a report. `extent` is that of blocks, where the operation
+/// does not tell.
 pub(super) fn author(
     record: AccessRecord,
     operation: Option<&CheckedOperation>,
     extent: [u32; 3],
 ) -> Actor {
-    let access = match record.kind() {
-        Some(AccessClass::Write | AccessClass::StrongWrite | AccessClass::BulkWrite) => "write",
-        Some(AccessClass::Atomic) => "atomic operation",
-        _ => "read",
-    };
-    let mut actor = described(access, operation, record.line());
-    if !matches!(record.kind(), Some(AccessClass::BulkRead | AccessClass::BulkWrite)) {
+    let access = record.class().map_or(AccessKind::Read, AccessClass::kind);
+    let mut actor = described(access.name(), operation, record.line());
+    if !matches!(record.class(), Some(AccessClass::BulkRead | AccessClass::BulkWrite)) {
         let (grid, extent) = match operation.map(|operation| &operation.label) {
             Some(Label::Launch { grid, block, .. }) => (*grid, *block),
             _ => ([1; 3], extent),

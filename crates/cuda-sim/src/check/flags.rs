@@ -38,11 +38,11 @@ struct ReleaseLog {
     /// The clocks at which threads, of blocks, released last: one that spins does so again and
     /// again.
     last: HashMap<(u32, u32), u32>,
-    /// Those releases by who had acquired another flag.
+    /// Indices of the releases by threads that had acquired another flag.
     chained: Vec<u32>,
 }
 
-/// What a thread released.
+/// A release: a strong write or atomic operation by which a thread makes known what it knows.
 pub(super) struct FlagRelease {
     pub(super) block: u32,
     pub(super) thread: u32,
@@ -86,7 +86,7 @@ impl Flags {
         log.releases.push(release);
     }
 
-    /// What reading a flag makes known.
+    /// The state of a flag that a read of it acquires: all releases up to now.
     pub(super) fn acquire(&self, place: FlagAddress) -> Option<Acquired> {
         let all = self.all.lock();
         let &flag = all.by_place.get(&place)?;

@@ -1,6 +1,7 @@
 //! What a thread of a launch knows of what others have done.
 
-/// What a thread knows.
+/// The knowledge of a thread: a vector clock over the threads of its block, and the flags it has
+/// acquired. All that it says happened before what the thread does next.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
     /// Up to which clock, of each thread of the block.
@@ -9,7 +10,7 @@ pub(super) struct Known {
     acquired: Vec<Acquired>,
 }
 
-/// How far somebody has read the log of a flag.
+/// A flag that a thread has read: its number, and how many of its releases the read has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Acquired {
     pub(super) flag: u32,
@@ -17,7 +18,7 @@ pub(super) struct Acquired {
 }
 
 impl Known {
-    /// What threads know when a block begins: everything up to a clock.
+    /// The knowledge with which threads begin a block: everything up to a clock.
     pub(super) fn up_to(clock: u32, threads: usize) -> Known {
         Known { clocks: vec![clock; threads], acquired: Vec::new() }
     }
@@ -32,17 +33,17 @@ impl Known {
         self.clocks.get(thread as usize).copied().unwrap_or(0)
     }
 
-    /// What a thread of the block has done up to a clock is known.
+    /// Adds what a thread of the block has done up to a clock.
     pub(super) fn set(&mut self, thread: usize, clock: u32) {
         self.clocks[thread] = clock;
     }
 
-    /// What was acquired by flags.
+    /// The flags that were acquired.
     pub(super) fn acquired(&self) -> &[Acquired] {
         &self.acquired
     }
 
-    /// What was read of a flag is known.
+    /// Adds what the releases of a flag make known.
     pub(super) fn acquire(&mut self, acquired: Acquired) {
         match self.acquired.iter_mut().find(|own| own.flag == acquired.flag) {
             Some(own) => own.upto = own.upto.max(acquired.upto),
@@ -50,7 +51,7 @@ impl Known {
         }
     }
 
-    /// What another knows is known.
+    /// Adds what another thread knows.
     pub(super) fn join(&mut self, other: &Known) {
         for (own, other) in self.clocks.iter_mut().zip(&other.clocks) {
             *own = (*own).max(*other);

@@ -11,7 +11,7 @@ use super::report::{self, Report, ReportKind};
 use super::tracked::{self, Tracked};
 use crate::config::CheckKinds;
 
-/// Where the living objects that handles name were made.
+/// The kinds of living objects in words, and the calls that made them, by handle.
 static MADE: Mutex<Option<HashMap<u64, (&'static str, ApiCall)>>> = Mutex::new(None);
 
 /// An object has been made, of that kind in words.

@@ -24,21 +24,21 @@ pub(crate) struct CheckedOperation {
     pub(super) stream: Arc<StreamClock>,
     /// The place among the operations of the stream.
     pub(super) sequence: u64,
-    /// When it was enqueued.
+    /// The time when it was enqueued, on the clock of what the host learns.
     pub(super) time: u64,
-    /// When the last host function before it in its stream ended.
+    /// The time when the last host function before it in its stream ended.
     pub(super) after_host: Option<Arc<AtomicU64>>,
-    /// What comes before it.
+    /// The operations that come before it.
     pub(super) clock: Arc<VectorClock>,
     pub(super) label: Label,
     pub(super) call: ApiCall,
     /// The flags by which its threads order themselves.
     pub(super) flags: Flags,
-    /// What its threads are about to write.
+    /// The plain writes that its threads are about to make.
     pub(super) last_writes: LastWrites,
 }
 
-/// What an operation is.
+/// The kind of an operation, with what reports say of it.
 #[derive(Clone)]
 pub(crate) enum Label {
     /// A launch of a kernel.
@@ -49,7 +49,7 @@ pub(crate) enum Label {
         grid: [u32; 3],
         /// Threads of a block per axis.
         block: [u32; 3],
-        /// Where its instructions come from.
+        /// The source lines of its instructions.
         lines: Arc<LineMap>,
     },
     /// A copy.
@@ -132,7 +132,7 @@ impl StreamClock {
     }
 }
 
-/// What a function of the program comes after, and what comes after it.
+/// The place of a host function in the order of operations.
 pub(crate) struct HostFunctionOrder {
     before: Arc<VectorClock>,
     ended: Arc<AtomicU64>,

@@ -2,7 +2,7 @@
 
 use ptx_jit::{AccessInfo, AccessKind};
 
-/// How memory was accessed.
+/// The class of an access, which decides with which others it conflicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum AccessClass {
@@ -30,8 +30,19 @@ impl AccessClass {
         }
     }
 
+    /// The effect of the class's accesses on the memory.
+    pub(super) fn kind(self) -> AccessKind {
+        match self {
+            AccessClass::Read | AccessClass::StrongRead | AccessClass::BulkRead => AccessKind::Read,
+            AccessClass::Write | AccessClass::StrongWrite | AccessClass::BulkWrite => {
+                AccessKind::Write
+            }
+            AccessClass::Atomic => AccessKind::Atomic,
+        }
+    }
+
     pub(super) fn writes(self) -> bool {
-        !matches!(self, AccessClass::Read | AccessClass::StrongRead | AccessClass::BulkRead)
+        self.kind() != AccessKind::Read
     }
 
     /// Whether two threads may do so at the same time: strong operations of the same scope are not
@@ -54,8 +65,13 @@ impl AccessClass {
     }
 }
 
-/// An access in 16 bytes: an epoch in the sense of Flanagan and Freund's FastTrack (2009), with
-/// what a report needs besides. All zero: none.
+/// An access in 16 bytes: an epoch in the sense of FastTrack (Flanagan and Freund, "FastTrack:
+/// Efficient and Precise Dynamic Race Detection", PLDI 2009), with what a report needs besides. All
+/// zero: none.
+///
+/// An epoch is a thread and its clock at the access. Whether the access happened before another one
+/// is a single comparison, with the other thread's vector clock at that thread: memory need not keep
+/// a vector clock for each access, as long as it keeps the last accesses only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct AccessRecord {
     /// Block (32 bits), operation (28), kind (4).
@@ -74,7 +90,7 @@ const THREAD_BITS: u32 = 10;
 /// The last clock of a thread that can be told from others.
 pub(super) const LAST_CLOCK: u32 = (1 << CLOCK_BITS) - 1;
 
-/// What a record is made from, but for the bytes.
+/// The parts of a record but for the bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Author {
     pub(super) kind: AccessClass,
@@ -99,7 +115,7 @@ impl AccessRecord {
         }
     }
 
-    pub(super) fn kind(self) -> Option<AccessClass> {
+    pub(super) fn class(self) -> Option<AccessClass> {
         AccessClass::from_bits(self.high >> 60)
     }
 
@@ -128,7 +144,7 @@ impl AccessRecord {
         (self.low >> (THREAD_BITS + CLOCK_BITS)) as u32 & ((1 << LINE_BITS) - 1)
     }
 
-    /// Which bytes of the granule were accessed.
+    /// The bytes of the granule that were accessed, as a mask.
     pub(super) fn bytes(self) -> u16 {
         (self.low >> (THREAD_BITS + CLOCK_BITS + LINE_BITS)) as u16
     }
@@ -142,7 +158,7 @@ impl AccessRecord {
 
     /// Whether two accesses would be a race if nothing orders them.
     pub(super) fn conflicts(self, kind: AccessClass, bytes: u16) -> bool {
-        let Some(own) = self.kind() else { return false };
+        let Some(own) = self.class() else { return false };
         self.bytes() & bytes != 0
             && (own.writes() || kind.writes())
             && !(own.is_strong() && kind.is_strong())
@@ -164,7 +180,10 @@ mod tests {
             line: 262_143,
         };
         let record = AccessRecord::new(author, 0xf00f);
-        assert_eq!((record.kind(), record.operation()), (Some(AccessClass::Atomic), (1 << 28) - 1));
+        assert_eq!(
+            (record.class(), record.operation()),
+            (Some(AccessClass::Atomic), (1 << 28) - 1)
+        );
         assert_eq!((record.block(), record.thread()), (u32::MAX, 1023));
         assert_eq!((record.clock(), record.line()), (LAST_CLOCK, 262_143));
         assert_eq!(record.bytes(), 0xf00f);

@@ -8,11 +8,11 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::api_call::ApiCall;
 
-/// What a check found.
+/// A finding of checked mode.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
-    /// What is wrong.
+    /// The kind of fault.
     pub kind: ReportKind,
     /// The access or operation that showed it. `None` for leaks.
     pub actor: Option<Actor>,
@@ -24,7 +24,7 @@ pub struct Report {
     pub allocation: Option<AllocationInfo>,
     /// The other side of a race.
     pub other: Option<Actor>,
-    /// What else there is to say: of races, what would have ordered the two.
+    /// Further details: of races, the order that is missing.
     pub detail: String,
 }
 
@@ -78,11 +78,11 @@ impl ReportKind {
     }
 }
 
-/// Who made an access: a thread of a kernel, a copy or a fill.
+/// The author of an access: a thread of a kernel, a copy or a fill.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Actor {
-    /// What was done: `write`, `atomic operation`.
+    /// The access in words: `write`, `atomic operation`.
     pub access: &'static str,
     /// The kernel's name, if it is one.
     pub kernel: Option<String>,
@@ -112,15 +112,15 @@ pub struct AllocationInfo {
     pub id: u64,
     /// The first address.
     pub address: u64,
-    /// As many bytes as were asked for.
+    /// The size that was asked for.
     pub bytes: u64,
-    /// Where the address concerned lies, in bytes from the first one; negative before it.
+    /// The offset of the address concerned from the first one, in bytes; negative before it.
     pub offset: i64,
-    /// What kind of memory it is: `allocation`, `module variable`, `page-locked memory`.
+    /// The kind of memory in words: `allocation`, `module variable`, `page-locked memory`.
     pub what: &'static str,
-    /// Where it was made.
+    /// The call that made it.
     pub made: ApiCall,
-    /// Where it was freed.
+    /// The call that freed it.
     pub freed: Option<ApiCall>,
 }
 

@@ -36,7 +36,7 @@ struct Page {
     written: InitializedBytes,
 }
 
-/// Which bytes of a page somebody has written.
+/// The bytes of a page that somebody has written.
 #[derive(Default)]
 enum InitializedBytes {
     #[default]
@@ -45,7 +45,7 @@ enum InitializedBytes {
     Some(Box<[u64; 64]>),
 }
 
-/// What is wrong with an access.
+/// A fault of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AccessHazard {
     /// None of the bytes was ever written.
@@ -54,7 +54,7 @@ pub(super) enum AccessHazard {
     Race(AccessRecord),
 }
 
-/// Which checks an access is put to.
+/// The checks that an access is put to.
 #[derive(Clone, Copy)]
 pub(super) struct AccessChecks {
     pub(super) written: bool,
@@ -103,6 +103,7 @@ impl ShadowMemory {
         if !wanted.races {
             return Ok(());
         }
+        // A copy of a whole page left one record for all of it, which is not in the cells.
         page.whole.look(author.kind, &mut is_ordered).map_err(AccessHazard::Race)?;
         let granule = self.granule;
         let cells = page.cells(granule);
@@ -129,7 +130,7 @@ impl ShadowMemory {
         Ok(())
     }
 
-    /// Which bytes of a range were written, as bits for up to 64 bytes from an address.
+    /// The bytes of a range that were written, as bits for up to 64 bytes from an address.
     pub(super) fn written(&self, address: u64, bytes: u64) -> u64 {
         let place = address % PAGE;
         let now = bytes.min(PAGE - place);
@@ -190,7 +191,7 @@ fn parts(range: Range<u64>) -> impl Iterator<Item = (u64, Range<u64>)> {
     })
 }
 
-/// Which bytes of the granule that begins there lie in a range.
+/// The bytes of the granule beginning at `start` that lie in a range, as a mask.
 fn mask(start: u64, granule: u64, range: Range<u64>) -> u16 {
     let first = range.start.saturating_sub(start).min(granule);
     let end = (range.end - start).min(granule);
@@ -227,7 +228,8 @@ impl Page {
                 .map_err(|record| ((index * granule).max(part.start), record))?;
         }
         if is_whole && author.kind.writes() {
-            // All cells say the same now.
+            // All cells say the same now: one record for the page is as good, and gives their
+            // memory back.
             self.cells = None;
             self.whole = Cell { write: AccessRecord::new(*author, u16::MAX), ..Cell::default() };
         }

@@ -21,9 +21,9 @@ pub(super) struct PlainWrite {
 
 impl PlainWrite {
     /// The access, if it is one.
-    pub(super) fn of(address: u64, what: AccessInfo, value: Option<u64>) -> Option<PlainWrite> {
-        let value = value.filter(|_| what.access == AccessKind::Write && !what.strong)?;
-        Some(PlainWrite { address, bytes: what.bytes, value })
+    pub(super) fn of(address: u64, access: AccessInfo, value: Option<u64>) -> Option<PlainWrite> {
+        let value = value.filter(|_| access.access == AccessKind::Write && !access.strong)?;
+        Some(PlainWrite { address, bytes: access.bytes, value })
     }
 
     /// Whether it would write what is there.
@@ -94,9 +94,9 @@ mod tests {
 
     #[test]
     fn a_write_that_is_about_to_be_made_counts_until_its_thread_makes_the_next() {
-        let what =
+        let access =
             AccessInfo { bytes: 4, access: AccessKind::Write, strong: false, releases: false };
-        let write = |value| PlainWrite::of(0x1000, what, Some(value)).expect("it is plain");
+        let write = |value| PlainWrite::of(0x1000, access, Some(value)).expect("it is plain");
         let record = |thread| {
             let (kind, operation, block) = (AccessClass::Write, 1, 2);
             AccessRecord::new(Author { kind, operation, block, thread, clock: 1, line: 1 }, 0xf)
@@ -113,9 +113,9 @@ mod tests {
 
     #[test]
     fn strong_writes_and_those_of_several_values_are_not_plain() {
-        let what =
+        let access =
             AccessInfo { bytes: 4, access: AccessKind::Write, strong: true, releases: false };
-        assert_eq!(PlainWrite::of(0, what, Some(1)), None);
-        assert_eq!(PlainWrite::of(0, AccessInfo { strong: false, ..what }, None), None);
+        assert_eq!(PlainWrite::of(0, access, Some(1)), None);
+        assert_eq!(PlainWrite::of(0, AccessInfo { strong: false, ..access }, None), None);
     }
 }

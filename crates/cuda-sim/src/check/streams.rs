@@ -24,14 +24,15 @@ pub(crate) struct StreamClock {
     /// The ordinal of its device.
     pub(super) device: u32,
     role: DefaultStreamRole,
-    /// What `cuStreamGetId` says; 0 for streams that the program does not name.
+    /// The stream's number by `cuStreamGetId`; 0 for streams that the program does not name.
     number: AtomicU64,
     history: Mutex<StreamHistory>,
-    /// How far the host has seen the stream come, and when it learned so. Its lock is taken last.
+    /// Pairs of how far the host has seen the stream come and when it learned so. This lock is
+    /// taken last.
     seen: Mutex<Vec<(u64, u64)>>,
 }
 
-/// How a stream orders itself against the legacy default stream of its context.
+/// A stream's part in the order between a context's legacy default stream and its blocking streams.
 enum DefaultStreamRole {
     Legacy(Mutex<Followers>),
     Blocking(Arc<StreamClock>),
@@ -42,28 +43,30 @@ enum DefaultStreamRole {
 #[derive(Default)]
 struct Followers {
     open: Vec<Weak<StreamClock>>,
-    /// What was in those that have been closed.
+    /// The operations of those that have been closed.
     closed: VectorClock,
 }
 
 #[derive(Default)]
 struct StreamHistory {
     enqueued: u64,
-    /// What comes before the next operation.
+    /// The operations that come before the next one.
     tail: Arc<VectorClock>,
-    /// What had come before when the queue's sequence number was that.
+    /// The clocks of earlier positions, by the queue's sequence numbers: what an event or wait
+    /// there captures.
     marks: BTreeMap<u64, Arc<VectorClock>>,
-    /// When the last host function ended: unknown as long as it is 0.
+    /// The time when the last host function ended: unknown as long as it is 0.
     host_function: Option<Arc<AtomicU64>>,
 }
 
-/// What comes before an operation that is enqueued, and after it.
+/// The place of an operation in the order of all: the operations before it, and those before
+/// whatever comes after it.
 pub(super) struct EnqueueOrder {
     /// The place among the operations of the stream.
     pub(super) sequence: u64,
-    /// When it was enqueued.
+    /// The time when it was enqueued, on the clock of what the host learns.
     pub(super) time: u64,
-    /// When the last host function before it in its stream ended.
+    /// The time when the last host function before it in its stream ended.
     pub(super) after_host: Option<Arc<AtomicU64>>,
     pub(super) before: Arc<VectorClock>,
     /// To be handed to [`remember`](StreamClock::remember).
@@ -200,14 +203,14 @@ impl StreamClock {
         self.remember(sequence, Arc::new(clock));
     }
 
-    /// What had come before at the queue's number.
+    /// The clock at the queue's number.
     fn at(&self, sequence: u64) -> Option<Arc<VectorClock>> {
         let history = self.history.lock();
         let before = history.marks.range(..=sequence).next_back();
         before.or_else(|| history.marks.first_key_value()).map(|(_, clock)| Arc::clone(clock))
     }
 
-    /// What is enqueued from now on comes after that point of another stream.
+    /// Makes what is enqueued from now on come after a point of another stream.
     pub(crate) fn wait_for(&self, other: &StreamClock, sequence: u64) {
         if let Some(clock) = other.at(sequence) {
             Arc::make_mut(&mut self.history.lock().tail).join(&clock);
@@ -221,8 +224,8 @@ impl StreamClock {
         }
     }
 
-    /// What the legacy default stream's rule puts before the next operation, besides what is in the
-    /// stream itself.
+    /// The operations that the legacy default stream's rule puts before the next one, besides those
+    /// of the stream itself.
     fn others(&self) -> VectorClock {
         match &self.role {
             DefaultStreamRole::NonBlocking => VectorClock::default(),

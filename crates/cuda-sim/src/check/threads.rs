@@ -15,7 +15,7 @@ use super::record::LAST_CLOCK;
 pub(super) struct Threads {
     clocks: Vec<u32>,
     known: Vec<Arc<Known>>,
-    /// What each knew at its last fence, its own doings included.
+    /// The knowledge of each thread at its last fence, its own doings included.
     fenced: Vec<Option<Arc<Known>>>,
     barriers: [Option<BarrierArrivals>; 16],
     /// Clocks up to here belong to blocks that ran before.
@@ -23,7 +23,7 @@ pub(super) struct Threads {
     is_fresh: bool,
 }
 
-/// What those know between them that have come to a barrier.
+/// The joined knowledge of the threads that have come to a barrier.
 #[derive(Default)]
 struct BarrierArrivals {
     known: Known,
@@ -80,6 +80,8 @@ impl Threads {
         if self.is_fresh && !touched_shared {
             return true;
         }
+        // Clocks go on from block to block, and each thread knows all of the block before: so the
+        // records that it left in shared memory are ordered, and need not be cleared.
         let count = self.clocks.len();
         let last = self.clocks.iter().copied().max().unwrap_or(0);
         let goes_on = last < LAST_CLOCK / 2;
@@ -102,7 +104,8 @@ impl Threads {
         &self.known[thread as usize]
     }
 
-    /// What a strong write releases now, if the thread has executed a fence.
+    /// The knowledge that a strong write releases now: that of the thread's last fence, if it has
+    /// executed one.
     pub(super) fn fenced(&self, thread: u32) -> Option<&Arc<Known>> {
         self.fenced[thread as usize].as_ref()
     }
@@ -113,7 +116,8 @@ impl Threads {
         self.fenced[thread as usize] = Some(snapshot);
     }
 
-    /// What the thread knows, its own doings included, which end a stretch thereby.
+    /// The knowledge of the thread, its own doings up to now included. Its clock advances: what it
+    /// does from now on is not part of it.
     pub(super) fn snapshot(&mut self, thread: u32) -> Arc<Known> {
         self.is_fresh = false;
         let index = thread as usize;

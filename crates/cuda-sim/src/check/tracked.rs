@@ -12,20 +12,20 @@ use super::contents::Contents;
 use super::report::AllocationInfo;
 use super::shadow::ShadowMemory;
 
-/// What memory is.
+/// Kinds of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MemoryKind {
-    /// What the program allocated on a device.
+    /// Memory that the program allocated on a device.
     Device,
-    /// What the program allocated from a pool.
+    /// Memory that the program allocated from a pool.
     Pool,
-    /// What a launch of a graph allocated.
+    /// Memory that a launch of a graph allocated.
     Graph,
     /// Physical memory that the program mapped.
     Mapped,
     /// A variable of a module.
     Variable,
-    /// What kernels allocated.
+    /// Memory that kernels allocated.
     Heap,
     /// Managed memory, which the host can write.
     Managed,
@@ -124,7 +124,7 @@ impl Tracked {
         self.kind.has_protection()
     }
 
-    /// What lets kernels of a device touch it.
+    /// The call that is missing, in words, for kernels of a device to touch it.
     pub(super) fn permission(&self) -> &'static str {
         match self.kind {
             MemoryKind::Mapped => "cuMemSetAccess did not allow it to the device",
@@ -133,7 +133,7 @@ impl Tracked {
         }
     }
 
-    /// What is known of its bytes, by their places.
+    /// The shadow of its bytes, by their places.
     pub(super) fn shadow(&self) -> &ShadowMemory {
         let places = self.place(self.range.start)..self.place(self.range.end);
         self.contents.shadow(&places, !self.kind.starts_unwritten())
@@ -149,7 +149,7 @@ impl Tracked {
         place + self.base
     }
 
-    /// As a part of a report on an address.
+    /// The allocation as part of a report on an address.
     pub(super) fn info(&self, address: u64) -> AllocationInfo {
         AllocationInfo {
             id: self.id,
@@ -165,7 +165,7 @@ impl Tracked {
 
 struct AllocationTable {
     live: BTreeMap<u64, Arc<Tracked>>,
-    /// Those whose stream has not come to them yet.
+    /// Allocations of streams that have not come to them yet.
     coming: Vec<Arc<Tracked>>,
     /// Freed ones, none of which overlaps with what lives, and their order.
     freed: BTreeMap<u64, Arc<Tracked>>,
@@ -196,7 +196,7 @@ pub(super) fn expect(tracked: &Arc<Tracked>) {
     table.coming.push(Arc::clone(tracked));
 }
 
-/// That is over.
+/// Ends what [`expect`] began.
 pub(super) fn expect_no_more(tracked: &Arc<Tracked>) {
     let mut table = ALLOCATIONS.write();
     table.coming.retain(|coming| !Arc::ptr_eq(coming, tracked));

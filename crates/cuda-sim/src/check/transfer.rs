@@ -63,7 +63,7 @@ fn living(
     let operation = operation::current();
     let report = Report {
         kind: what,
-        actor: Some(described(access(kind), operation.as_deref(), 0)),
+        actor: Some(described(kind.kind().name(), operation.as_deref(), 0)),
         address: Some(address),
         bytes,
         allocation: Some(tracked.info(address)),
@@ -73,7 +73,7 @@ fn living(
     Err(filed(report))
 }
 
-/// As [`copying`], from one allocation to one.
+/// Checks a part of [`copying`] that lies in one allocation on each side.
 fn copying_part(
     target: Option<(u64, Arc<Tracked>)>,
     source: Option<(u64, Arc<Tracked>)>,
@@ -124,7 +124,7 @@ pub(crate) fn filling(to: u64, bytes: u64) -> Result<(), Box<Report>> {
     copying(to, None, bytes)
 }
 
-/// What was written in the source is written in the target.
+/// Marks as written in the target what was written in the source.
 fn hand_on(source: &ShadowMemory, from: u64, target: &ShadowMemory, to: u64, bytes: u64) {
     if source.is_all_written(from..from + bytes) {
         return target.set_all_written(to..to + bytes);
@@ -171,7 +171,7 @@ fn race(
     let other = by_bits(record.operation());
     let report = Report {
         kind: ReportKind::StreamRace,
-        actor: Some(described(access(kind), Some(operation), 0)),
+        actor: Some(described(kind.kind().name(), Some(operation), 0)),
         address: Some(address),
         bytes,
         allocation: Some(tracked.info(address)),
@@ -179,10 +179,6 @@ fn race(
         detail: other.map_or_else(String::new, |other| missing_edge(operation, &other)),
     };
     filed(report)
-}
-
-fn access(kind: AccessClass) -> &'static str {
-    if kind.writes() { "write" } else { "read" }
 }
 
 /// Files a report, which ends the operation.

@@ -10,7 +10,7 @@ pub(crate) struct VectorClock {
 }
 
 impl VectorClock {
-    /// How many operations of a stream come before.
+    /// The number of operations of a stream that come before.
     pub(super) fn of(&self, stream: u64) -> u64 {
         let found = self.entries.binary_search_by_key(&stream, |&(stream, _)| stream);
         found.map_or(0, |place| self.entries[place].1)
@@ -24,7 +24,7 @@ impl VectorClock {
         }
     }
 
-    /// What came before either.
+    /// Adds what came before the other.
     pub(super) fn join(&mut self, other: &VectorClock) {
         other.entries.iter().for_each(|&(stream, count)| self.raise(stream, count));
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What instructions a device has, as NVIDIA numbers it.
+/// The generation of instructions that a device has, as NVIDIA numbers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Capability {
     /// The generation.
@@ -20,7 +20,7 @@ impl Default for Capability {
 }
 
 impl Capability {
-    /// As compilers write it: 75 for 7.5.
+    /// The number that compilers write: 75 for 7.5.
     pub fn number(self) -> u32 {
         self.major.saturating_mul(10).saturating_add(self.minor)
     }

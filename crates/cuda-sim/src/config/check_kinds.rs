@@ -22,7 +22,7 @@ impl CheckKinds {
     pub const GLOBAL: CheckKinds = CheckKinds(1 << 3);
     /// Races between launches, copies and fills of different streams and devices.
     pub const STREAMS: CheckKinds = CheckKinds(1 << 4);
-    /// What was not given back.
+    /// Objects and memory that were not given back.
     pub const LEAKS: CheckKinds = CheckKinds(1 << 5);
     /// Everything.
     pub const ALL: CheckKinds = CheckKinds((1 << 6) - 1);

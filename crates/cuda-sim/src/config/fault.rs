@@ -41,18 +41,18 @@ pub enum InjectedFault {
     Call {
         /// The function's exported name.
         name: String,
-        /// Which of its calls from now, counted from 1.
+        /// The number of the call that fails, of its calls from now, counted from 1.
         nth: u64,
-        /// What it returns.
+        /// The error that it returns.
         result: CUresult,
     },
     /// Work on a device fails when its turn comes, and the device is lost.
     Work {
-        /// Which kind of work.
+        /// The kind of work.
         kind: WorkKind,
         /// The device in whose streams it is enqueued.
         device: usize,
-        /// Which of those that are enqueued from now, counted from 1.
+        /// The number of the work that fails, of what is enqueued from now, counted from 1.
         nth: u64,
         /// The sticky error.
         result: CUresult,
@@ -61,7 +61,7 @@ pub enum InjectedFault {
     Memory {
         /// The device.
         device: usize,
-        /// How many bytes it has.
+        /// The number of bytes that it has.
         bytes: u64,
     },
     /// A way takes longer, in both directions: in virtual time, and otherwise by as much as it
@@ -69,7 +69,7 @@ pub enum InjectedFault {
     Slow {
         /// From where to where.
         link: Link,
-        /// How many times as long.
+        /// The factor by which it takes longer.
         times: u32,
     },
     /// The way between two devices is broken.
@@ -78,7 +78,7 @@ pub enum InjectedFault {
         one: usize,
         /// The other.
         other: usize,
-        /// What comes of it.
+        /// The way in which it is broken.
         fault: PeerFault,
     },
     /// A device is lost.
@@ -110,7 +110,7 @@ pub enum Link {
     Devices(usize, usize),
 }
 
-/// How the way between two devices is broken.
+/// The ways in which the link between two devices can be broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PeerFault {
     /// The devices say that they do not reach each other, kernels fault on each other's memory, and

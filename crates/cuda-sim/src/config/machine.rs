@@ -16,15 +16,15 @@ use super::time_model::Time;
 /// The simulated machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// How many devices there are, before `CUDA_VISIBLE_DEVICES`. With none, `cuInit` says
+    /// The number of devices, before `CUDA_VISIBLE_DEVICES`. With none, `cuInit` says
     /// `CUDA_ERROR_NO_DEVICE`.
     pub devices: u32,
     /// Bytes of memory that each has.
     pub memory_per_device: u64,
-    /// How many threads do the devices' work at once, at least 1: workers, and threads of the
-    /// program that wait for what they do. Host functions have threads of their own.
+    /// The number of threads that do the devices' work at once, at least 1: workers, and threads of
+    /// the program that wait for what they do. Host functions have threads of their own.
     pub workers: usize,
-    /// What is checked: none of it costs anything where it is off. See
+    /// The checks that are made: none of them costs anything where it is off. See
     /// [`reports`](crate::control::reports).
     pub check: CheckKinds,
     /// The compute capability that devices say they have. PTX for a higher one is refused.
@@ -32,14 +32,15 @@ pub struct Config {
     /// Whether devices manage virtual memory, as all but the oldest do. Without, they say so, and
     /// `cuMemAddressReserve` and `cuMemCreate` are not supported.
     pub virtual_memory: bool,
-    /// How kernels run where accesses are not checked; where they are, it is one thread at a time.
+    /// The way kernels run where accesses are not checked; where they are, it is one thread at a
+    /// time.
     pub execution: ExecutionMode,
     /// The order in which the work of streams runs, unless
     /// [`set_schedule`](crate::control::set_schedule) asks for another.
     pub schedule: Schedule,
-    /// Which clock events and waits go by.
+    /// The clock that events and waits go by.
     pub time: Time,
-    /// What is wrong with it from the start, and after each reset.
+    /// The faults that it has from the start, and after each reset.
     pub faults: Vec<InjectedFault>,
 }
 
@@ -124,7 +125,7 @@ pub struct ConfigError {
     pub variable: &'static str,
     /// Its value.
     pub value: String,
-    /// What would have been understood.
+    /// The values that would have been understood, in words.
     pub expected: &'static str,
 }
 

@@ -18,7 +18,7 @@ use std::str::FromStr;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Schedule {
-    /// As fast as the machine allows; a different order each time.
+    /// The fastest order that the machine allows; a different one each time.
     #[default]
     Fast,
     /// One operation at a time, in an order that follows from the seed. Each call that enqueues
@@ -34,14 +34,13 @@ pub enum Schedule {
 /// The choices that were made among operations that could have run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ScheduleTrace {
-    /// What the order of the blocks of launches follows from. `None` is the order of their
-    /// numbers.
+    /// The seed of the order of the blocks of launches. `None` is the order of their numbers.
     pub blocks: Option<u64>,
-    /// What was chosen wherever there was a choice.
+    /// The choices, one for each time that there was one to make.
     pub choices: Vec<Choice>,
 }
 
-/// What the scheduler did where it had a choice.
+/// A decision of the scheduler where it had a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Choice {
     /// It let the program go on.

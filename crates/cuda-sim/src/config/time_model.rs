@@ -1,6 +1,6 @@
 //! Which clock a program sees, and what things cost by a virtual one.
 
-/// Which clock events and waits go by.
+/// The clock that events and waits go by.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Time {
     /// This machine's.
@@ -22,17 +22,17 @@ pub enum Time {
 /// ([`declare_kernel`](crate::control::declare_kernel) tells it).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimeModel {
-    /// What each call of the driver costs the host's thread.
+    /// The time that each call of the driver costs the host's thread.
     pub call: u64,
     /// From the call that enqueues an operation to its beginning on an idle device.
     pub launch_latency: u64,
     /// From the end of a stream's operation, or of what it waits for, to its next one.
     pub gap: u64,
-    /// What the shortest kernel takes.
+    /// The time of the shortest kernel.
     pub kernel_least: u64,
-    /// What the shortest copy takes.
+    /// The time of the shortest copy.
     pub copy_least: u64,
-    /// What a host function takes, whatever it does.
+    /// The time of a host function, whatever it does.
     pub host_function: u64,
     /// Between page-locked memory and a device, in each direction.
     pub pinned: u64,

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::driver_function::DriverFunction;
 use crate::device::platform;
+use crate::graph::graphs;
 
 /// A census of the driver. Everything but the calls is zero again when a program has cleaned up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,7 +27,7 @@ pub struct Counters {
     pub executable_graphs: usize,
     /// Ranges of page-locked host memory.
     pub host_allocations: usize,
-    /// How often each function was called since the process began, by exported name. Functions
+    /// The number of calls of each function since the process began, by exported name. Functions
     /// that were never called are not listed.
     pub calls: BTreeMap<&'static str, u64>,
 }
@@ -39,7 +40,9 @@ pub fn counters() -> Counters {
     let counts = DriverFunction::NAMES.iter().zip(&CALLS);
     let calls = counts.map(|(&name, count)| (name, count.load(Ordering::Relaxed)));
     let calls = calls.filter(|&(_, count)| count > 0).collect();
-    let Ok(platform) = platform() else { return Counters { calls, ..Counters::default() } };
+    let (Ok(platform), Ok(all)) = (platform(), graphs()) else {
+        return Counters { calls, ..Counters::default() };
+    };
     let allocations = platform.devices.iter().map(|device| device.memory.allocation_count());
     Counters {
         contexts: platform.contexts.len(),
@@ -47,8 +50,8 @@ pub fn counters() -> Counters {
         events: platform.events.len(),
         modules: platform.modules.len(),
         allocations: allocations.sum(),
-        graphs: platform.graphs.graphs.len(),
-        executable_graphs: platform.graphs.executables.len(),
+        graphs: all.table.graphs.len(),
+        executable_graphs: all.executables.len(),
         host_allocations: platform.host_memory.count(),
         calls,
     }

@@ -11,9 +11,9 @@ pub enum ConfigureError {
         "the software driver is initialised already, as {current:?}, and cannot become {asked:?}"
     )]
     AlreadyInitialised {
-        /// What the devices were made from.
+        /// The configuration that the devices were made from.
         current: Box<Config>,
-        /// What was asked for.
+        /// The configuration that was asked for.
         asked: Box<Config>,
     },
     /// There cannot be so many devices.
@@ -22,7 +22,7 @@ pub enum ConfigureError {
         Config::MAX_DEVICES
     )]
     TooManyDevices {
-        /// What was asked for.
+        /// The number of devices that was asked for.
         asked: u32,
     },
 }
@@ -37,15 +37,15 @@ pub enum ControlError {
     /// There are fewer devices.
     #[error("there is no device {device}: the software driver has {count}")]
     NoSuchDevice {
-        /// What was asked for.
+        /// The device that was asked for.
         device: usize,
-        /// How many there are.
+        /// The number of devices.
         count: usize,
     },
     /// The driver has no such call.
     #[error("the software driver has no function `{name}`; names are as exported: cuMemAlloc_v2")]
     NoSuchCall {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
     },
     /// A host function runs as part of a stream's work.

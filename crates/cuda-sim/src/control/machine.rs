@@ -6,10 +6,10 @@ use parking_lot::Mutex;
 use super::error::{ConfigureError, ControlError};
 use super::faults::clear_faults;
 use crate::config::Config;
-use crate::device::{self, Device, platform};
+use crate::device::{self, Device, platform, teardown};
 use crate::queue::in_host_function;
 
-/// What was asked for by [`configure`].
+/// The configuration that was asked for by [`configure`].
 static ASKED: Mutex<Option<Config>> = Mutex::new(None);
 
 /// Chooses the devices that `cuInit` makes, instead of what the environment says.
@@ -49,7 +49,7 @@ pub fn reset() -> Result<(), ControlError> {
     }
     clear_faults();
     if let Ok(platform) = platform() {
-        platform.reset();
+        teardown::reset(platform);
     }
     Ok(())
 }
@@ -93,7 +93,7 @@ pub fn why_not_initialised() -> Option<String> {
     device::why_not_initialised()
 }
 
-/// What `cuInit` makes the devices from.
+/// The configuration that `cuInit` makes the devices from.
 pub(crate) fn configuration() -> Result<Config, CUresult> {
     let asked = ASKED.lock().clone();
     match asked.map_or_else(Config::from_env, Ok) {

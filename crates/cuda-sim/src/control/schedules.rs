@@ -37,7 +37,7 @@ pub fn set_schedule(schedule: &Schedule) -> Result<(), ControlError> {
     Ok(())
 }
 
-/// What was chosen since the schedule was set, as a schedule that replays it.
+/// The choices since the schedule was set, as a schedule that replays them.
 ///
 /// # Errors
 /// [`ControlError::NotInitialised`].
@@ -56,19 +56,20 @@ pub fn schedule_diverged() -> Result<bool, ControlError> {
     Ok(platform.scheduler.has_diverged())
 }
 
-/// How far [`explore`] goes.
+/// The limits of [`explore`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound {
-    /// How often in all a schedule may pass over what the simplest schedule would run.
+    /// The number of times in all that a schedule may pass over what the simplest schedule would
+    /// run.
     pub delays: u32,
-    /// How many schedules are tried at most.
+    /// The number of schedules that are tried at most.
     pub schedules: u64,
 }
 
-/// What trying schedules came to.
+/// The result of trying schedules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exploration<E> {
-    /// How many schedules were tried.
+    /// The number of schedules that were tried.
     pub schedules: u64,
     /// Whether those were all within the bound.
     pub complete: bool,

@@ -151,9 +151,10 @@ pub fn take_last_operation() -> Option<OperationId> {
     time::take_last()
 }
 
-/// When operations began and ended, of which that was decided since this was asked last: all that
-/// come before what any thread has waited for, and perhaps more. Times are from `cuInit` or the last
-/// reset, as [`virtual_now`] has them. An operation that waits begins when it need not any more.
+/// The times at which operations began and ended, of which that was decided since this was asked
+/// last: all that come before what any thread has waited for, and perhaps more. Times are from
+/// `cuInit` or the last reset, as [`virtual_now`] has them. An operation that waits begins when it
+/// need not any more.
 ///
 /// # Errors
 /// As [`virtual_now`].

@@ -3,8 +3,8 @@
 
 use cuda_sys::CUdevice_attribute as Attribute;
 
-use super::physical;
 use super::properties::DeviceId;
+use super::virtual_memory::physical;
 use crate::config::{Capability, Config};
 
 /// Threads of a block in all.

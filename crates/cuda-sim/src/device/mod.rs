@@ -1,68 +1,72 @@
-//! What the driver's calls act on: devices, their memory, contexts, modules, and the handles that
-//! name them.
+//! The model that the driver's calls act on: devices, their memory, contexts, modules, streams, and
+//! the handles that name them.
+//!
+//! The rooms, from the top; each knows only those below it:
+//! - `process`: what the process has one of. Initialisation, each thread's current context, the end
+//!   of contexts, reset, and what is done at exit.
+//! - `work`: what is enqueued in streams. Copies, fills, kernel launches, memory operations.
+//! - `platform`: the machine, with a table of objects for each kind of handle.
+//! - `streams`: streams and events, and what they know of captures.
+//! - `code`: modules, libraries, the linker, and the images that they are loaded from.
+//! - `contexts`: contexts and what belongs to one, arrays among it.
+//! - `pool`: stream-ordered memory pools.
+//! - `virtual_memory`: what `cuMemCreate` and `cuMemMap` make.
+//! - `gpu`: a device: its memory, its health, its primary context.
+//! - `memory`: the memory of devices, and page-locked memory of the host.
+//! - `registry`, `attributes`, `properties`, `visible`, `why_not`: handles, what a device says of
+//!   itself, which devices there are, and why there are none.
+//!
+//! Graphs lie above: a stream knows the capture that it takes part in by the trait
+//! [`StreamCapture`].
 
-mod allocation;
-mod array;
-mod at_exit;
 pub(crate) mod attributes;
-mod awaited;
-mod context;
-pub(crate) mod copy;
-pub(crate) mod current;
-mod event;
-mod faults;
-mod fill;
-mod heap;
-mod host_memory;
-pub(crate) mod image;
-pub(crate) mod launch;
-mod library;
-mod linker;
-mod location;
-pub(crate) mod managed;
+mod code;
+mod contexts;
+mod gpu;
 mod memory;
-mod module;
-mod output;
-mod physical;
 mod platform;
-pub(crate) mod pool;
-mod prepared;
-pub(crate) mod process_memory;
-mod programs;
+mod pool;
+mod process;
 mod properties;
-mod quarantine;
-mod ranges;
 mod registry;
-mod reserved;
-pub(crate) mod rows;
-pub(crate) mod settings;
-mod stream;
-pub(crate) mod stream_memory;
-mod stream_ordered;
-mod view;
-pub(crate) mod virtual_memory;
+mod streams;
+mod virtual_memory;
 mod visible;
 mod why_not;
-mod window;
-mod workspace;
+mod work;
 
-pub(crate) use allocation::{Allocation, Purpose};
-pub(crate) use array::{Array, ArrayShape};
-pub(crate) use context::Context;
-pub(crate) use event::{Event, Recording};
-pub(crate) use fill::fill_job;
-pub(crate) use host_memory::{HostAllocation, HostSource};
+pub(crate) use code::image;
 #[cfg(any(test, fuzzing))]
-pub(crate) use image::load_bytes;
-pub(crate) use library::{Library, LibraryKernel};
-pub(crate) use linker::Linker;
-pub(crate) use location::Location;
-pub(crate) use module::{Function, Module};
-pub(crate) use physical::Place;
-pub(crate) use platform::{Device, Platform, initialise, platform};
+pub(crate) use code::image::load_bytes;
+pub(crate) use code::kernel_call::{ExecutionConfiguration, KernelCall, KernelParameters};
+pub(crate) use code::library::{Library, LibraryKernel};
+pub(crate) use code::linker::Linker;
+pub(crate) use code::module::{ContextModule, KernelFunction};
+pub(crate) use contexts::array::{Array, ArrayShape};
+pub(crate) use contexts::context::Context;
+pub(crate) use contexts::settings;
+pub(crate) use gpu::Device;
+pub(crate) use memory::allocation::{GlobalAllocation, Purpose};
+pub(crate) use memory::managed;
+pub(crate) use memory::page_locked::{HostSource, PageLockedAllocation};
+pub(crate) use memory::protection::Protection;
+pub(crate) use platform::Platform;
+pub(crate) use pool::stream_ordered::{PoolAttributes, StreamOrderedPool};
+pub(crate) use process::initialise::{ContextObserver, initialise, platform};
+pub(crate) use process::{current, primary, process_memory, teardown};
 pub(crate) use registry::{HandleKind, Registry};
-pub(crate) use stream::{GREATEST_PRIORITY, Stream, StreamRef};
-pub(crate) use stream_ordered::{allocation_work, free_work};
+pub(crate) use streams::capture::{CapturedEvent, StreamCapture};
+pub(crate) use streams::event::{Event, EventRecord};
+pub(crate) use streams::launch_attributes::{
+    AttributeSet, LaunchAttributeValue, OF_KERNELS, OF_STREAMS,
+};
+pub(crate) use streams::operation::{CopyNodeEnd, CopyParameters, FillParameters, StreamOperation};
+pub(crate) use streams::stream::{GREATEST_PRIORITY, Stream, StreamRef};
+pub(crate) use virtual_memory::mappings::GRANULARITY;
+pub(crate) use virtual_memory::physical::MemoryLocation;
 #[cfg(any(test, fuzzing))]
 pub(crate) use visible::visible_devices;
 pub(crate) use why_not::{note_why_not_initialised, why_not_initialised};
+pub(crate) use work::location::Location;
+pub(crate) use work::memory_lifetime::{allocation_work, free_work};
+pub(crate) use work::{copy, launch, memory_operations, pitched};

@@ -1,6 +1,8 @@
 //! Handles: numbers that look like pointers to the program and are never followed.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
+
+use parking_lot::RwLock;
 
 use crate::check;
 
@@ -50,12 +52,12 @@ pub(crate) struct Registry<T> {
 
 #[derive(Debug)]
 struct Slots<T> {
-    slots: Vec<Slot<T>>,
+    slots: Vec<HandleSlot<T>>,
     vacant: Vec<usize>,
 }
 
 #[derive(Debug)]
-struct Slot<T> {
+struct HandleSlot<T> {
     generation: u64,
     object: Option<Arc<T>>,
 }
@@ -83,13 +85,13 @@ impl<T> Registry<T> {
 
     /// A handle that names nothing yet.
     pub(crate) fn reserve(&self) -> Option<u64> {
-        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = self.slots.write();
         let index = slots.vacant.pop().unwrap_or(slots.slots.len());
         if index >> INDEX_BITS != 0 {
             return None;
         }
         if index == slots.slots.len() {
-            slots.slots.push(Slot { generation: 0, object: None });
+            slots.slots.push(HandleSlot { generation: 0, object: None });
         }
         Some(self.handle(index, slots.slots[index].generation))
     }
@@ -106,7 +108,7 @@ impl<T> Registry<T> {
 
     /// What a handle names.
     pub(crate) fn get(&self, handle: u64) -> Option<Arc<T>> {
-        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        let slots = self.slots.read();
         slots
             .slots
             .get(self.index(handle)?)
@@ -117,30 +119,30 @@ impl<T> Registry<T> {
 
     /// The first object that is `wanted`.
     pub(crate) fn find(&self, wanted: impl Fn(&T) -> bool) -> Option<Arc<T>> {
-        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        let slots = self.slots.read();
         let mut objects = slots.slots.iter().filter_map(|slot| slot.object.as_ref());
         objects.find(|object| wanted(object)).cloned()
     }
 
     /// The handle of an object, as long as it has one.
     pub(crate) fn handle_of(&self, object: &Arc<T>) -> Option<u64> {
-        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        let slots = self.slots.read();
         let is_it =
-            |slot: &Slot<T>| slot.object.as_ref().is_some_and(|own| Arc::ptr_eq(own, object));
+            |slot: &HandleSlot<T>| slot.object.as_ref().is_some_and(|own| Arc::ptr_eq(own, object));
         let index = slots.slots.iter().position(is_it)?;
         Some(self.handle(index, slots.slots[index].generation))
     }
 
     /// All objects.
     pub(crate) fn all(&self) -> Vec<Arc<T>> {
-        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        let slots = self.slots.read();
         slots.slots.iter().filter_map(|slot| slot.object.clone()).collect()
     }
 
     /// Forgets a handle for good.
     pub(crate) fn remove(&self, handle: u64) -> Option<Arc<T>> {
         let index = self.index(handle)?;
-        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = self.slots.write();
         let slot = slots.slots.get_mut(index).filter(|slot| self.is_current(slot, handle))?;
         let object = slot.object.take()?;
         check::taken_back(handle);
@@ -157,21 +159,21 @@ impl<T> Registry<T> {
 
     /// The handles of all objects that are `wanted`.
     pub(crate) fn handles(&self, wanted: impl Fn(&T) -> bool) -> Vec<u64> {
-        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
-        let picks = |slot: &Slot<T>| slot.object.as_deref().is_some_and(&wanted);
+        let slots = self.slots.read();
+        let picks = |slot: &HandleSlot<T>| slot.object.as_deref().is_some_and(&wanted);
         let picked = slots.slots.iter().enumerate().filter(|(_, slot)| picks(slot));
         picked.map(|(index, slot)| self.handle(index, slot.generation)).collect()
     }
 
     /// How many objects are registered.
     pub(crate) fn len(&self) -> usize {
-        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        let slots = self.slots.read();
         slots.slots.iter().filter(|slot| slot.object.is_some()).count()
     }
 
     fn replace(&self, handle: u64, object: Option<Arc<T>>) -> Option<Arc<T>> {
         let index = self.index(handle)?;
-        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = self.slots.write();
         let slot = slots.slots.get_mut(index).filter(|slot| self.is_current(slot, handle))?;
         std::mem::replace(&mut slot.object, object)
     }
@@ -187,7 +189,7 @@ impl<T> Registry<T> {
         (self.handle(index, generation) == handle).then_some(index)
     }
 
-    fn is_current(&self, slot: &Slot<T>, handle: u64) -> bool {
+    fn is_current(&self, slot: &HandleSlot<T>, handle: u64) -> bool {
         slot.generation == handle >> (INDEX_BITS + ALIGNMENT_BITS) & mask(GENERATION_BITS)
     }
 }

@@ -13,8 +13,8 @@ const FLAG_ZSTD: u64 = 0x8000;
 
 /// One entry of a fat binary.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry<'a> {
-    pub(crate) kind: Kind,
+pub(crate) struct FatbinEntry<'a> {
+    pub(crate) kind: FatbinEntryKind,
     /// 75 for sm_75 and compute_75.
     pub(crate) architecture: u32,
     compression: Compression,
@@ -25,15 +25,15 @@ pub(crate) struct Entry<'a> {
 
 /// What an entry holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FatbinEntryKind {
     Ptx,
     /// Machine code, or what only a linker uses.
     Other,
 }
 
-impl<'a> Entry<'a> {
+impl<'a> FatbinEntry<'a> {
     /// The entry that begins with `bytes`, and its length; or where and what is wrong.
-    pub(super) fn read(bytes: &'a [u8]) -> Result<(Entry<'a>, usize), (usize, &'static str)> {
+    pub(super) fn read(bytes: &'a [u8]) -> Result<(FatbinEntry<'a>, usize), (usize, &'static str)> {
         let header: &[u8; MIN_HEADER] =
             bytes.first_chunk().ok_or((bytes.len(), "an entry ends in its header"))?;
         let header_bytes = word(header, 4) as usize;
@@ -56,10 +56,10 @@ impl<'a> Entry<'a> {
             _ => payload.get(..packed).ok_or((16, "more is packed than is there"))?,
         };
         let kind = match u16::from_le_bytes([header[0], header[1]]) {
-            1 => Kind::Ptx,
-            _ => Kind::Other,
+            1 => FatbinEntryKind::Ptx,
+            _ => FatbinEntryKind::Other,
         };
-        let entry = Entry {
+        let entry = FatbinEntry {
             kind,
             architecture: word(header, 28),
             compression,

@@ -11,7 +11,7 @@ mod tests;
 
 use thiserror::Error;
 
-pub(crate) use entry::{Entry, Kind};
+pub(crate) use entry::{FatbinEntry, FatbinEntryKind};
 
 /// The first bytes of a container.
 pub(crate) const CONTAINER: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
@@ -60,7 +60,7 @@ pub(crate) enum FatbinError {
 
 impl FatbinError {
     /// There is no PTX among these entries.
-    pub(crate) fn none(entries: &[Entry<'_>]) -> FatbinError {
+    pub(crate) fn none(entries: &[FatbinEntry<'_>]) -> FatbinError {
         FatbinError::NoPtx(architectures(entries.iter(), "sm_"))
     }
 }
@@ -94,7 +94,7 @@ pub(crate) fn container_bytes(header: &[u8; HEADER_BYTES]) -> Result<usize, Fatb
 /// # Errors
 ///
 /// [`FatbinError::Malformed`].
-pub(crate) fn entries(bytes: &[u8]) -> Result<Vec<Entry<'_>>, FatbinError> {
+pub(crate) fn entries(bytes: &[u8]) -> Result<Vec<FatbinEntry<'_>>, FatbinError> {
     let malformed = |offset, what| FatbinError::Malformed { offset, what };
     let header = bytes.first_chunk().ok_or(malformed(bytes.len(), "it ends in its header"))?;
     let end = container_bytes(header)?;
@@ -102,8 +102,8 @@ pub(crate) fn entries(bytes: &[u8]) -> Result<Vec<Entry<'_>>, FatbinError> {
     let mut entries = Vec::new();
     let mut at = HEADER_BYTES;
     while at < container.len() {
-        let (entry, length) =
-            Entry::read(&container[at..]).map_err(|(offset, what)| malformed(at + offset, what))?;
+        let (entry, length) = FatbinEntry::read(&container[at..])
+            .map_err(|(offset, what)| malformed(at + offset, what))?;
         entries.push(entry);
         at += length;
     }
@@ -118,8 +118,8 @@ pub(crate) fn entries(bytes: &[u8]) -> Result<Vec<Entry<'_>>, FatbinError> {
 /// The container is malformed, or has nothing for the device.
 pub(crate) fn choose(bytes: &[u8], capability: u32) -> Result<String, FatbinError> {
     let entries = entries(bytes)?;
-    let ptx = || entries.iter().filter(|entry| entry.kind == Kind::Ptx);
-    let fits = |entry: &&Entry<'_>| entry.architecture <= capability;
+    let ptx = || entries.iter().filter(|entry| entry.kind == FatbinEntryKind::Ptx);
+    let fits = |entry: &&FatbinEntry<'_>| entry.architecture <= capability;
     match ptx().filter(fits).max_by_key(|entry| entry.architecture) {
         Some(entry) => entry.text(),
         None if ptx().next().is_some() => {
@@ -130,7 +130,7 @@ pub(crate) fn choose(bytes: &[u8], capability: u32) -> Result<String, FatbinErro
     }
 }
 
-fn architectures<'e>(entries: impl Iterator<Item = &'e Entry<'e>>, prefix: &str) -> String {
+fn architectures<'e>(entries: impl Iterator<Item = &'e FatbinEntry<'e>>, prefix: &str) -> String {
     let mut names: Vec<String> =
         entries.map(|entry| format!("{prefix}{}", entry.architecture)).collect();
     names.sort();

@@ -57,9 +57,9 @@ fn what_is_for_newer_devices_only_is_refused_with_both_sides() {
 fn machine_code_beside_ptx_is_passed_over_and_alone_it_is_refused() {
     let both = fatbin!("both.fatbin");
     assert!(choose(both, 75).expect("PTX for it").contains(".target sm_75\n"));
-    let kinds: Vec<Kind> =
+    let kinds: Vec<FatbinEntryKind> =
         entries(both).expect("well-formed").iter().map(|entry| entry.kind).collect();
-    assert!(kinds.contains(&Kind::Other) && kinds.contains(&Kind::Ptx));
+    assert!(kinds.contains(&FatbinEntryKind::Other) && kinds.contains(&FatbinEntryKind::Ptx));
     // The same container with the kind of its PTX changed.
     let mut machine = both.to_vec();
     machine[HEADER_BYTES] = 2;

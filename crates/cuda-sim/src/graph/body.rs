@@ -1,22 +1,23 @@
 //! Graphs as programs edit them: nodes, and edges between them.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cuda_sys::CUresult;
+use parking_lot::{Mutex, MutexGuard};
 
-use super::attributes::Attributes;
-use super::edges::Edge;
-use super::handles::{Graphs, NodeRef};
-use super::operation::{KernelCall, Operation};
+use super::edges::{GraphEdge, NodeId};
+use super::operation::NodeOperation;
 use super::shown::Shown;
-use super::user_object::Held;
+use super::table::{GraphTable, NodeRef};
+use super::user_object::{UserObject, UserObjectReferences};
+use crate::device::{AttributeSet, KernelCall};
 
 /// A graph that can be edited.
-pub(crate) struct Graph {
+pub(crate) struct GraphTemplate {
     pub(crate) handle: u64,
-    pub(super) books: &'static Graphs,
+    pub(super) table: &'static GraphTable,
     /// Belongs to a node of another graph.
     is_child: AtomicBool,
     /// Captures that fill it at the moment.
@@ -26,44 +27,40 @@ pub(crate) struct Graph {
     body: Mutex<Body>,
 }
 
-/// A node's number in its graph. Numbers go up in the order of making and are not used again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct NodeId(pub(super) usize);
-
 #[derive(Default)]
 pub(super) struct Body {
-    pub(super) nodes: Vec<Option<Node>>,
+    pub(super) nodes: Vec<Option<GraphNodeRecord>>,
     /// Objects of the program's that the graph keeps.
-    pub(super) held: Vec<Held>,
+    pub(super) held: Vec<UserObjectReferences>,
 }
 
 #[derive(Clone)]
-pub(super) struct Node {
+pub(super) struct GraphNodeRecord {
     pub(super) handle: u64,
-    pub(super) operation: Operation,
-    pub(super) dependencies: Vec<Edge>,
-    pub(super) attributes: Attributes,
+    pub(super) operation: NodeOperation,
+    pub(super) dependencies: Vec<GraphEdge>,
+    pub(super) attributes: AttributeSet,
     /// The node that it was cloned from.
     pub(super) origin: u64,
     /// What the program was shown of its parameters.
     pub(super) shown: Option<Arc<Shown>>,
 }
 
-impl Graph {
+impl GraphTemplate {
     /// An empty graph with a handle of its own.
     ///
     /// # Errors
     /// `CUDA_ERROR_OUT_OF_MEMORY` when there are no handles left.
-    pub(crate) fn new(books: &'static Graphs) -> Result<Arc<Graph>, CUresult> {
-        let make = |handle| Graph {
+    pub(crate) fn new(table: &'static GraphTable) -> Result<Arc<GraphTemplate>, CUresult> {
+        let make = |handle| GraphTemplate {
             handle,
-            books,
+            table,
             is_child: AtomicBool::new(false),
             captures: AtomicUsize::new(0),
             token: Arc::default(),
             body: Mutex::default(),
         };
-        let made = books.graphs.insert(make).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+        let made = table.graphs.insert(make).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
         Ok(made.1)
     }
 
@@ -73,9 +70,9 @@ impl Graph {
     /// `CUDA_ERROR_INVALID_VALUE` for dependencies that are not nodes of this graph, or are the
     /// same; `CUDA_ERROR_OUT_OF_MEMORY`.
     pub(crate) fn add(
-        self: &Arc<Graph>,
-        operation: Operation,
-        dependencies: Vec<Edge>,
+        self: &Arc<GraphTemplate>,
+        operation: NodeOperation,
+        dependencies: Vec<GraphEdge>,
     ) -> Result<NodeId, CUresult> {
         let mut body = self.body();
         let distinct: BTreeSet<_> = dependencies.iter().map(|edge| edge.from).collect();
@@ -84,22 +81,22 @@ impl Graph {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         let id = NodeId(body.nodes.len());
-        let named = self.books.nodes.insert(|_| NodeRef::new(self, id));
+        let named = self.table.nodes.insert(|_| NodeRef::new(self, id));
         let (handle, _) = named.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
-        body.nodes.push(Some(Node::new(handle, operation, dependencies)));
+        body.nodes.push(Some(GraphNodeRecord::new(handle, operation, dependencies)));
         Ok(id)
     }
 
     /// Makes a graph of nodes that are not checked again. Edges lead to nodes by their place.
     pub(super) fn of_nodes(
-        books: &'static Graphs,
-        nodes: Vec<Option<Node>>,
-        held: Vec<Held>,
-    ) -> Result<Arc<Graph>, CUresult> {
-        let graph = Graph::new(books)?;
-        let named = |(place, mut node): (usize, Option<Node>)| {
+        table: &'static GraphTable,
+        nodes: Vec<Option<GraphNodeRecord>>,
+        held: Vec<UserObjectReferences>,
+    ) -> Result<Arc<GraphTemplate>, CUresult> {
+        let graph = GraphTemplate::new(table)?;
+        let named = |(place, mut node): (usize, Option<GraphNodeRecord>)| {
             if let Some(node) = &mut node {
-                let named = books.nodes.insert(|_| NodeRef::new(&graph, NodeId(place)));
+                let named = table.nodes.insert(|_| NodeRef::new(&graph, NodeId(place)));
                 node.handle = named.map_or(0, |(handle, _)| handle);
             }
             node
@@ -108,7 +105,7 @@ impl Graph {
         let is_complete = nodes.iter().flatten().all(|node| node.handle != 0);
         *graph.body() = Body { nodes, held };
         if !is_complete {
-            drop(books.graphs.remove(graph.handle));
+            drop(table.graphs.remove(graph.handle));
             return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
         }
         Ok(graph)
@@ -127,7 +124,7 @@ impl Graph {
     }
 
     /// What a node does.
-    pub(crate) fn operation(&self, id: NodeId) -> Option<Operation> {
+    pub(crate) fn operation(&self, id: NodeId) -> Option<NodeOperation> {
         self.body().node(id).map(|node| node.operation.clone())
     }
 
@@ -135,7 +132,11 @@ impl Graph {
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` if the node does not do that kind of thing.
-    pub(crate) fn set_operation(&self, id: NodeId, operation: Operation) -> Result<(), CUresult> {
+    pub(crate) fn set_operation(
+        &self,
+        id: NodeId,
+        operation: NodeOperation,
+    ) -> Result<(), CUresult> {
         let mut body = self.body();
         let node =
             body.node_mut(id).filter(|node| node.operation.node_type() == operation.node_type());
@@ -164,7 +165,7 @@ impl Graph {
         change: impl FnOnce(&mut KernelCall) -> R,
     ) -> Result<R, CUresult> {
         match self.body().node_mut(id).map(|node| &mut node.operation) {
-            Some(Operation::Kernel(call)) => Ok(change(call)),
+            Some(NodeOperation::Kernel(call)) => Ok(change(call)),
             _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
         }
     }
@@ -176,11 +177,11 @@ impl Graph {
     pub(crate) fn with_attributes<R>(
         &self,
         id: NodeId,
-        change: impl FnOnce(&mut Attributes) -> R,
+        change: impl FnOnce(&mut AttributeSet) -> R,
     ) -> Result<R, CUresult> {
         let mut body = self.body();
         let node = body.node_mut(id);
-        let node = node.filter(|node| matches!(node.operation, Operation::Kernel(_)));
+        let node = node.filter(|node| matches!(node.operation, NodeOperation::Kernel(_)));
         Ok(change(&mut node.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?.attributes))
     }
 
@@ -227,37 +228,41 @@ impl Graph {
     }
 
     /// The nodes as they are now, by number.
-    pub(super) fn nodes(&self) -> Vec<Option<Node>> {
+    pub(super) fn nodes(&self) -> Vec<Option<GraphNodeRecord>> {
         self.body().nodes.clone()
     }
 
-    fn release(&self, node: &Node) {
-        drop(self.books.nodes.remove(node.handle));
-        if let Operation::Child(child) = &node.operation {
-            drop(self.books.graphs.remove(child.handle));
+    fn release(&self, node: &GraphNodeRecord) {
+        drop(self.table.nodes.remove(node.handle));
+        if let NodeOperation::Child(child) = &node.operation {
+            drop(self.table.graphs.remove(child.handle));
         }
     }
 
     pub(super) fn body(&self) -> MutexGuard<'_, Body> {
-        self.body.lock().unwrap_or_else(PoisonError::into_inner)
+        self.body.lock()
     }
 }
 
-impl Drop for Graph {
+impl Drop for GraphTemplate {
     fn drop(&mut self) {
-        let body = self.body.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let body = self.body.get_mut();
         let nodes = std::mem::take(&mut body.nodes);
         nodes.iter().flatten().for_each(|node| self.release(node));
     }
 }
 
-impl Node {
-    pub(super) fn new(handle: u64, operation: Operation, dependencies: Vec<Edge>) -> Node {
-        Node {
+impl GraphNodeRecord {
+    pub(super) fn new(
+        handle: u64,
+        operation: NodeOperation,
+        dependencies: Vec<GraphEdge>,
+    ) -> GraphNodeRecord {
+        GraphNodeRecord {
             handle,
             operation,
             dependencies,
-            attributes: Attributes::default(),
+            attributes: AttributeSet::default(),
             origin: 0,
             shown: None,
         }
@@ -265,11 +270,11 @@ impl Node {
 }
 
 impl Body {
-    pub(super) fn node(&self, id: NodeId) -> Option<&Node> {
+    pub(super) fn node(&self, id: NodeId) -> Option<&GraphNodeRecord> {
         self.nodes.get(id.0)?.as_ref()
     }
 
-    pub(super) fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
+    pub(super) fn node_mut(&mut self, id: NodeId) -> Option<&mut GraphNodeRecord> {
         self.nodes.get_mut(id.0)?.as_mut()
     }
 
@@ -278,10 +283,45 @@ impl Body {
     }
 
     /// Whether an edge may lead to a node that does `operation`.
-    pub(super) fn accepts(&self, edge: Edge, operation: &Operation) -> bool {
+    pub(super) fn accepts(&self, edge: GraphEdge, operation: &NodeOperation) -> bool {
         let Some(from) = self.node(edge.from) else { return false };
         let kernels = [&from.operation, operation];
-        let kernels = kernels.iter().all(|operation| matches!(operation, Operation::Kernel(_)));
+        let kernels = kernels.iter().all(|operation| matches!(operation, NodeOperation::Kernel(_)));
         edge.ports.fits(kernels)
+    }
+}
+
+impl GraphTemplate {
+    /// Makes the graph hold references: the caller's, or more of them.
+    pub(crate) fn hold(&self, object: &Arc<UserObject>, count: u64, is_callers: bool) {
+        if !is_callers {
+            object.retain(count);
+        }
+        let mut body = self.body();
+        let known = body.held.iter_mut().find(|held| held.is_of(object));
+        match known {
+            Some(held) => held.add(count),
+            None => body.held.push(UserObjectReferences::new(object, count)),
+        }
+    }
+
+    /// Takes references from the graph.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` if it does not hold so many.
+    pub(crate) fn let_go(&self, object: &Arc<UserObject>, count: u64) -> Result<(), CUresult> {
+        let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
+        let mut body = self.body();
+        let index = body.held.iter().position(|held| held.is_of(object)).ok_or(invalid)?;
+        let is_last = body.held[index].take(count).ok_or(invalid)? == 0;
+        let gone = is_last.then(|| body.held.remove(index));
+        drop(body);
+        drop(gone);
+        object.release(count)
+    }
+
+    /// References to the same objects, for a copy of the graph.
+    pub(super) fn held(&self) -> Vec<UserObjectReferences> {
+        self.body().held.iter().map(UserObjectReferences::again).collect()
     }
 }

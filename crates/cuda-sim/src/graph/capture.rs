@@ -1,40 +1,42 @@
 //! Captures: what is enqueued in some streams becomes a graph instead of running.
 
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread::{self, ThreadId};
 
 use cuda_sys::CUresult;
+use parking_lot::{Mutex, MutexGuard};
 
-use super::body::{Graph, NodeId};
-use super::captures::Mode;
-use super::edges::{Edge, Ports};
-use super::handles::Graphs;
-use super::operation::Operation;
+use super::body::GraphTemplate;
+use super::captures::{Captures, StreamCaptureMode};
+use super::edges::{GraphEdge, NodeId, Ports};
+use super::operation::NodeOperation;
 use super::order::with_ancestors;
-use crate::device::Stream;
+use super::table::GraphTable;
+use crate::device::{CapturedEvent, Stream, StreamCapture, StreamOperation, StreamRef};
 
 /// One capture, from `cuStreamBeginCapture` to `cuStreamEndCapture`: in the stream where it began,
 /// and in those that came to it by waiting for its events.
-pub(crate) struct Capture {
+pub(crate) struct CaptureSequence {
     /// A number that no other capture of the process has.
     pub(crate) id: u64,
-    pub(crate) graph: Arc<Graph>,
-    books: &'static Graphs,
+    pub(crate) graph: Arc<GraphTemplate>,
+    captures: &'static Captures,
     /// The graph was made for the capture, and goes with it if it fails.
     owns_graph: bool,
-    pub(super) mode: Mode,
+    pub(super) mode: StreamCaptureMode,
     pub(super) thread: ThreadId,
-    state: Mutex<State>,
+    state: Mutex<CaptureProgress>,
 }
 
 /// What an event was recorded after, in a stream that was being captured.
-#[derive(Debug, Clone)]
-pub(crate) struct Recorded {
-    capture: Weak<Capture>,
-    after: Vec<Edge>,
+#[derive(Debug)]
+struct EventInCapture {
+    capture: Weak<CaptureSequence>,
+    after: Vec<GraphEdge>,
 }
 
 /// What a program may know of a stream's part in a capture.
@@ -46,7 +48,7 @@ pub(crate) struct Info {
 }
 
 #[derive(Default)]
-struct State {
+struct CaptureProgress {
     stage: Stage,
     /// The first one is where the capture began.
     branches: Vec<Branch>,
@@ -69,22 +71,23 @@ struct Branch {
     context: u64,
     is_blocking: bool,
     /// What the next operation depends on.
-    dependencies: Vec<Edge>,
+    dependencies: Vec<GraphEdge>,
     /// What the program was shown of them: it stays where it is until the next call.
     shown: (Box<[u64]>, Box<[[u8; 8]]>),
 }
 
-impl Capture {
+impl CaptureSequence {
     /// Begins a capture in a stream: into a graph of its own, or into one of the program's after
     /// some of its nodes.
     ///
     /// # Errors
     /// `CUDA_ERROR_ILLEGAL_STATE` if the stream is being captured already.
     pub(crate) fn begin(
-        books: &'static Graphs,
+        table: &'static GraphTable,
+        captures: &'static Captures,
         stream: &Arc<Stream>,
-        mode: Mode,
-        into: Option<(Arc<Graph>, Vec<Edge>)>,
+        mode: StreamCaptureMode,
+        into: Option<(Arc<GraphTemplate>, Vec<GraphEdge>)>,
     ) -> Result<(), CUresult> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let mut slot = stream.capture_slot();
@@ -94,43 +97,60 @@ impl Capture {
         let owns_graph = into.is_none();
         let (graph, dependencies) = match into {
             Some(into) => into,
-            None => (Graph::new(books)?, Vec::new()),
+            None => (GraphTemplate::new(table)?, Vec::new()),
         };
         graph.begin_capture();
         let branches = vec![Branch::new(stream, dependencies)];
-        let capture = Arc::new(Capture {
+        let capture = Arc::new(CaptureSequence {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             graph,
-            books,
+            captures,
             owns_graph,
             mode,
             thread: thread::current().id(),
-            state: Mutex::new(State { branches, ..State::default() }),
+            state: Mutex::new(CaptureProgress { branches, ..CaptureProgress::default() }),
         });
-        books.captures.add(&capture);
+        captures.add(&capture);
         *slot = Some(capture);
         Ok(())
+    }
+
+    /// The capture that a stream takes part in.
+    pub(crate) fn of(stream: &Stream) -> Option<Arc<CaptureSequence>> {
+        let capture: Arc<dyn Any + Send + Sync> = stream.capture()?;
+        capture.downcast().ok()
+    }
+
+    /// Adds an operation to the capture that a stream takes part in. False if there is none: the
+    /// operation is to run.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`, and those of [`GraphTemplate::add`].
+    pub(crate) fn take_in(
+        stream: &StreamRef,
+        operation: impl FnOnce() -> NodeOperation,
+    ) -> Result<bool, CUresult> {
+        let StreamRef::Other(stream) = stream else { return Ok(false) };
+        match CaptureSequence::of(stream) {
+            Some(capture) => capture.add_node(stream, operation()).map(|_| true),
+            None => Ok(false),
+        }
     }
 
     /// Adds what is enqueued in a stream to the graph.
     ///
     /// # Errors
-    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`, and those of [`Graph::add`].
-    pub(crate) fn add(&self, stream: &Stream, operation: Operation) -> Result<NodeId, CUresult> {
+    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`, and those of [`GraphTemplate::add`].
+    pub(super) fn add_node(
+        &self,
+        stream: &Stream,
+        operation: NodeOperation,
+    ) -> Result<NodeId, CUresult> {
         let mut state = self.valid()?;
         let branch = state.branch(stream.id)?;
         let node = self.graph.add(operation, branch.dependencies.clone())?;
-        branch.dependencies = vec![Edge { from: node, ports: Ports::default() }];
+        branch.dependencies = vec![GraphEdge { from: node, ports: Ports::default() }];
         Ok(node)
-    }
-
-    /// What an event stands for that is recorded in a stream.
-    ///
-    /// # Errors
-    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`.
-    pub(crate) fn record(self: &Arc<Capture>, stream: &Stream) -> Result<Recorded, CUresult> {
-        let after = self.valid()?.branch(stream.id)?.dependencies.clone();
-        Ok(Recorded { capture: Arc::downgrade(self), after })
     }
 
     /// Ends the capture, from the stream where it began.
@@ -140,14 +160,14 @@ impl Capture {
     /// `CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD` on another thread, `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`, and
     /// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED` if another stream has work that the first one does not
     /// wait for. The last two end it, too.
-    pub(crate) fn end(&self, stream: &Stream) -> Result<Arc<Graph>, CUresult> {
+    pub(crate) fn end(&self, stream: &Stream) -> Result<Arc<GraphTemplate>, CUresult> {
         let state = self.state();
         if state.branches.first().is_none_or(|origin| origin.id != stream.id) {
             drop(state);
             self.invalidate();
             return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
         }
-        if self.mode != Mode::Relaxed && self.thread != thread::current().id() {
+        if self.mode != StreamCaptureMode::Relaxed && self.thread != thread::current().id() {
             return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
         }
         let result = match state.stage {
@@ -158,28 +178,6 @@ impl Capture {
         drop(state);
         self.finish(result.is_ok());
         result
-    }
-
-    /// A stream is going away: the capture cannot succeed any more.
-    pub(crate) fn leave(&self, stream: u64) {
-        let is_origin = self.state().branches.first().is_some_and(|first| first.id == stream);
-        self.invalidate();
-        if is_origin {
-            self.finish(false);
-        }
-    }
-
-    /// Takes note that a rule was broken.
-    pub(crate) fn invalidate(&self) {
-        let mut state = self.state();
-        if state.stage == Stage::Valid {
-            state.stage = Stage::Invalid;
-        }
-    }
-
-    /// Whether no rule was broken yet.
-    pub(crate) fn is_valid(&self) -> bool {
-        self.state().stage == Stage::Valid
     }
 
     /// Whether a stream of that context takes part, one that the legacy default stream waits for.
@@ -219,7 +217,7 @@ impl Capture {
     pub(crate) fn update(
         &self,
         stream: &Stream,
-        edges: Vec<Edge>,
+        edges: Vec<GraphEdge>,
         replaces: bool,
     ) -> Result<(), CUresult> {
         let mut state = self.valid()?;
@@ -234,7 +232,7 @@ impl Capture {
     }
 
     /// Whether all that was captured comes before what the first stream depends on at last.
-    fn is_joined(&self, state: &State) -> bool {
+    fn is_joined(&self, state: &CaptureProgress) -> bool {
         let nodes = self.graph.nodes();
         let Some((origin, others)) = state.branches.split_first() else { return false };
         let ends = origin.dependencies.iter().map(|edge| edge.from.0);
@@ -257,9 +255,9 @@ impl Capture {
         let branches = std::mem::take(&mut state.branches);
         drop(state);
         self.graph.end_capture();
-        self.books.captures.count_out();
+        self.captures.count_out();
         if self.owns_graph && !succeeded {
-            drop(self.books.graphs.remove(self.graph.handle));
+            drop(self.graph.table.graphs.remove(self.graph.handle));
         }
         for stream in branches.iter().filter_map(|branch| branch.stream.upgrade()) {
             drop(stream.capture_slot().take());
@@ -267,19 +265,23 @@ impl Capture {
     }
 
     /// Takes a stream in, or makes it wait for more.
-    fn join(self: &Arc<Capture>, stream: &Arc<Stream>, edges: &[Edge]) -> Result<(), CUresult> {
+    fn join(
+        self: &Arc<CaptureSequence>,
+        stream: &Arc<Stream>,
+        edges: &[GraphEdge],
+    ) -> Result<(), CUresult> {
         let mut slot = stream.capture_slot();
         let mut state = self.valid()?;
         if slot.is_none() {
             state.branches.push(Branch::new(stream, edges.to_vec()));
-            *slot = Some(Arc::clone(self));
+            *slot = Some(Arc::clone(self) as Arc<dyn StreamCapture>);
             return Ok(());
         }
         state.branch(stream.id)?.depend_on(edges);
         Ok(())
     }
 
-    fn valid(&self) -> Result<MutexGuard<'_, State>, CUresult> {
+    fn valid(&self) -> Result<MutexGuard<'_, CaptureProgress>, CUresult> {
         let state = self.state();
         match state.stage {
             Stage::Valid => Ok(state),
@@ -287,24 +289,52 @@ impl Capture {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, CaptureProgress> {
+        self.state.lock()
     }
 }
 
-impl Recorded {
-    /// Makes a stream wait for the event: it becomes part of the capture, if it is not yet.
-    ///
-    /// # Errors
-    /// `CUDA_ERROR_CAPTURED_EVENT` if the capture is over, `CUDA_ERROR_STREAM_CAPTURE_MERGE` if the
-    /// stream is part of another, `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`.
-    pub(crate) fn hold_back(&self, stream: &Arc<Stream>) -> Result<(), CUresult> {
+impl StreamCapture for CaptureSequence {
+    fn is_valid(&self) -> bool {
+        self.state().stage == Stage::Valid
+    }
+
+    fn invalidate(&self) {
+        let mut state = self.state();
+        if state.stage == Stage::Valid {
+            state.stage = Stage::Invalid;
+        }
+    }
+
+    fn add(&self, stream: &Stream, operation: StreamOperation) -> Result<(), CUresult> {
+        self.add_node(stream, operation.into()).map(drop)
+    }
+
+    fn record(
+        self: Arc<CaptureSequence>,
+        stream: &Stream,
+    ) -> Result<Arc<dyn CapturedEvent>, CUresult> {
+        let after = self.valid()?.branch(stream.id)?.dependencies.clone();
+        Ok(Arc::new(EventInCapture { capture: Arc::downgrade(&self), after }))
+    }
+
+    fn stream_destroyed(&self, stream: u64) {
+        let is_origin = self.state().branches.first().is_some_and(|first| first.id == stream);
+        self.invalidate();
+        if is_origin {
+            self.finish(false);
+        }
+    }
+}
+
+impl CapturedEvent for EventInCapture {
+    fn hold_back(&self, stream: &Arc<Stream>) -> Result<(), CUresult> {
         let over = CUresult::CUDA_ERROR_CAPTURED_EVENT;
         let capture = self.capture.upgrade().ok_or(over)?;
         if capture.state().stage == Stage::Ended {
             return Err(over);
         }
-        let other = stream.capture().filter(|other| !Arc::ptr_eq(other, &capture));
+        let other = CaptureSequence::of(stream).filter(|other| !Arc::ptr_eq(other, &capture));
         if let Some(other) = other {
             other.invalidate();
             capture.invalidate();
@@ -313,15 +343,14 @@ impl Recorded {
         capture.join(stream, &self.after)
     }
 
-    /// Breaks the capture: the event was used for what it cannot be.
-    pub(crate) fn invalidate(&self) {
+    fn invalidate(&self) {
         if let Some(capture) = self.capture.upgrade() {
             capture.invalidate();
         }
     }
 }
 
-impl State {
+impl CaptureProgress {
     fn branch(&mut self, id: u64) -> Result<&mut Branch, CUresult> {
         let branch = self.branches.iter_mut().find(|branch| branch.id == id);
         branch.ok_or(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
@@ -329,7 +358,7 @@ impl State {
 }
 
 impl Branch {
-    fn new(stream: &Arc<Stream>, dependencies: Vec<Edge>) -> Branch {
+    fn new(stream: &Arc<Stream>, dependencies: Vec<GraphEdge>) -> Branch {
         Branch {
             id: stream.id,
             stream: Arc::downgrade(stream),
@@ -340,7 +369,7 @@ impl Branch {
         }
     }
 
-    fn depend_on(&mut self, edges: &[Edge]) {
+    fn depend_on(&mut self, edges: &[GraphEdge]) {
         for edge in edges {
             if self.dependencies.iter().all(|known| known.from != edge.from) {
                 self.dependencies.push(*edge);
@@ -349,14 +378,14 @@ impl Branch {
     }
 }
 
-impl Drop for Capture {
+impl Drop for CaptureSequence {
     fn drop(&mut self) {
         self.finish(false);
     }
 }
 
-impl fmt::Debug for Capture {
+impl fmt::Debug for CaptureSequence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Capture").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("CaptureSequence").field("id", &self.id).finish_non_exhaustive()
     }
 }

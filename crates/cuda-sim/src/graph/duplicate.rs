@@ -4,31 +4,33 @@ use std::sync::Arc;
 
 use cuda_sys::CUresult;
 
-use super::body::{Graph, Node, NodeId};
-use super::edges::Edge;
+use super::body::{GraphNodeRecord, GraphTemplate};
+use super::edges::{GraphEdge, NodeId};
 use super::executable::Executable;
-use super::operation::Operation;
-use super::plan::{Plan, Shape};
+use super::operation::NodeOperation;
+use super::plan::{GraphTopology, LaunchPlan};
 
-impl Graph {
+impl GraphTemplate {
     /// A copy with nodes of its own, and with copies of child graphs.
     ///
     /// # Errors
     /// `CUDA_ERROR_NOT_SUPPORTED` where nodes allocate or free memory, `CUDA_ERROR_OUT_OF_MEMORY`.
-    pub(crate) fn duplicate(&self) -> Result<Arc<Graph>, CUresult> {
+    pub(crate) fn duplicate(&self) -> Result<Arc<GraphTemplate>, CUresult> {
         if self.has_memory_nodes() {
             return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
         }
-        let again = |node: Option<Node>| {
+        let again = |node: Option<GraphNodeRecord>| {
             let Some(node) = node else { return Ok(None) };
             let operation = match &node.operation {
-                Operation::Child(child) => Operation::Child(child.duplicate()?.into_child()),
+                NodeOperation::Child(child) => {
+                    NodeOperation::Child(child.duplicate()?.into_child())
+                }
                 operation => operation.clone(),
             };
-            Ok(Some(Node { operation, origin: node.handle, shown: None, ..node }))
+            Ok(Some(GraphNodeRecord { operation, origin: node.handle, shown: None, ..node }))
         };
         let nodes = self.nodes().into_iter().map(again).collect::<Result<_, CUresult>>()?;
-        Graph::of_nodes(self.books, nodes, self.held())
+        GraphTemplate::of_nodes(self.table, nodes, self.held())
     }
 
     /// The node that is a copy of the one with that handle.
@@ -39,7 +41,7 @@ impl Graph {
     }
 
     /// Takes the graph into a node.
-    pub(crate) fn into_child(self: Arc<Graph>) -> Arc<Graph> {
+    pub(crate) fn into_child(self: Arc<GraphTemplate>) -> Arc<GraphTemplate> {
         self.become_child();
         self
     }
@@ -49,8 +51,8 @@ impl Executable {
     /// A graph that does the same.
     ///
     /// # Errors
-    /// Those of [`Graph::duplicate`].
-    pub(crate) fn to_graph(&self) -> Result<Arc<Graph>, CUresult> {
+    /// Those of [`GraphTemplate::duplicate`].
+    pub(crate) fn to_graph(&self) -> Result<Arc<GraphTemplate>, CUresult> {
         let state = self.state();
         if state.plan.steps.iter().any(|step| step.operation.is_about_memory()) {
             return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
@@ -58,18 +60,23 @@ impl Executable {
         self.graph_of(&state.plan, &state.plan.shape)
     }
 
-    fn graph_of(&self, plan: &Plan, shape: &Shape) -> Result<Arc<Graph>, CUresult> {
+    fn graph_of(
+        &self,
+        plan: &LaunchPlan,
+        shape: &GraphTopology,
+    ) -> Result<Arc<GraphTemplate>, CUresult> {
         let nodes = shape.nodes.iter().map(|node| {
             let step = &plan.steps[node.step];
             let operation = match &node.child {
-                Some(child) => Operation::Child(self.graph_of(plan, child)?.into_child()),
-                None if !step.is_enabled => Operation::Empty,
+                Some(child) => NodeOperation::Child(self.graph_of(plan, child)?.into_child()),
+                None if !step.is_enabled => NodeOperation::Empty,
                 None => step.operation.clone(),
             };
             let edges = node.dependencies.iter();
-            let edges = edges.map(|&(from, ports)| Edge { from: NodeId(from), ports }).collect();
-            Ok(Some(Node::new(0, operation, edges)))
+            let edges =
+                edges.map(|&(from, ports)| GraphEdge { from: NodeId(from), ports }).collect();
+            Ok(Some(GraphNodeRecord::new(0, operation, edges)))
         });
-        Graph::of_nodes(self.books(), nodes.collect::<Result<_, CUresult>>()?, Vec::new())
+        GraphTemplate::of_nodes(self.table(), nodes.collect::<Result<_, CUresult>>()?, Vec::new())
     }
 }

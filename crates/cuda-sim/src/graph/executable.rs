@@ -1,33 +1,37 @@
 //! Executable graphs.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use cuda_sys::{CUgraphInstantiate_flags as Flags, CUresult};
+use parking_lot::{Mutex, MutexGuard};
 
-use super::body::Graph;
-use super::handles::Graphs;
-use super::operation::Operation;
-use super::plan::Plan;
-use super::user_object::Held;
-use crate::device::{Context, Platform, Recording, StreamRef};
+use super::body::GraphTemplate;
+use super::capture::CaptureSequence;
+use super::memory::Memories;
+use super::operation::NodeOperation;
+use super::plan::LaunchPlan;
+use super::table::GraphTable;
+use super::user_object::UserObjectReferences;
+use crate::device::{Context, EventRecord, Platform, StreamRef};
 use crate::queue::{self, BatchStep, QueuePoint, StreamKind, StreamWork};
 
 /// A graph that can be launched. Launches of one come one after the other, whatever their streams.
 pub(crate) struct Executable {
     pub(crate) flags: u64,
-    books: &'static Graphs,
+    table: &'static GraphTable,
+    memories: &'static Memories,
     /// The graph's, which knows by it that there is an executable one.
     _token: Arc<()>,
-    state: Mutex<State>,
+    state: Mutex<LaunchState>,
 }
 
-pub(super) struct State {
-    pub(super) plan: Plan,
+pub(super) struct LaunchState {
+    pub(super) plan: LaunchPlan,
     lanes: Vec<queue::Stream>,
     /// The end of the last launch.
     last: Option<QueuePoint>,
     /// Objects of the program's that launches may use.
-    held: Vec<Held>,
+    held: Vec<UserObjectReferences>,
 }
 
 /// How instantiating went wrong.
@@ -53,10 +57,11 @@ impl Executable {
     /// `CUDA_ERROR_NOT_SUPPORTED` for launches from the device, and a cycle.
     pub(crate) fn new(
         platform: &'static Platform,
-        graph: &Arc<Graph>,
+        graph: &Arc<GraphTemplate>,
         context: &Arc<Context>,
         flags: u64,
-    ) -> Result<(u64, Arc<Executable>), Instantiation> {
+        memories: &'static Memories,
+    ) -> Result<Executable, Instantiation> {
         let failed = |error| Err(Instantiation::Failed(error));
         let has = |flag: Flags| flags & u64::from(flag.0) != 0;
         let from_device = has(Flags::CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH);
@@ -71,19 +76,17 @@ impl Executable {
         if graph.has_memory_nodes() && Arc::strong_count(&graph.token) > 1 {
             return failed(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        let plan = Plan::new(graph, context).map_err(|cycle| Instantiation::Cycle(cycle.0))?;
+        let plan =
+            LaunchPlan::new(graph, context).map_err(|cycle| Instantiation::Cycle(cycle.0))?;
         let lane = |context: &Arc<Context>| {
             let health = &context.device.health;
             let kind = StreamKind::NonBlocking;
             queue::Stream::new(platform.scheduler, health, context.id, kind, 0)
         };
         let lanes = plan.lanes.iter().map(lane).collect();
-        let books: &'static Graphs = &platform.graphs;
-        let state = State { plan, lanes, last: None, held: graph.held() };
-        let executable =
-            Executable { flags, books, _token: Arc::clone(&graph.token), state: Mutex::new(state) };
-        let inserted = books.executables.insert(|_| executable);
-        inserted.ok_or(Instantiation::Failed(CUresult::CUDA_ERROR_OUT_OF_MEMORY))
+        let state = LaunchState { plan, lanes, last: None, held: graph.held() };
+        let (table, _token) = (graph.table, Arc::clone(&graph.token));
+        Ok(Executable { flags, table, memories, _token, state: Mutex::new(state) })
     }
 
     /// Enqueues a launch, as one operation of the stream, or adds the graph as a node to the
@@ -98,10 +101,10 @@ impl Executable {
         stream: &StreamRef,
     ) -> Result<(), CUresult> {
         if let StreamRef::Other(captured) = stream
-            && let Some(capture) = captured.capture()
+            && let Some(capture) = CaptureSequence::of(captured)
         {
             let child = self.to_graph()?.into_child();
-            return capture.add(captured, Operation::Child(child)).map(drop);
+            return capture.add_node(captured, NodeOperation::Child(child)).map(drop);
         }
         let mut state = self.state();
         for context in &state.plan.lanes {
@@ -116,19 +119,19 @@ impl Executable {
         let lanes: Vec<&queue::Stream> = state.lanes.iter().collect();
         let enqueued = stream.queue().enqueue_batch(&lanes, state.last.clone(), steps);
         for (step, event, time) in recordings {
-            event.set(Recording::new(enqueued.steps[step].clone(), time));
+            event.set(EventRecord::new(enqueued.steps[step].clone(), time));
         }
         state.last = Some(enqueued.end);
         Ok(())
     }
 
     /// Notes which memory of graphs a launch allocates and frees, or nothing if it cannot.
-    fn use_memory(&self, state: &State) -> Result<(), CUresult> {
+    fn use_memory(&self, state: &LaunchState) -> Result<(), CUresult> {
         let again = Flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH.0;
         let again = self.flags & u64::from(again) != 0;
         let steps = state.plan.steps.iter();
         let uses: Vec<_> = steps.filter_map(|step| step.operation.memory_use()).collect();
-        self.books.memories.launch(&uses, again)
+        self.memories.launch(&uses, again)
     }
 
     /// Takes from its steps what belongs to a context. It cannot be launched any more.
@@ -140,18 +143,19 @@ impl Executable {
         drop(lost);
     }
 
-    pub(super) fn books(&self) -> &'static Graphs {
-        self.books
+    /// The table that graphs made of it go to.
+    pub(super) fn table(&self) -> &'static GraphTable {
+        self.table
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn state(&self) -> MutexGuard<'_, LaunchState> {
+        self.state.lock()
     }
 }
 
 impl Drop for Executable {
     fn drop(&mut self) {
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.get_mut();
         let (held, last) = (std::mem::take(&mut state.held), state.last.take());
         // What launches may use goes when the last one has ended, however it has: destructors are
         // functions of the program.
@@ -163,13 +167,13 @@ impl Drop for Executable {
 }
 
 /// An event that a launch records: in which step, and where the time goes.
-type Record = (usize, Arc<crate::device::Event>, Option<Arc<crate::time::Timestamp>>);
+type RecordedEventStep = (usize, Arc<crate::device::Event>, Option<Arc<crate::time::Timestamp>>);
 
-impl State {
+impl LaunchState {
     fn steps(
         &self,
         platform: &'static Platform,
-        recordings: &mut Vec<Record>,
+        recordings: &mut Vec<RecordedEventStep>,
     ) -> Result<Vec<BatchStep>, CUresult> {
         let mut steps = Vec::with_capacity(self.plan.steps.len());
         for (index, planned) in self.plan.steps.iter().enumerate() {
@@ -177,13 +181,13 @@ impl State {
             let (mut outside, mut work) = (None, StreamWork::Nothing);
             match &planned.operation {
                 _ if !planned.is_enabled => {}
-                Operation::Record(event) => {
+                NodeOperation::Record(event) => {
                     let time = event.has_timing().then(Arc::<crate::time::Timestamp>::default);
                     work = time.clone().map_or(StreamWork::Nothing, StreamWork::Timestamp);
                     recordings.push((index, Arc::clone(event), time));
                 }
-                Operation::Wait(event) => {
-                    let here = |(_, recorded, _): &&Record| Arc::ptr_eq(recorded, event);
+                NodeOperation::Wait(event) => {
+                    let here = |(_, recorded, _): &&RecordedEventStep| Arc::ptr_eq(recorded, event);
                     match recordings.iter().rev().find(here) {
                         Some((step, ..)) => after.push(*step),
                         None => outside = event.point()?,

@@ -1,67 +1,58 @@
-//! What names graphs, nodes and executable graphs, for all of the machine.
+//! All that has to do with graphs in the process.
 
-use std::sync::{Arc, Weak};
+use cuda_sys::CUresult;
 
-use super::body::{Graph, NodeId};
 use super::captures::Captures;
 use super::executable::Executable;
 use super::memory::Memories;
+use super::table::GraphTable;
 use super::user_object::UserObject;
-use crate::device::{HandleKind, Registry};
+use crate::device::{ContextObserver, HandleKind, Registry, platform};
 
-/// All graphs of the machine.
+/// Graphs, executable graphs, user objects, captures and the memory of graphs.
 pub(crate) struct Graphs {
-    pub(crate) graphs: Registry<Graph>,
-    pub(crate) nodes: Registry<NodeRef>,
+    pub(crate) table: GraphTable,
     pub(crate) executables: Registry<Executable>,
     pub(crate) user_objects: Registry<UserObject>,
     pub(crate) captures: Captures,
     pub(crate) memories: Memories,
 }
 
-/// What a node's handle names.
-pub(crate) struct NodeRef {
-    graph: Weak<Graph>,
-    pub(crate) node: NodeId,
+static GRAPHS: Graphs = Graphs {
+    table: GraphTable::new(),
+    executables: Registry::new(HandleKind::Executable),
+    user_objects: Registry::new(HandleKind::UserObject),
+    captures: Captures::new(),
+    memories: Memories::new(),
+};
+
+/// The graphs of the process.
+///
+/// # Errors
+/// `CUDA_ERROR_NOT_INITIALIZED` before `cuInit`, and in forked children.
+pub(crate) fn graphs() -> Result<&'static Graphs, CUresult> {
+    platform().map(|_| &GRAPHS)
 }
 
-impl Graphs {
-    /// No graphs.
-    pub(crate) fn new() -> Graphs {
-        Graphs {
-            graphs: Registry::new(HandleKind::Graph),
-            nodes: Registry::new(HandleKind::GraphNode),
-            executables: Registry::new(HandleKind::Executable),
-            user_objects: Registry::new(HandleKind::UserObject),
-            captures: Captures::default(),
-            memories: Memories::default(),
-        }
-    }
+/// Who is to be told of the end of contexts.
+pub(crate) fn observer() -> &'static dyn ContextObserver {
+    &GRAPHS
+}
 
-    /// Takes from all graphs what belongs to a context that is going away.
-    pub(crate) fn orphan(&self, context: u64) {
-        self.graphs.all().iter().for_each(|graph| graph.orphan(context));
+impl ContextObserver for Graphs {
+    /// Takes from all graphs what belongs to the context.
+    fn context_ends(&self, context: u64) {
+        self.table.graphs.all().iter().for_each(|graph| graph.orphan(context));
         self.executables.all().iter().for_each(|executable| executable.orphan(context));
         self.memories.orphan(context);
     }
 
     /// Forgets everything.
-    pub(crate) fn clear(&self) {
+    fn reset(&self) {
         drop(self.executables.remove_all(|_| true));
-        drop(self.graphs.remove_all(|_| true));
-        drop(self.nodes.remove_all(|_| true));
+        drop(self.table.graphs.remove_all(|_| true));
+        drop(self.table.nodes.remove_all(|_| true));
         drop(self.user_objects.remove_all(|_| true));
         self.memories.clear();
-    }
-}
-
-impl NodeRef {
-    pub(super) fn new(graph: &Arc<Graph>, node: NodeId) -> NodeRef {
-        NodeRef { graph: Arc::downgrade(graph), node }
-    }
-
-    /// The node's graph, as long as there is one.
-    pub(crate) fn graph(&self) -> Option<Arc<Graph>> {
-        self.graph.upgrade()
     }
 }

@@ -2,35 +2,35 @@
 //! are set aside then; launches only say when it is in use.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use cuda_sys::{CUmemAccessDesc, CUresult};
+use parking_lot::{Mutex, MutexGuard};
 
-use crate::device::{Allocation, Device, Purpose, free_work};
+use crate::device::{Device, GlobalAllocation, Purpose, free_work};
 use crate::queue::{Failure, Job, StreamWork};
 
 /// The memory of one allocation node.
 pub(crate) struct GraphMemory {
-    pub(crate) allocation: Arc<Allocation>,
+    pub(crate) allocation: Arc<GlobalAllocation>,
     pub(crate) device: &'static Device,
     /// Who else may access it, as the program said.
     pub(crate) access: Box<[CUmemAccessDesc]>,
 }
 
 /// All memory of graphs.
-#[derive(Default)]
 pub(crate) struct Memories {
-    books: Mutex<Books>,
+    table: Mutex<GraphMemoryTable>,
 }
 
 #[derive(Default)]
-struct Books {
-    entries: BTreeMap<u64, Entry>,
+struct GraphMemoryTable {
+    entries: BTreeMap<u64, GraphMemoryEntry>,
     /// The most that was in use and set aside, by device.
     high: BTreeMap<u32, [u64; 2]>,
 }
 
-struct Entry {
+struct GraphMemoryEntry {
     memory: Weak<GraphMemory>,
     bytes: u64,
     device: u32,
@@ -61,6 +61,12 @@ pub(crate) enum Amount {
 }
 
 impl Memories {
+    /// None.
+    pub(super) const fn new() -> Memories {
+        let table = GraphMemoryTable { entries: BTreeMap::new(), high: BTreeMap::new() };
+        Memories { table: Mutex::new(table) }
+    }
+
     /// Sets memory aside for an allocation node.
     ///
     /// # Errors
@@ -75,17 +81,17 @@ impl Memories {
         let allocation = device.memory.allocate(bytes, owner, Purpose::Graph)?;
         let (address, ordinal) = (allocation.address, device.id.ordinal);
         let memory = Arc::new(GraphMemory { allocation, device, access });
-        let mut books = self.books();
-        books.entries.retain(|_, entry| entry.memory.strong_count() > 0);
-        let entry = Entry {
+        let mut table = self.table();
+        table.entries.retain(|_, entry| entry.memory.strong_count() > 0);
+        let entry = GraphMemoryEntry {
             memory: Arc::downgrade(&memory),
             bytes,
             device: ordinal,
             in_use: None,
             has_free_node: false,
         };
-        books.entries.insert(address, entry);
-        books.note_high(ordinal);
+        table.entries.insert(address, entry);
+        table.note_high(ordinal);
         Ok(memory)
     }
 
@@ -96,8 +102,8 @@ impl Memories {
     /// already.
     pub(crate) fn right_to_free(&'static self, address: u64) -> Result<Arc<RightToFree>, CUresult> {
         let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
-        let mut books = self.books();
-        let entry = books.entries.get_mut(&address).filter(|entry| !entry.has_free_node);
+        let mut table = self.table();
+        let entry = table.entries.get_mut(&address).filter(|entry| !entry.has_free_node);
         let entry = entry.ok_or(invalid)?;
         let memory = entry.memory.upgrade().ok_or(invalid)?;
         entry.has_free_node = true;
@@ -113,19 +119,19 @@ impl Memories {
         if uses.is_empty() {
             return Ok(());
         }
-        let mut books = self.books();
-        books.check(uses, again)?;
+        let mut table = self.table();
+        table.check(uses, again)?;
         let mut before = Vec::new();
         for used in uses {
-            let Some(entry) = books.entries.get_mut(&used.address()) else { continue };
+            let Some(entry) = table.entries.get_mut(&used.address()) else { continue };
             let device = entry.device;
             before.extend(match used {
                 Use::Allocates(memory) => entry.in_use.replace(Arc::clone(memory)),
                 Use::Frees(_) => entry.in_use.take(),
             });
-            books.note_high(device);
+            table.note_high(device);
         }
-        drop(books);
+        drop(table);
         drop(before);
         Ok(())
     }
@@ -135,44 +141,44 @@ impl Memories {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` if it is not in use, or if a node frees it.
     pub(crate) fn free(&self, address: u64) -> Result<Arc<GraphMemory>, CUresult> {
-        let mut books = self.books();
-        let entry = books.entries.get_mut(&address).filter(|entry| !entry.has_free_node);
+        let mut table = self.table();
+        let entry = table.entries.get_mut(&address).filter(|entry| !entry.has_free_node);
         let in_use = entry.and_then(|entry| entry.in_use.take());
         in_use.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
     }
 
     /// How much there is now, and how much there was at most.
     pub(crate) fn amounts(&self, device: u32, amount: Amount) -> (u64, u64) {
-        let books = self.books();
-        let high = books.high.get(&device).copied().unwrap_or_default();
-        (books.sum(device, amount), high[amount as usize])
+        let table = self.table();
+        let high = table.high.get(&device).copied().unwrap_or_default();
+        (table.sum(device, amount), high[amount as usize])
     }
 
     /// Forgets how much there was at most.
     pub(crate) fn reset_high(&self, device: u32, amount: Amount) {
-        let mut books = self.books();
-        let now = books.sum(device, amount);
-        books.high.entry(device).or_default()[amount as usize] = now;
+        let mut table = self.table();
+        let now = table.sum(device, amount);
+        table.high.entry(device).or_default()[amount as usize] = now;
     }
 
     /// Forgets what belongs to a context that is going away.
     pub(super) fn orphan(&self, context: u64) {
         let is_lost = |memory: &Arc<GraphMemory>| memory.allocation.owner == context;
-        let mut books = self.books();
-        let in_use = books.entries.values_mut().map(|entry| &mut entry.in_use);
+        let mut table = self.table();
+        let in_use = table.entries.values_mut().map(|entry| &mut entry.in_use);
         let lost: Vec<_> = in_use.filter_map(|memory| memory.take_if(|own| is_lost(own))).collect();
-        drop(books);
+        drop(table);
         drop(lost);
     }
 
     /// Forgets everything.
     pub(super) fn clear(&self) {
-        let forgotten = std::mem::take(&mut *self.books());
+        let forgotten = std::mem::take(&mut *self.table());
         drop(forgotten);
     }
 
-    fn books(&self) -> MutexGuard<'_, Books> {
-        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    fn table(&self) -> MutexGuard<'_, GraphMemoryTable> {
+        self.table.lock()
     }
 }
 
@@ -185,7 +191,7 @@ impl Use<'_> {
     }
 }
 
-impl Books {
+impl GraphMemoryTable {
     /// Whether a launch can use memory so.
     fn check(&self, uses: &[Use<'_>], again: bool) -> Result<(), CUresult> {
         let mut in_use = BTreeMap::new();
@@ -203,7 +209,7 @@ impl Books {
     }
 
     fn sum(&self, device: u32, amount: Amount) -> u64 {
-        let counts = |entry: &&Entry| match amount {
+        let counts = |entry: &&GraphMemoryEntry| match amount {
             Amount::Used => entry.device == device && entry.in_use.is_some(),
             Amount::Reserved => entry.device == device && entry.memory.strong_count() > 0,
         };
@@ -229,9 +235,10 @@ impl GraphMemory {
 
 impl Drop for RightToFree {
     fn drop(&mut self) {
-        let mut books = self.memories.books();
-        let entry = books.entries.get_mut(&self.memory.allocation.address);
-        let is_it = |entry: &&mut Entry| entry.memory.as_ptr() == Arc::as_ptr(&self.memory);
+        let mut table = self.memories.table();
+        let entry = table.entries.get_mut(&self.memory.allocation.address);
+        let is_it =
+            |entry: &&mut GraphMemoryEntry| entry.memory.as_ptr() == Arc::as_ptr(&self.memory);
         if let Some(entry) = entry.filter(is_it) {
             entry.has_free_node = false;
         }

@@ -4,19 +4,20 @@ use std::sync::Arc;
 
 use cuda_sys::{CUgraphExecUpdateResult as Outcome, CUgraphNodeType as NodeType, CUresult};
 
-use super::body::Graph;
-use super::copy::CopyParameters;
-use super::fill::FillParameters;
+use super::body::GraphTemplate;
+use super::host_call::HostFunction;
 use super::memory::{GraphMemory, RightToFree, Use};
-pub(super) use crate::device::launch::KernelCall;
-use crate::device::stream_memory::{MemoryOperation, memory_operations};
-use crate::device::{Context, Event, Platform, allocation_work};
+use crate::device::memory_operations::{MemoryOperation, memory_operations};
+use crate::device::{
+    Context, CopyParameters, Event, FillParameters, KernelCall, Platform, StreamOperation,
+    allocation_work,
+};
 use crate::queue::{Failure, Job, StreamWork};
 
 /// What a node does, with all its parameters: none of them is looked at in the program's memory
 /// again.
 #[derive(Clone)]
-pub(crate) enum Operation {
+pub(crate) enum NodeOperation {
     /// Nothing: it stands for what it depends on.
     Empty,
     /// Launches a kernel.
@@ -26,9 +27,9 @@ pub(crate) enum Operation {
     /// Fills memory.
     Fill(FillParameters, Arc<Context>),
     /// Calls a function of the program.
-    Host(HostCall),
+    Host(HostFunction),
     /// Runs a graph that belongs to the node.
-    Child(Arc<Graph>),
+    Child(Arc<GraphTemplate>),
     /// Records an event, for work outside the graph.
     Record(Arc<Event>),
     /// Waits for an event that was recorded outside the graph.
@@ -43,54 +44,57 @@ pub(crate) enum Operation {
     Orphan(NodeType),
 }
 
-/// A function of the program, and its argument.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct HostCall {
-    function: unsafe extern "C" fn(*mut std::ffi::c_void),
-    argument: usize,
+impl From<StreamOperation> for NodeOperation {
+    fn from(operation: StreamOperation) -> NodeOperation {
+        match operation {
+            StreamOperation::Kernel(call) => NodeOperation::Kernel(call),
+            StreamOperation::Copy(parameters, context) => NodeOperation::Copy(parameters, context),
+            StreamOperation::Fill(parameters, context) => NodeOperation::Fill(parameters, context),
+        }
+    }
 }
 
-impl Operation {
+impl NodeOperation {
     /// The node's type.
     pub(crate) fn node_type(&self) -> NodeType {
         match self {
-            Operation::Empty => NodeType::CU_GRAPH_NODE_TYPE_EMPTY,
-            Operation::Kernel(_) => NodeType::CU_GRAPH_NODE_TYPE_KERNEL,
-            Operation::Copy(..) => NodeType::CU_GRAPH_NODE_TYPE_MEMCPY,
-            Operation::Fill(..) => NodeType::CU_GRAPH_NODE_TYPE_MEMSET,
-            Operation::Host(_) => NodeType::CU_GRAPH_NODE_TYPE_HOST,
-            Operation::Child(_) => NodeType::CU_GRAPH_NODE_TYPE_GRAPH,
-            Operation::Record(_) => NodeType::CU_GRAPH_NODE_TYPE_EVENT_RECORD,
-            Operation::Wait(_) => NodeType::CU_GRAPH_NODE_TYPE_WAIT_EVENT,
-            Operation::Batch(..) => NodeType::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
-            Operation::Allocate(_) => NodeType::CU_GRAPH_NODE_TYPE_MEM_ALLOC,
-            Operation::Free(_) => NodeType::CU_GRAPH_NODE_TYPE_MEM_FREE,
-            Operation::Orphan(node_type) => *node_type,
+            NodeOperation::Empty => NodeType::CU_GRAPH_NODE_TYPE_EMPTY,
+            NodeOperation::Kernel(_) => NodeType::CU_GRAPH_NODE_TYPE_KERNEL,
+            NodeOperation::Copy(..) => NodeType::CU_GRAPH_NODE_TYPE_MEMCPY,
+            NodeOperation::Fill(..) => NodeType::CU_GRAPH_NODE_TYPE_MEMSET,
+            NodeOperation::Host(_) => NodeType::CU_GRAPH_NODE_TYPE_HOST,
+            NodeOperation::Child(_) => NodeType::CU_GRAPH_NODE_TYPE_GRAPH,
+            NodeOperation::Record(_) => NodeType::CU_GRAPH_NODE_TYPE_EVENT_RECORD,
+            NodeOperation::Wait(_) => NodeType::CU_GRAPH_NODE_TYPE_WAIT_EVENT,
+            NodeOperation::Batch(..) => NodeType::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
+            NodeOperation::Allocate(_) => NodeType::CU_GRAPH_NODE_TYPE_MEM_ALLOC,
+            NodeOperation::Free(_) => NodeType::CU_GRAPH_NODE_TYPE_MEM_FREE,
+            NodeOperation::Orphan(node_type) => *node_type,
         }
     }
 
     /// The context that the operation is bound to, if any.
     pub(crate) fn context(&self) -> Option<&Arc<Context>> {
         match self {
-            Operation::Kernel(call) => Some(&call.function.module.context),
-            Operation::Copy(_, context)
-            | Operation::Fill(_, context)
-            | Operation::Batch(_, context) => Some(context),
-            Operation::Record(event) => Some(&event.context),
+            NodeOperation::Kernel(call) => Some(&call.function.module.context),
+            NodeOperation::Copy(_, context)
+            | NodeOperation::Fill(_, context)
+            | NodeOperation::Batch(_, context) => Some(context),
+            NodeOperation::Record(event) => Some(&event.context),
             _ => None,
         }
     }
 
     /// Whether it allocates or frees memory.
     pub(crate) fn is_about_memory(&self) -> bool {
-        matches!(self, Operation::Allocate(_) | Operation::Free(_))
+        matches!(self, NodeOperation::Allocate(_) | NodeOperation::Free(_))
     }
 
     /// What a launch of it does with memory.
     pub(super) fn memory_use(&self) -> Option<Use<'_>> {
         match self {
-            Operation::Allocate(memory) => Some(Use::Allocates(memory)),
-            Operation::Free(right) => Some(Use::Frees(right)),
+            NodeOperation::Allocate(memory) => Some(Use::Allocates(memory)),
+            NodeOperation::Free(right) => Some(Use::Frees(right)),
             _ => None,
         }
     }
@@ -99,34 +103,34 @@ impl Operation {
     ///
     /// # Errors
     /// Why it cannot.
-    pub(super) fn check_successor(&self, successor: &Operation) -> Result<(), Outcome> {
+    pub(super) fn check_successor(&self, successor: &NodeOperation) -> Result<(), Outcome> {
         let same_context = match (self.context(), successor.context()) {
             (Some(present), Some(next)) => present.id == next.id,
             (present, next) => present.is_none() == next.is_none(),
         };
         let (fits, otherwise) = match (self, successor) {
-            (Operation::Kernel(_), Operation::Kernel(_)) => {
+            (NodeOperation::Kernel(_), NodeOperation::Kernel(_)) => {
                 (true, Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE)
             }
-            (Operation::Copy(present, _), Operation::Copy(next, _)) => {
+            (NodeOperation::Copy(present, _), NodeOperation::Copy(next, _)) => {
                 let same_kinds =
                     present.from.kind == next.from.kind && present.to.kind == next.to.kind;
                 (same_kinds, Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)
             }
-            (Operation::Fill(present, _), Operation::Fill(next, _)) => {
+            (NodeOperation::Fill(present, _), NodeOperation::Fill(next, _)) => {
                 let extent = |fill: &FillParameters| (fill.size, fill.width, fill.height);
                 let plain = present.height == 1 && next.height == 1;
                 let fits = plain || extent(present) == extent(next);
                 (fits, Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)
             }
-            (Operation::Batch(present, _), Operation::Batch(next, _)) => (
+            (NodeOperation::Batch(present, _), NodeOperation::Batch(next, _)) => (
                 present.len() == next.len(),
                 Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED,
             ),
-            (Operation::Allocate(present), Operation::Allocate(next)) => {
+            (NodeOperation::Allocate(present), NodeOperation::Allocate(next)) => {
                 (Arc::ptr_eq(present, next), Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED)
             }
-            (Operation::Free(present), Operation::Free(next)) => {
+            (NodeOperation::Free(present), NodeOperation::Free(next)) => {
                 (Arc::ptr_eq(present, next), Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED)
             }
             (present, next) => (
@@ -138,17 +142,17 @@ impl Operation {
     }
 
     /// Takes from it what belongs to a context that is going away, and hands it back.
-    pub(super) fn orphan(&mut self, context: u64) -> Option<Operation> {
+    pub(super) fn orphan(&mut self, context: u64) -> Option<NodeOperation> {
         let owner = match self {
-            Operation::Wait(event) => event.context.id,
-            Operation::Allocate(memory) => memory.allocation.owner,
-            Operation::Free(right) => right.memory.allocation.owner,
+            NodeOperation::Wait(event) => event.context.id,
+            NodeOperation::Allocate(memory) => memory.allocation.owner,
+            NodeOperation::Free(right) => right.memory.allocation.owner,
             _ => self.context()?.id,
         };
         if owner != context {
             return None;
         }
-        let orphan = Operation::Orphan(self.node_type());
+        let orphan = NodeOperation::Orphan(self.node_type());
         Some(std::mem::replace(self, orphan))
     }
 
@@ -159,55 +163,29 @@ impl Operation {
     /// a GPU.
     pub(super) fn work(&self, platform: &'static Platform) -> Result<StreamWork, CUresult> {
         let job = match self {
-            Operation::Allocate(memory) => return Ok(allocation_work(&memory.allocation)),
-            Operation::Empty | Operation::Child(_) | Operation::Record(_) | Operation::Wait(_) => {
+            NodeOperation::Allocate(memory) => return Ok(allocation_work(&memory.allocation)),
+            NodeOperation::Empty
+            | NodeOperation::Child(_)
+            | NodeOperation::Record(_)
+            | NodeOperation::Wait(_) => {
                 return Ok(StreamWork::Nothing);
             }
-            Operation::Batch(operations, context) => {
+            NodeOperation::Batch(operations, context) => {
                 let work = memory_operations(platform, operations, context);
                 return Ok(work.unwrap_or_else(|_| StreamWork::Job(Gone::job("memory operation"))));
             }
-            Operation::Free(right) => return Ok(right.memory.freeing()),
-            Operation::Orphan(_) => return Err(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED),
-            Operation::Host(call) => return Ok(call.work()),
-            Operation::Kernel(call) => call.clone().into_job(platform)?,
-            Operation::Copy(parameters, context) => {
+            NodeOperation::Free(right) => return Ok(right.memory.freeing()),
+            NodeOperation::Orphan(_) => return Err(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED),
+            NodeOperation::Host(call) => return Ok(call.work()),
+            NodeOperation::Kernel(call) => call.clone().into_job(platform)?,
+            NodeOperation::Copy(parameters, context) => {
                 parameters.job(platform, context).unwrap_or_else(|_| Gone::job("copy"))
             }
-            Operation::Fill(parameters, context) => {
+            NodeOperation::Fill(parameters, context) => {
                 parameters.job(platform, context).unwrap_or_else(|_| Gone::job("fill"))
             }
         };
         Ok(StreamWork::Job(job))
-    }
-}
-
-impl HostCall {
-    /// A call that is to be made on a thread of the driver's.
-    pub(crate) fn new(
-        function: unsafe extern "C" fn(*mut std::ffi::c_void),
-        argument: *mut std::ffi::c_void,
-    ) -> HostCall {
-        HostCall { function, argument: argument.expose_provenance() }
-    }
-
-    /// Function and argument, as the program gave them.
-    pub(crate) fn parts(
-        self,
-    ) -> (unsafe extern "C" fn(*mut std::ffi::c_void), *mut std::ffi::c_void) {
-        (self.function, std::ptr::with_exposed_provenance_mut(self.argument))
-    }
-
-    /// The call as work in a stream.
-    pub(crate) fn work(self) -> StreamWork {
-        StreamWork::Host(Box::new(move || self.call()))
-    }
-
-    /// Makes the call.
-    pub(super) fn call(self) {
-        let (function, argument) = self.parts();
-        // SAFETY: the caller gave the function and its argument to be put together, on any thread.
-        unsafe { function(argument) }
     }
 }
 

@@ -7,25 +7,25 @@ use std::sync::Arc;
 use cuda_sys::CUgraphNodeType as NodeType;
 use smallvec::SmallVec;
 
-use super::body::{Graph, Node, NodeId};
-use super::edges::Ports;
-use super::operation::Operation;
+use super::body::{GraphNodeRecord, GraphTemplate};
+use super::edges::{NodeId, Ports};
+use super::operation::NodeOperation;
 use super::order::topological;
 use crate::device::Context;
 
 /// The operations of a graph in an order in which they can be enqueued.
-pub(super) struct Plan {
-    pub(super) steps: Vec<Planned>,
+pub(super) struct LaunchPlan {
+    pub(super) steps: Vec<PlanStep>,
     /// The contexts of the streams that they are laid out on.
     pub(super) lanes: Vec<Arc<Context>>,
     /// The steps of the nodes by their handles, those of child graphs included.
     pub(super) by_node: HashMap<u64, usize>,
-    pub(super) shape: Shape,
+    pub(super) shape: GraphTopology,
 }
 
 /// One step of a plan.
-pub(super) struct Planned {
-    pub(super) operation: Operation,
+pub(super) struct PlanStep {
+    pub(super) operation: NodeOperation,
     /// A step that is not is passed over, and keeps its place in the order.
     pub(super) is_enabled: bool,
     pub(super) lane: usize,
@@ -34,17 +34,17 @@ pub(super) struct Planned {
 }
 
 /// What a graph was like when it was laid out.
-pub(super) struct Shape {
-    pub(super) nodes: Vec<ShapeNode>,
+pub(super) struct GraphTopology {
+    pub(super) nodes: Vec<TopologyNode>,
 }
 
-pub(super) struct ShapeNode {
+pub(super) struct TopologyNode {
     pub(super) node_type: NodeType,
     /// Its step; that before all others for a child graph.
     pub(super) step: usize,
     /// Numbers of nodes in the shape, and how they are depended on.
     pub(super) dependencies: Vec<(usize, Ports)>,
-    pub(super) child: Option<Shape>,
+    pub(super) child: Option<GraphTopology>,
 }
 
 /// Why there is no plan: the handle of a node on a cycle.
@@ -53,12 +53,12 @@ pub(super) struct Cycle(pub(super) u64);
 
 /// A graph's living nodes in the order of making, and for each the numbers among them of those that
 /// it depends on.
-pub(super) fn living(graph: &Graph) -> (Vec<Node>, Vec<Vec<(usize, Ports)>>) {
+pub(super) fn living(graph: &GraphTemplate) -> (Vec<GraphNodeRecord>, Vec<Vec<(usize, Ports)>>) {
     let nodes = graph.nodes();
     let living = nodes.iter().enumerate().filter(|(_, node)| node.is_some());
     let numbers: HashMap<NodeId, usize> =
         living.enumerate().map(|(number, (id, _))| (NodeId(id), number)).collect();
-    let nodes: Vec<Node> = nodes.into_iter().flatten().collect();
+    let nodes: Vec<GraphNodeRecord> = nodes.into_iter().flatten().collect();
     let dependencies = nodes.iter().map(|node| {
         // An edge is removed with its node, so all of them lead to living ones.
         let edges = node.dependencies.iter();
@@ -68,11 +68,11 @@ pub(super) fn living(graph: &Graph) -> (Vec<Node>, Vec<Vec<(usize, Ports)>>) {
     (nodes, dependencies)
 }
 
-impl Plan {
+impl LaunchPlan {
     /// Lays a graph out. Operations of no context of their own go where those before them go, or to
     /// `context`.
-    pub(super) fn new(graph: &Graph, context: &Arc<Context>) -> Result<Plan, Cycle> {
-        let mut layout = Layout {
+    pub(super) fn new(graph: &GraphTemplate, context: &Arc<Context>) -> Result<LaunchPlan, Cycle> {
+        let mut layout = PlanBuilder {
             context,
             steps: Vec::new(),
             lanes: Vec::new(),
@@ -80,48 +80,52 @@ impl Plan {
             by_node: HashMap::new(),
         };
         let shape = layout.lay(graph, None)?.0;
-        let Layout { steps, lanes, by_node, .. } = layout;
-        Ok(Plan { steps, lanes, by_node, shape })
+        let PlanBuilder { steps, lanes, by_node, .. } = layout;
+        Ok(LaunchPlan { steps, lanes, by_node, shape })
     }
 }
 
-struct Layout<'a> {
+struct PlanBuilder<'a> {
     context: &'a Arc<Context>,
-    steps: Vec<Planned>,
+    steps: Vec<PlanStep>,
     lanes: Vec<Arc<Context>>,
     /// The last step of each lane.
     ends: Vec<usize>,
     by_node: HashMap<u64, usize>,
 }
 
-impl Layout<'_> {
+impl PlanBuilder<'_> {
     /// Adds a graph's nodes, all of them after `entry`. Returns its shape, and the steps that
     /// nothing in it waits for.
-    fn lay(&mut self, graph: &Graph, entry: Option<usize>) -> Result<(Shape, Vec<usize>), Cycle> {
+    fn lay(
+        &mut self,
+        graph: &GraphTemplate,
+        entry: Option<usize>,
+    ) -> Result<(GraphTopology, Vec<usize>), Cycle> {
         let (nodes, edges) = living(graph);
         let numbers = |edges: &Vec<(usize, Ports)>| edges.iter().map(|(from, _)| *from).collect();
         let dependencies: Vec<Vec<usize>> = edges.iter().map(numbers).collect();
         let order = topological(&dependencies).map_err(|node| Cycle(nodes[node].handle))?;
         let mut first = vec![0; nodes.len()];
         let mut last = vec![0; nodes.len()];
-        let mut children: Vec<Option<Shape>> = nodes.iter().map(|_| None).collect();
+        let mut children: Vec<Option<GraphTopology>> = nodes.iter().map(|_| None).collect();
         for number in order {
             let node = &nodes[number];
             let mut before: Vec<usize> = dependencies[number].iter().map(|&n| last[n]).collect();
             before.extend(entry.filter(|_| before.is_empty()));
             let operation = match &node.operation {
                 // What it runs has steps of its own.
-                Operation::Child(_) => Operation::Empty,
+                NodeOperation::Child(_) => NodeOperation::Empty,
                 operation => operation.clone(),
             };
             first[number] = self.add(operation, &before);
             self.by_node.insert(node.handle, first[number]);
             last[number] = first[number];
-            if let Operation::Child(child) = &node.operation {
+            if let NodeOperation::Child(child) = &node.operation {
                 let (shape, leaves) = self.lay(child, Some(first[number]))?;
                 children[number] = Some(shape);
                 if !leaves.is_empty() {
-                    last[number] = self.add(Operation::Empty, &leaves);
+                    last[number] = self.add(NodeOperation::Empty, &leaves);
                 }
             }
         }
@@ -130,18 +134,18 @@ impl Layout<'_> {
         let leaves = last.iter().zip(&is_leaf).filter(|(_, is_leaf)| **is_leaf);
         let leaves = leaves.map(|(step, _)| *step).collect();
         let shapes = nodes.iter().zip(edges).zip(children).zip(first);
-        let shapes = shapes.map(|(((node, dependencies), child), step)| ShapeNode {
+        let shapes = shapes.map(|(((node, dependencies), child), step)| TopologyNode {
             node_type: node.operation.node_type(),
             step,
             dependencies,
             child,
         });
-        Ok((Shape { nodes: shapes.collect() }, leaves))
+        Ok((GraphTopology { nodes: shapes.collect() }, leaves))
     }
 
     /// Adds a step. It goes on in the lane of one that it waits for, where that is the lane's end,
     /// or else opens one.
-    fn add(&mut self, operation: Operation, before: &[usize]) -> usize {
+    fn add(&mut self, operation: NodeOperation, before: &[usize]) -> usize {
         let step = self.steps.len();
         let own = operation.context().cloned();
         let inherited = before.first().map(|&earlier| &self.lanes[self.steps[earlier].lane]);
@@ -157,7 +161,7 @@ impl Layout<'_> {
         self.ends[lane] = step;
         let elsewhere = before.iter().copied().filter(|&earlier| self.steps[earlier].lane != lane);
         let after = elsewhere.collect();
-        self.steps.push(Planned { operation, is_enabled: true, lane, after });
+        self.steps.push(PlanStep { operation, is_enabled: true, lane, after });
         step
     }
 }

@@ -1,7 +1,7 @@
 //! What programs are shown of a node's parameters: lists that stay where they are as long as the
 //! node has these parameters.
 
-use super::operation::KernelCall;
+use crate::device::KernelCall;
 
 /// A buffer, and pointers into it.
 #[derive(Debug)]

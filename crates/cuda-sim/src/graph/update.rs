@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use cuda_sys::{CUgraphExecUpdateResult as Outcome, CUresult};
 
-use super::body::Graph;
+use super::body::GraphTemplate;
 use super::executable::Executable;
-use super::operation::Operation;
-use super::plan::{Shape, living};
+use super::operation::NodeOperation;
+use super::plan::{GraphTopology, living};
 
 /// Why an executable graph cannot be updated from a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl Executable {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for what is no node of the graph, and parameters that its step
     /// cannot take.
-    pub(crate) fn replace(&self, node: u64, operation: Operation) -> Result<(), CUresult> {
+    pub(crate) fn replace(&self, node: u64, operation: NodeOperation) -> Result<(), CUresult> {
         let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
         let mut state = self.state();
         let step = *state.plan.by_node.get(&node).ok_or(invalid)?;
@@ -59,7 +59,7 @@ impl Executable {
     ///
     /// # Errors
     /// What is not the same, or cannot be taken; nothing is changed then.
-    pub(crate) fn update(&self, graph: &Graph) -> Result<(), Mismatch> {
+    pub(crate) fn update(&self, graph: &GraphTemplate) -> Result<(), Mismatch> {
         let mut state = self.state();
         let mut successors = Vec::new();
         compare(&state.plan.shape, graph, &mut successors)?;
@@ -70,7 +70,7 @@ impl Executable {
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for what is no child graph of the graph, and for another shape.
-    pub(crate) fn update_child(&self, node: u64, graph: &Graph) -> Result<(), CUresult> {
+    pub(crate) fn update_child(&self, node: u64, graph: &GraphTemplate) -> Result<(), CUresult> {
         let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
         let mut state = self.state();
         let step = *state.plan.by_node.get(&node).ok_or(invalid)?;
@@ -90,7 +90,7 @@ impl Executable {
         let step = *state.plan.by_node.get(&node).ok_or(invalid)?;
         let step = &mut state.plan.steps[step];
         match step.operation {
-            Operation::Kernel(_) | Operation::Copy(..) | Operation::Fill(..) => {
+            NodeOperation::Kernel(_) | NodeOperation::Copy(..) | NodeOperation::Fill(..) => {
                 Ok(use_it(&mut step.is_enabled))
             }
             _ => Err(invalid),
@@ -98,9 +98,9 @@ impl Executable {
     }
 }
 
-impl super::executable::State {
+impl super::executable::LaunchState {
     /// Replaces operations, all of them or none.
-    fn take(&mut self, successors: Vec<(usize, u64, Operation)>) -> Result<(), Mismatch> {
+    fn take(&mut self, successors: Vec<(usize, u64, NodeOperation)>) -> Result<(), Mismatch> {
         for (step, node, successor) in &successors {
             let present = &self.plan.steps[*step].operation;
             present.check_successor(successor).map_err(|outcome| Mismatch {
@@ -119,9 +119,9 @@ impl super::executable::State {
 /// Compares a graph with a shape. Nodes are paired in the order in which they were made, which is
 /// the same for two captures of the same calls.
 fn compare(
-    shape: &Shape,
-    graph: &Graph,
-    successors: &mut Vec<(usize, u64, Operation)>,
+    shape: &GraphTopology,
+    graph: &GraphTemplate,
+    successors: &mut Vec<(usize, u64, NodeOperation)>,
 ) -> Result<(), Mismatch> {
     let (nodes, edges) = living(graph);
     let topology = |node, from| {
@@ -144,14 +144,14 @@ fn compare(
             return Err(Mismatch { outcome, node: node.handle, from: 0 });
         }
         match (&node.operation, &known.child) {
-            (Operation::Child(child), Some(shape)) => compare(shape, child, successors)?,
+            (NodeOperation::Child(child), Some(shape)) => compare(shape, child, successors)?,
             (operation, _) => successors.push((known.step, node.handle, operation.clone())),
         }
     }
     Ok(())
 }
 
-fn find_child(shape: &Shape, step: usize) -> Option<&Shape> {
+fn find_child(shape: &GraphTopology, step: usize) -> Option<&GraphTopology> {
     let children = shape.nodes.iter().filter_map(|node| Some((node.step, node.child.as_ref()?)));
     children.into_iter().find_map(
         |(entry, child)| {

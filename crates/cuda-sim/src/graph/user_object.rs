@@ -1,24 +1,24 @@
 //! Objects of the program's that live as long as somebody refers to them, graphs among others.
 
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use cuda_sys::CUresult;
+use parking_lot::Mutex;
 
-use super::body::Graph;
-use super::handles::Graphs;
-use super::operation::HostCall;
+use super::host_call::HostFunction;
+use crate::device::Registry;
 
 /// An object with a count of references.
 pub(crate) struct UserObject {
     handle: u64,
-    books: &'static Graphs,
+    registry: &'static Registry<UserObject>,
     references: Mutex<u64>,
-    destroy: HostCall,
+    destroy: HostFunction,
 }
 
 /// References that a graph holds. They go with it.
-pub(crate) struct Held {
+pub(crate) struct UserObjectReferences {
     object: Arc<UserObject>,
     count: u64,
 }
@@ -29,21 +29,21 @@ impl UserObject {
     /// # Errors
     /// `CUDA_ERROR_OUT_OF_MEMORY` when there are no handles left.
     pub(crate) fn register(
-        books: &'static Graphs,
+        registry: &'static Registry<UserObject>,
         destroy: unsafe extern "C" fn(*mut c_void),
         object: *mut c_void,
         references: u64,
     ) -> Result<u64, CUresult> {
-        let destroy = HostCall::new(destroy, object);
+        let destroy = HostFunction::new(destroy, object);
         let references = Mutex::new(references);
-        let make = |handle| UserObject { handle, books, references, destroy };
-        let made = books.user_objects.insert(make);
+        let make = |handle| UserObject { handle, registry, references, destroy };
+        let made = registry.insert(make);
         made.map(|(handle, _)| handle).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)
     }
 
     /// Counts more references.
     pub(crate) fn retain(&self, count: u64) {
-        *self.references.lock().unwrap_or_else(PoisonError::into_inner) += count;
+        *self.references.lock() += count;
     }
 
     /// Counts fewer references, and destroys the object with the last one.
@@ -51,62 +51,45 @@ impl UserObject {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` if there are not so many.
     pub(crate) fn release(&self, count: u64) -> Result<(), CUresult> {
-        let mut references = self.references.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut references = self.references.lock();
         let left = references.checked_sub(count).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
         *references = left;
         drop(references);
-        if left == 0 && self.books.user_objects.remove(self.handle).is_some() {
+        if left == 0 && self.registry.remove(self.handle).is_some() {
             self.destroy.call();
         }
         Ok(())
     }
 }
 
-impl Graph {
-    /// Makes the graph hold references: the caller's, or more of them.
-    pub(crate) fn hold(&self, object: &Arc<UserObject>, count: u64, is_callers: bool) {
-        if !is_callers {
-            object.retain(count);
-        }
-        let mut body = self.body();
-        let known = body.held.iter_mut().find(|held| Arc::ptr_eq(&held.object, object));
-        match known {
-            Some(held) => held.count += count,
-            None => body.held.push(Held { object: Arc::clone(object), count }),
-        }
+impl UserObjectReferences {
+    pub(super) fn new(object: &Arc<UserObject>, count: u64) -> UserObjectReferences {
+        UserObjectReferences { object: Arc::clone(object), count }
     }
 
-    /// Takes references from the graph.
-    ///
-    /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` if it does not hold so many.
-    pub(crate) fn let_go(&self, object: &Arc<UserObject>, count: u64) -> Result<(), CUresult> {
-        let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
-        let mut body = self.body();
-        let place = body.held.iter().position(|held| Arc::ptr_eq(&held.object, object));
-        let place = place.ok_or(invalid)?;
-        let held = &mut body.held[place];
-        held.count = held.count.checked_sub(count).ok_or(invalid)?;
-        let gone = (held.count == 0).then(|| body.held.remove(place));
-        drop(body);
-        drop(gone);
-        object.release(count)
+    pub(super) fn is_of(&self, object: &Arc<UserObject>) -> bool {
+        Arc::ptr_eq(&self.object, object)
     }
 
-    /// References to the same objects, for a copy of the graph.
-    pub(super) fn held(&self) -> Vec<Held> {
-        self.body().held.iter().map(Held::again).collect()
+    pub(super) fn add(&mut self, count: u64) {
+        self.count += count;
     }
-}
 
-impl Held {
-    fn again(&self) -> Held {
+    /// Counts fewer, which the caller releases. Returns how many are left; `None` if there are not
+    /// so many.
+    pub(super) fn take(&mut self, count: u64) -> Option<u64> {
+        self.count = self.count.checked_sub(count)?;
+        Some(self.count)
+    }
+
+    /// As many references once more.
+    pub(super) fn again(&self) -> UserObjectReferences {
         self.object.retain(self.count);
-        Held { object: Arc::clone(&self.object), count: self.count }
+        UserObjectReferences { object: Arc::clone(&self.object), count: self.count }
     }
 }
 
-impl Drop for Held {
+impl Drop for UserObjectReferences {
     fn drop(&mut self) {
         // There are so many: nobody else takes them.
         let _ = self.object.release(self.count);

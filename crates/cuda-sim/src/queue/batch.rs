@@ -10,17 +10,17 @@ use super::work::StreamWork;
 
 /// One operation of a batch.
 pub(crate) struct BatchStep {
-    /// Which of the batch's streams it goes to.
+    /// The index of the stream that it goes to, among the batch's.
     pub(crate) lane: usize,
     /// Steps before it, by number, that it waits for. Those in its own lane go without saying.
     pub(crate) after: SmallVec<[usize; 2]>,
     /// A point of another stream that it waits for.
     pub(crate) outside: Option<QueuePoint>,
-    /// What it does.
+    /// The work that it does.
     pub(crate) work: StreamWork,
 }
 
-/// Where the operations of a batch are.
+/// The points at which the operations of a batch end.
 #[derive(Debug)]
 pub(crate) struct Enqueued {
     /// The point of each step.

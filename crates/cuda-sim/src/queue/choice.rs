@@ -1,4 +1,4 @@
-//! What the books know about operations that run one at a time: which could run, which are needed,
+//! Operations that run one at a time: which could run, which are needed,
 //! and what it means to begin one.
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::state::{Effects, RunningWork, SchedulerState};
 use super::stepper::Stepper;
 
 impl SchedulerState {
-    /// From now on operations are chosen by these books, or start on their own. What other threads
+    /// From now on operations are chosen by this stepper, or start on their own. What other threads
     /// have enqueued since everything was waited for is looked at again.
     pub(super) fn set_stepper(&mut self, stepper: Option<Stepper>, effects: &mut Effects) {
         self.stepper = stepper;

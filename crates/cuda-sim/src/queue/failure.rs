@@ -7,13 +7,13 @@ use crate::check::Report;
 /// Why a job failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// What the driver's calls report from now on.
+    /// The error that the driver's calls report from now on.
     pub(crate) code: CUresult,
-    /// What happened, for a person.
+    /// The cause, for a person.
     pub(crate) text: String,
 }
 
-/// What checks find wrong with an operation ends it.
+/// Ends an operation with what checks found wrong with it.
 impl From<Box<Report>> for Failure {
     fn from(report: Box<Report>) -> Failure {
         let code = report.kind.error().unwrap_or(CUresult::CUDA_ERROR_LAUNCH_FAILED);

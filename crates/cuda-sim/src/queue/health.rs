@@ -29,7 +29,7 @@ pub(crate) struct Health {
 }
 
 impl Health {
-    /// That of a device that works.
+    /// The health of a device that works.
     pub(crate) const fn new(ordinal: u32) -> Health {
         Health {
             ordinal,
@@ -87,14 +87,14 @@ impl Health {
         &self.interrupt
     }
 
-    /// What broke the device, if it is broken.
+    /// The cause of the sticky error, if there is one.
     pub(crate) fn text(&self) -> Option<String> {
         let text = self.text.lock();
         self.is_known.store(text.is_some(), Ordering::Relaxed);
         text.clone()
     }
 
-    /// What broke the device, if it is broken and the program was not told.
+    /// The cause of the sticky error, if there is one and the program was not told.
     pub(crate) fn untold(&self) -> Option<String> {
         let error = self.error().err().filter(|_| !self.is_known.load(Ordering::Relaxed))?;
         let text = self.text.lock();
@@ -114,7 +114,7 @@ impl Health {
         self.has_plans.store(false, Ordering::Release);
     }
 
-    /// What is enqueued in place of a job, which is to fail if that was planned.
+    /// The job itself, or one that fails in its place if that was planned.
     pub(super) fn planned(&self, job: Arc<dyn Job>) -> Arc<dyn Job> {
         if !self.has_plans.load(Ordering::Acquire) {
             return job;

@@ -19,7 +19,7 @@ use super::point::StreamProgress;
 pub(super) struct HostThreadTask {
     pub(super) function: Box<dyn FnOnce() + Send>,
     pub(super) stream: Arc<StreamProgress>,
-    /// That of the stream's device.
+    /// The health of the stream's device.
     pub(super) health: &'static Health,
     /// Whether it is the program's, which must not call the driver.
     pub(super) is_host_function: bool,
@@ -46,7 +46,7 @@ pub(crate) fn in_host_function() -> bool {
 pub(super) struct HostThreads {
     calls: Mutex<TaskQueue>,
     arrived: Condvar,
-    /// How many host functions run.
+    /// The number of host functions that run.
     busy: AtomicUsize,
 }
 
@@ -56,7 +56,7 @@ struct TaskQueue {
     idle: usize,
 }
 
-/// How long a thread waits for the next call before it ends.
+/// The time for which a thread waits for the next call before it ends.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 thread_local! {

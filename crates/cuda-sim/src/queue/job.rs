@@ -8,19 +8,19 @@ use crate::time::Demand;
 
 /// Device work: a launch, a copy, a fill.
 pub(crate) trait Job: Send + Sync {
-    /// How many pieces there are, at least 1. They may run in any order and at the same time.
+    /// The number of pieces, at least 1. They may run in any order and at the same time.
     fn pieces(&self) -> u64;
 
     /// Whether there is so much to do that it pays to wake threads for it at once, rather than
     /// after a look at how long the first piece takes.
     fn is_heavy(&self) -> bool;
 
-    /// What it would need of the hardware whose time is simulated.
+    /// The engines and the time that it would need of the hardware that is simulated.
     fn demand(&self) -> Demand {
         Demand::Nothing
     }
 
-    /// What it is, for reports.
+    /// The kind of operation, for reports.
     fn label(&self) -> Label {
         Label::Other
     }

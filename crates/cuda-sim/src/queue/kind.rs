@@ -1,6 +1,7 @@
 //! Kinds of streams.
 
-/// How a stream orders itself against its context's legacy default stream, an `S`.
+/// The kinds of streams by how they are ordered against their context's legacy default stream, an
+/// `S`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum StreamKind<S> {
     /// It is the legacy default stream: its work comes after all that was enqueued in its

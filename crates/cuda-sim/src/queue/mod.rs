@@ -1,6 +1,6 @@
 //! Streams: queues of work in order, run by a small pool of workers.
 //!
-//! A [`Stream`] is an entry in the [`Scheduler`]'s books, never a thread, so thousands of them cost
+//! A [`Stream`] is a queue in the [`Scheduler`]'s table, never a thread, so thousands of them cost
 //! nothing while idle. Work is a [`Job`] in pieces, which workers share between them, and with host
 //! threads that wait; no more threads run pieces at once than there are slots. Events and waits are
 //! positions in streams ([`QueuePoint`]) and need no thread at all; host functions run on threads of

@@ -23,7 +23,7 @@ impl SchedulerState {
         found
     }
 
-    /// What the operations of a stream up to a point still wait for.
+    /// The points that the operations of a stream up to one of its points still wait for.
     fn awaited_before(&self, end: &QueuePoint) -> Vec<QueuePoint> {
         let Some(queue) = self.peek(&end.progress) else { return Vec::new() };
         let begun = queue.enqueued - queue.pending.len() as u64;

@@ -6,15 +6,15 @@ use std::sync::{Arc, OnceLock};
 use crate::check::StreamClock;
 use crate::time::{self, StreamOrdinal, StreamPosition};
 
-/// How far a stream has come. Outlives the stream, so that its points stay answerable.
+/// The progress of a stream. It outlives the stream, so that its points stay answerable.
 #[derive(Debug)]
 pub(super) struct StreamProgress {
-    /// The stream's place in the scheduler's books, as long as work is left in it.
+    /// The index of the stream's queue in the scheduler, as long as work is left in it.
     pub(super) index: usize,
     /// The number of the stream, which no other ever has.
     id: StreamOrdinal,
     completed: AtomicU64,
-    /// What checks know of the stream, if they are on.
+    /// The clock by which checks know the stream, if they are on.
     pub(super) clock: OnceLock<Arc<StreamClock>>,
 }
 

@@ -3,12 +3,12 @@
 use super::split_mix::SplitMix64;
 use crate::config::{Choice, Schedule, ScheduleTrace};
 
-/// What there is to choose from: streams by number, each of which could go on.
+/// The options of a decision: streams by number, each of which could go on.
 #[derive(Debug)]
 pub(super) struct Options<'a> {
     /// All of them, in order.
     pub(super) streams: &'a [u32],
-    /// Those on which what somebody waits for depends. Empty if nobody waits.
+    /// The streams on which what somebody waits for depends. Empty if nobody waits.
     pub(super) needed: &'a [u32],
     /// Whether nothing needs to run.
     pub(super) may_stop: bool,
@@ -21,7 +21,7 @@ pub(super) enum SchedulePolicy {
     Even(SplitMix64),
     /// Against the program.
     Adversary(Adversary),
-    /// As recorded.
+    /// The order of a recorded schedule.
     Replay(Replay),
     /// By the places of the choices among the options.
     ExploredChoices(ExploredChoices),
@@ -42,7 +42,8 @@ pub(super) struct Adversary {
     reluctant: bool,
     /// Whether streams have ranks.
     ranked: bool,
-    /// What ranks follow from: a stream's number, and how often it has been put last.
+    /// The generator of ranks, which follow from a stream's number and from how often it has been
+    /// put last.
     ranks: SplitMix64,
     demoted: Vec<u32>,
 }
@@ -58,9 +59,9 @@ pub(super) struct Replay {
 /// The choices of one schedule among all: their places among the options.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ExploredChoices {
-    /// What to take; beyond its end the first option is taken.
+    /// The options to take; beyond the end the first one is taken.
     pub(crate) prefix: Vec<u32>,
-    /// What was taken, and of how many.
+    /// The options that were taken, each with the number of options there were.
     pub(crate) taken: Vec<(u32, u32)>,
 }
 
@@ -95,7 +96,7 @@ impl SchedulePolicy {
 }
 
 impl Options<'_> {
-    /// How many ways there are.
+    /// The number of options.
     pub(super) fn count(&self) -> usize {
         self.streams.len() + usize::from(self.may_stop)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::parker::Parker;
 use super::running::Running;
 
-/// How many priorities streams have, from 0, the ordinary one.
+/// The number of priorities that streams can have, from 0, the ordinary one.
 pub(super) const PRIORITIES: usize = 6;
 
 /// The line.
@@ -69,7 +69,8 @@ impl ReadyQueue {
         }
     }
 
-    /// How many come before a job; before one that is not in line, because somebody runs it, all.
+    /// The number of entries before a job; before one that is not in line, because somebody runs
+    /// it, all.
     pub(super) fn before(&self, running: &Arc<Running>) -> usize {
         self.position(running).unwrap_or(self.line.len())
     }
@@ -81,17 +82,17 @@ impl ReadyQueue {
         }
     }
 
-    /// How many stand in line.
+    /// The number of entries in line.
     pub(super) fn waiting(&self) -> usize {
         self.line.len()
     }
 
-    /// How many threads would find something to do.
+    /// The number of threads that would find something to do.
     pub(super) fn len(&self) -> usize {
         self.line.len() + self.shared.len()
     }
 
-    /// Who is in line, with the jobs as `describe` puts them.
+    /// The line in words, with the jobs as `describe` puts them.
     #[cfg(test)]
     pub(super) fn describe<D: std::fmt::Debug>(
         &self,

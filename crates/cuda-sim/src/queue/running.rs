@@ -22,7 +22,7 @@ pub(super) struct Running {
     job: Mutex<Option<Arc<dyn Job>>>,
     pieces: u64,
     claimed: AtomicU64,
-    /// How many pieces one claim takes.
+    /// The number of pieces that one claim takes.
     claim: AtomicU64,
     left: AtomicU64,
 }

@@ -1,4 +1,4 @@
-//! The scheduler: what streams, the host and the workers do to the books.
+//! The scheduler: what streams, the host and the workers do to the queues.
 
 use std::cell::RefCell;
 use std::hint;
@@ -26,8 +26,9 @@ use crate::time;
 /// starts when they are needed, and on host threads that wait.
 pub(crate) struct Scheduler {
     state: Mutex<SchedulerState>,
-    /// How many threads would find a slot and something to do, how many stand in line for whom
-    /// there is no slot, and how many workers look for work: for those who look without the lock.
+    /// The number of threads that would find a slot and something to do, of those in line for whom
+    /// there is no slot, and of the workers that look for work. They are copies for threads that
+    /// look without the lock.
     openings: AtomicUsize,
     outnumbered: AtomicUsize,
     looking: AtomicUsize,
@@ -40,7 +41,7 @@ pub(crate) struct Scheduler {
     pub(super) watching: Once,
 }
 
-/// How often a thread looks before it sleeps: a few microseconds, about what waking it costs.
+/// The number of looks before a thread sleeps: a few microseconds, about what waking it costs.
 const LOOKS: u32 = 200;
 
 impl std::fmt::Debug for Scheduler {
@@ -108,7 +109,7 @@ impl Scheduler {
         seen.streams
     }
 
-    /// How many streams have work left.
+    /// The number of streams that have work left.
     pub(crate) fn unfinished_streams(&self) -> usize {
         self.lock().outstanding().streams
     }
@@ -334,7 +335,7 @@ impl Scheduler {
         })
     }
 
-    /// Changes the books, calls those who can go on, and does what else the change asks for.
+    /// Changes the state, calls those who can go on, and does what else the change asks for.
     pub(super) fn update<R>(
         &'static self,
         change: impl FnOnce(&mut SchedulerState, &mut Effects) -> R,
@@ -348,7 +349,7 @@ impl Scheduler {
         result
     }
 
-    /// Changes the books; what else the change asks for is still to be done.
+    /// Changes the state; what else the change asks for is still to be done.
     fn change<R>(
         &self,
         effects: &mut Effects,
@@ -356,6 +357,8 @@ impl Scheduler {
     ) -> R {
         let mut state = self.lock();
         let result = change(&mut state, effects);
+        // After each change and under the same lock, so that no opening goes unnoticed: a wake-up
+        // that is decided later could be lost to a thread that falls asleep in between.
         state.settle(effects);
         self.publish(&state);
         result

@@ -1,8 +1,8 @@
 //! Who gets a slot: no more threads than there are slots run pieces of jobs at once.
 //!
-//! Workers sit, and so do host threads that take part in what they wait for. After each change of
-//! the books [`SchedulerState::settle`] sees to it that somebody is on the way to each free slot for which
-//! there is something to do.
+//! Workers hold slots, and so do host threads that take part in what they wait for. After each change
+//! of the state [`SchedulerState::settle`] sees to it that somebody is on the way to each free slot for
+//! which there is something to do.
 
 use std::sync::Arc;
 
@@ -56,6 +56,8 @@ impl SchedulerState {
             return None;
         }
         let RunningWork::Job(running) = &self.peek(&awaited.progress)?.current else { return None };
+        // Each entry before the job has a claim to one of the free slots. Without this a host that
+        // waits in a loop would starve the streams that nobody waits for.
         if running.unclaimed() == 0 || self.slots.free() <= self.ready.before(running) {
             return None;
         }
@@ -90,12 +92,12 @@ impl SchedulerState {
         is_wanted
     }
 
-    /// How many stand in line for whom there is no slot.
+    /// The number of entries in line for which there is no slot.
     pub(super) fn outnumbered(&self) -> usize {
         self.ready.waiting().saturating_sub(self.slots.free())
     }
 
-    /// How many threads would find a slot, and something to do.
+    /// The number of threads that would find a slot, and something to do.
     pub(super) fn openings(&self) -> usize {
         self.ready.len().min(self.slots.free())
     }
@@ -109,6 +111,8 @@ impl SchedulerState {
     pub(super) fn settle(&mut self, effects: &mut Effects) {
         self.resume_yielded(effects);
         loop {
+            // Who is on the way looks at the line itself, so one for each opening is enough. Calling
+            // more would wake threads that find nothing and go to sleep again.
             let coming = self.slots.coming();
             if self.openings() <= coming {
                 return;
@@ -121,7 +125,8 @@ impl SchedulerState {
             if self.slots.call() {
                 effects.called_workers += 1;
             } else {
-                // All are busy or resting.
+                // All are busy, or have yielded in the middle of a job. Those keep their threads, so
+                // there can be more workers than slots.
                 self.slots.begin_to_look();
                 effects.new_workers += 1;
             }
@@ -134,6 +139,7 @@ impl SchedulerState {
         if self.slots.free() == 0 {
             return false;
         }
+        // Only the job in front: a host that helped another one would overtake the line.
         let Some(running) = self.ready.front().cloned() else { return false };
         let waiting = self.queue(&running.stream).and_then(Queue::forget_host);
         let Some(parker) = waiting else { return false };
@@ -160,6 +166,7 @@ impl SchedulerState {
         if part.ended {
             self.finish(&part.running.stream, effects);
         } else if part.gives_way {
+            // Behind all that are as urgent: jobs take turns, however long they are.
             self.ready.push(part.running);
         }
     }

@@ -17,7 +17,7 @@ use super::work::StreamWork;
 use super::worker_slots::{Wake, WorkerSlots};
 use crate::time::{self, TimedOperation};
 
-/// What is to be done once the lock is released.
+/// The things to do once the lock is released.
 #[derive(Default)]
 pub(super) struct Effects {
     pub(super) woken: SmallVec<[(Arc<Parker<Wake>>, Wake); 4]>,
@@ -48,14 +48,15 @@ impl Effects {
     }
 }
 
-/// The books.
+/// The scheduler's state: the queues of all streams, the line of those who want a slot, and the
+/// slots.
 #[derive(Default)]
 pub(super) struct SchedulerState {
     pub(super) queues: Vec<Option<Queue>>,
     vacant: Vec<usize>,
     pub(super) ready: ReadyQueue,
     pub(super) slots: WorkerSlots,
-    /// Where operations are chosen one by one.
+    /// The choice of operations one by one, if the schedule makes it.
     pub(super) stepper: Option<Stepper>,
 }
 
@@ -79,7 +80,7 @@ pub(super) struct PendingOperation {
     pub(super) work: StreamWork,
 }
 
-/// How a stream orders itself against its context's legacy default stream.
+/// The part of a stream in the order between its context's legacy default stream and the others.
 enum StreamOrdering {
     Legacy { followers: Vec<Arc<StreamProgress>> },
     Blocking { legacy: Arc<StreamProgress> },
@@ -205,12 +206,12 @@ impl SchedulerState {
             Unfinished::Any => true,
         };
         let mut streams: Vec<&Queue> = self.queues.iter().flatten().filter(wanted).collect();
-        // ExploredChoices in the books follow from when streams were forgotten; numbers from the calls.
+        // Indices of queues follow from when streams were forgotten; numbers from the calls.
         streams.sort_by_key(|queue| queue.number);
         streams.into_iter().map(Queue::end).filter(may_be_awaited).collect()
     }
 
-    /// How much is left to do.
+    /// The amount of work that is left.
     pub(super) fn outstanding(&self) -> Outstanding {
         let mut left = Outstanding::default();
         for queue in self.queues.iter().flatten().filter(|queue| !queue.end().is_complete()) {
@@ -279,7 +280,7 @@ impl SchedulerState {
             return queue.pending.pop_front().map(|operation| operation.work);
         };
         let waiter = (awaited.sequence, Waiter::Stream(Arc::clone(stream)));
-        // An incomplete point keeps its stream in the books.
+        // An incomplete point keeps its stream's queue.
         self.queue(&awaited.progress)?.waiters.push(waiter);
         None
     }
@@ -344,7 +345,8 @@ impl SchedulerState {
         });
     }
 
-    /// What the legacy default stream's rule makes the stream's next operation wait for.
+    /// The points that the next operation of the stream waits for by the rule of the legacy default
+    /// stream.
     pub(super) fn default_stream_order(
         &self,
         stream: &Arc<StreamProgress>,
@@ -394,12 +396,12 @@ impl SchedulerState {
     }
 }
 
-/// How much is left to do: what gets done changes it.
+/// The amount of work that is left: whatever gets done changes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Outstanding {
     pub(super) streams: usize,
     operations: u64,
-    /// Of jobs that run.
+    /// Unclaimed pieces of the jobs that run.
     pieces: u64,
 }
 

@@ -13,16 +13,16 @@ use super::running::run_pieces;
 use super::split_mix::SplitMix64;
 use crate::config::{Choice, Schedule, ScheduleTrace};
 
-/// The books of a schedule that is not [`Schedule::Fast`].
+/// The state of a schedule that is not [`Schedule::Fast`].
 #[derive(Debug)]
 pub(super) struct Stepper {
     policy: SchedulePolicy,
     trace: ScheduleTrace,
-    /// How many operations were begun.
+    /// The number of operations that were begun.
     begun: u64,
     /// The streams that got work, by number.
     numbered: u32,
-    /// Those whose next operation could run.
+    /// The streams whose next operation could run.
     enabled: BTreeMap<u32, Arc<StreamProgress>>,
     running: Vec<RunningStep>,
     /// Counts what the host and the streams do: while it stands still, nobody does anything.
@@ -39,7 +39,7 @@ struct RunningStep {
 }
 
 impl Stepper {
-    /// The books of a schedule. `None` if operations are not to be chosen one by one.
+    /// The state of a schedule. `None` if operations are not to be chosen one by one.
     pub(super) fn new(schedule: &Schedule) -> Option<Stepper> {
         let blocks = match schedule {
             Schedule::Fast => None,
@@ -49,7 +49,7 @@ impl Stepper {
         SchedulePolicy::of(schedule).map(|policy| Stepper::with(policy, blocks))
     }
 
-    /// The books of one schedule among all.
+    /// The state of one schedule among all.
     pub(super) fn exploring(places: ExploredChoices) -> Stepper {
         Stepper::with(SchedulePolicy::ExploredChoices(places), None)
     }
@@ -66,12 +66,13 @@ impl Stepper {
         }
     }
 
-    /// What was chosen so far.
+    /// The choices so far.
     pub(super) fn trace(&self) -> &ScheduleTrace {
         &self.trace
     }
 
-    /// Where the choices were among their options, if that is what was asked for.
+    /// The choices of an exploration by their places among the options, if that is what was asked
+    /// for.
     pub(super) fn places(&self) -> Option<&ExploredChoices> {
         match &self.policy {
             SchedulePolicy::ExploredChoices(places) => Some(places),
@@ -156,7 +157,7 @@ impl Stepper {
         self.activity + lives.sum::<u64>()
     }
 
-    /// What runs gives no sign of life: others go on meanwhile.
+    /// Leaves what runs behind, since it gives no sign of life: others go on meanwhile.
     pub(super) fn leave_behind(&mut self) {
         self.running.iter_mut().for_each(|step| step.left_behind = true);
     }

@@ -33,12 +33,12 @@ impl Scheduler {
         self.change_stepper(Some(Stepper::exploring(places)));
     }
 
-    /// What was chosen since the schedule was set. `None` if it is [`Schedule::Fast`].
+    /// The choices since the schedule was set. `None` if it is [`Schedule::Fast`].
     pub(crate) fn trace(&self) -> Option<ScheduleTrace> {
         self.lock().stepper.as_ref().map(|stepper| stepper.trace().clone())
     }
 
-    /// Where the choices of an exploration were among their options.
+    /// The choices of an exploration by their places among the options.
     pub(crate) fn places(&self) -> Option<ExploredChoices> {
         self.lock().stepper.as_ref().and_then(Stepper::places).cloned()
     }
@@ -109,7 +109,7 @@ impl Scheduler {
         stepped
     }
 
-    /// The books, once nothing runs but what was left behind.
+    /// The state, once nothing runs but what was left behind.
     fn settled(&'static self) -> MutexGuard<'static, SchedulerState> {
         let mut state = self.lock();
         let mut life = 0;
@@ -168,7 +168,7 @@ impl Scheduler {
         }
     }
 
-    /// How much has happened, if there is something that could run.
+    /// The count of what has happened, if there is something that could run.
     fn idle_activity(&self) -> Option<u64> {
         let state = self.lock();
         let stepper = state.stepper.as_ref().filter(|stepper| stepper.has_enabled())?;

@@ -10,7 +10,7 @@ use super::scheduler::Scheduler;
 use super::work::StreamWork;
 use crate::check;
 
-/// How many operations may wait in a stream.
+/// The number of operations that may wait in a stream.
 const LONGEST: u64 = 1 << 16;
 
 /// A stream: what is enqueued here runs in order. Dropping it lets its work run to the end.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::job::Job;
 use crate::time::{Demand, Timestamp};
 
-/// What an operation does when its turn comes.
+/// The work of an operation, which is done when its turn comes.
 pub(crate) enum StreamWork {
     /// Nothing: it stands for what it waits for.
     Nothing,
@@ -20,7 +20,7 @@ pub(crate) enum StreamWork {
 }
 
 impl StreamWork {
-    /// What it would need of the hardware whose time is simulated.
+    /// The engines and the time that it would need of the hardware that is simulated.
     pub(super) fn demand(&self) -> Demand {
         match self {
             StreamWork::Nothing | StreamWork::Timestamp(_) => Demand::Nothing,
@@ -29,7 +29,7 @@ impl StreamWork {
         }
     }
 
-    /// Where the time of its end is wanted.
+    /// The place for the time of its end, where that is wanted.
     pub(super) fn stamp(&self) -> Option<Arc<Timestamp>> {
         match self {
             StreamWork::Timestamp(time) => Some(Arc::clone(time)),

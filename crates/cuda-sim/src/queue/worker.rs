@@ -9,11 +9,11 @@ use super::scheduler::Scheduler;
 use super::worker_slots::JobShare;
 use super::yield_slot::HeldSlot;
 
-/// How long one claim of pieces should take: long enough that claiming costs nothing, short enough
-/// that other streams get their turn.
+/// The time that one claim of pieces should take: long enough that claiming costs nothing, short
+/// enough that other streams get their turn.
 const CLAIM: Duration = Duration::from_micros(200);
 
-/// What must be left of a job for waking another worker to pay.
+/// The time that must be left of a job for waking another worker to pay.
 const WORTH_SHARING: Duration = Duration::from_micros(50);
 
 impl Scheduler {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::running::Running;
 
-/// How many slots there are, and what the workers do that have none.
+/// The slots, and the workers that have none.
 ///
 /// A worker without a slot is looking for work or asleep. Who has been called counts as asleep until
 /// it wakes, so that nobody is called twice.
@@ -20,7 +20,7 @@ pub(super) struct WorkerSlots {
     called: usize,
 }
 
-/// What came of a thread's taking part in a job.
+/// The result of a thread's taking part in a job.
 pub(super) struct JobShare {
     pub(super) running: Arc<Running>,
     /// It did the last of it.
@@ -37,7 +37,7 @@ pub(super) enum Wake {
     Slot(Arc<Running>),
 }
 
-/// How a host thread goes on that waits for a point.
+/// The next step of a host thread that waits for a point.
 pub(super) enum Wait {
     /// The point is complete.
     Over,
@@ -66,12 +66,12 @@ impl WorkerSlots {
         self.taken -= 1;
     }
 
-    /// How many workers are about to look at the line.
+    /// The number of workers that are about to look at the line.
     pub(super) fn looking(&self) -> usize {
         self.looking
     }
 
-    /// How many workers are on their way to the line, woken or being woken.
+    /// The number of workers on their way to the line, woken or being woken.
     pub(super) fn coming(&self) -> usize {
         self.looking + self.called
     }

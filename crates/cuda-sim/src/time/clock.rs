@@ -23,7 +23,7 @@ struct Machine {
 static MACHINE: Mutex<Option<Machine>> = Mutex::new(None);
 static CHANGED: Condvar = Condvar::new();
 
-/// How many threads want the machine's lock: they are about to say something.
+/// The number of threads that want the machine's lock: they are about to say something.
 static ARRIVING: AtomicUsize = AtomicUsize::new(0);
 
 /// So that nothing is locked where time is real.
@@ -145,7 +145,7 @@ pub(crate) fn tell_spans(told: bool) {
     with(|machine| machine.simulation.spans.tell(told));
 }
 
-/// What was decided since this was asked last.
+/// The times that were decided since this was asked last.
 pub(crate) fn take_spans() -> Vec<(OperationId, Range<Duration>)> {
     with(|machine| machine.simulation.spans.take()).unwrap_or_default()
 }
@@ -215,8 +215,8 @@ impl Machine {
     }
 }
 
-/// How much longer than it does anyway a copy is to take in real time, its link being slow on
-/// demand: by as much as it would on an H200.
+/// The real time that a copy is to take besides, its link being slow on demand: as much as it would
+/// on an H200.
 pub(crate) fn delay(to: Residence, from: Residence, bytes: u64) -> Duration {
     let more = links::slowness(to, from) - 1;
     if more == 0 || is_virtual() {
@@ -266,8 +266,8 @@ fn wait_for_decision<R>(
     }
 }
 
-/// How often a thread has been switched to another one, if it waits for something rather than for
-/// its turn on a processor: as `status` in proc(5) says.
+/// The number of times that a thread has been switched to another one, if it waits for something
+/// rather than for its turn on a processor: `status` in proc(5).
 fn asleep(system: i32) -> Option<u64> {
     let Ok(status) = fs::read_to_string(format!("/proc/self/task/{system}/status")) else {
         // It has ended without a word.

@@ -7,7 +7,8 @@ use super::rate::per_second;
 use crate::config::TimeModel;
 use crate::links::Residence;
 
-/// What an operation needs of the hardware. Devices are given by their ordinals.
+/// The engines that an operation needs of the hardware, and for how much work. Devices are given by
+/// their ordinals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Demand {
     /// Nothing: it takes no time.
@@ -29,7 +30,7 @@ pub(crate) enum Demand {
     },
 }
 
-/// What one operation can use at a time.
+/// A part of the hardware that one operation can use at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Engine {
     Compute(usize),
@@ -86,7 +87,7 @@ impl Demand {
 }
 
 impl TimeModel {
-    /// What a copy takes on a way that is free.
+    /// The time of a copy over a link that is free.
     pub(crate) fn copy(&self, to: Residence, from: Residence, bytes: u64) -> u64 {
         per_second(bytes, way(self, to, from).1)
     }

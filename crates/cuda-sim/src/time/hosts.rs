@@ -8,7 +8,7 @@ use super::position::StreamPosition;
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
     threads: BTreeMap<u64, Host>,
-    /// How many there have been, and are to be before anything is decided.
+    /// The number of threads that have called, and the number that must before anything is decided.
     entered: usize,
     expected: usize,
 }
@@ -17,21 +17,22 @@ pub(super) struct Hosts {
 struct Host {
     clock: u64,
     next: NextCall,
-    /// What the operating system calls it.
+    /// The operating system's number of the thread.
     system: i32,
-    /// How often it had been switched to another thread when it was last found asleep.
+    /// The number of times that it had been switched to another thread when it was last found
+    /// asleep.
     slept: Option<u64>,
 }
 
-/// What is known of a thread's next call.
+/// The state of a thread, which says when its next call can come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NextCall {
     /// It comes no earlier than its clock says.
     Active,
     /// It comes when that is done.
     Waiting(StreamPosition),
-    /// What it waited for is done, in virtual time at least, and the driver is about to let it go
-    /// on: it comes no earlier than its clock says, whatever the thread does meanwhile.
+    /// It has waited, and the driver is about to let it go on, in virtual time at least: its next
+    /// call comes no earlier than its clock says, whatever the thread does meanwhile.
     Returning,
     /// It waits for something that the driver does not know.
     Aside,
@@ -82,7 +83,7 @@ impl Hosts {
         }
     }
 
-    /// What the thread begins to wait for is decided to be done at a time.
+    /// Lets a thread that begins to wait go on at the time that is decided for what it waits for.
     pub(super) fn returns(&mut self, number: u64, at: u64) {
         if let Some(host) = self.threads.get_mut(&number) {
             host.clock = host.clock.max(at);
@@ -105,6 +106,9 @@ impl Hosts {
         if self.entered < self.expected {
             return 0;
         }
+        // A thread that waits calls no earlier than what it waits for ends, and that begins no
+        // earlier than what is decided next: it need not be waited for. So the simulation never
+        // waits for itself.
         let comes = |host: &Host| matches!(host.next, NextCall::Active | NextCall::Returning);
         let active =
             self.threads.iter().filter(|(number, host)| comes(host) && Some(**number) != except);

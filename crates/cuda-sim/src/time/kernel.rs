@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use ptx::{Function, Operation, StateSpace};
 
-/// What a launch does in all.
+/// The work of a launch in all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KernelWork {
     /// Bytes that it moves between its device's memory and its processors.
@@ -15,7 +15,7 @@ pub struct KernelWork {
     pub instructions: u64,
 }
 
-/// What one thread of a kernel does if it executes each instruction once.
+/// The work of one thread of a kernel if it executes each instruction once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct PerThread {
     pub(crate) bytes: u64,
@@ -23,7 +23,7 @@ pub(crate) struct PerThread {
 }
 
 impl PerThread {
-    /// What so many threads do.
+    /// The work of so many threads.
     pub(crate) fn times(self, threads: u64) -> KernelWork {
         KernelWork {
             bytes: self.bytes.saturating_mul(threads),
@@ -47,7 +47,7 @@ pub(crate) fn count(kernel: &Function) -> PerThread {
     PerThread { bytes: bytes.sum(), instructions: kernel.body.len() as u64 }
 }
 
-/// What a program says of its kernels: the work of a launch, of its grid, block and parameters.
+/// A program's declaration of a kernel: the work of a launch, of its grid, block and parameters.
 type WorkDeclaration = Arc<dyn Fn([u32; 3], [u32; 3], &[u8]) -> KernelWork + Send + Sync>;
 
 static DECLARED: Mutex<Option<HashMap<String, WorkDeclaration>>> = Mutex::new(None);
@@ -58,7 +58,7 @@ pub(crate) fn declare(name: &str, work: WorkDeclaration) {
     declared.get_or_insert_default().insert(name.to_owned(), work);
 }
 
-/// What a launch does, if the program has said so.
+/// The work of a launch, if the program has declared it.
 pub(crate) fn declared(
     name: &str,
     grid: [u32; 3],

@@ -24,17 +24,17 @@ pub(crate) struct TimedOperation {
     pub(crate) at: StreamPosition,
     pub(crate) after: SmallVec<[StreamPosition; 2]>,
     pub(crate) demand: Demand,
-    /// Where the time of its end is wanted.
+    /// The place for the time of its end, where that is wanted.
     pub(crate) stamp: Option<Arc<Timestamp>>,
 }
 
-/// What is known of all streams.
+/// The streams, the engines and the host's threads, as far as their times are decided.
 #[derive(Debug, Default)]
 pub(super) struct Simulation {
     pub(super) hosts: Hosts,
     pub(super) spans: Spans,
     streams: BTreeMap<StreamOrdinal, SimulatedStream>,
-    /// When each engine is free.
+    /// The time at which each engine is free.
     free: HashMap<Engine, u64>,
     /// Everything that could begin up to here is decided.
     decided: u64,
@@ -43,7 +43,7 @@ pub(super) struct Simulation {
 #[derive(Debug, Default)]
 struct SimulatedStream {
     pending: VecDeque<UndecidedOperation>,
-    /// When operations ended, the last ones only.
+    /// The times at which operations ended, the last ones only.
     ends: VecDeque<u64>,
     /// The sequence number of the last one.
     last: u64,
@@ -54,7 +54,7 @@ struct SimulatedStream {
 struct UndecidedOperation {
     operation: TimedOperation,
     issued: u64,
-    /// When it could begin, once that is known.
+    /// The time at which it could begin, once that is known.
     ready: Option<u64>,
 }
 
@@ -78,7 +78,7 @@ impl Simulation {
         }
     }
 
-    /// When a position is reached, if that is decided.
+    /// The time at which a position is reached, if that is decided.
     pub(super) fn end_of(&self, position: StreamPosition) -> Option<u64> {
         let Some(stream) = self.streams.get(&position.stream) else { return Some(0) };
         let back = match stream.last.checked_sub(position.sequence) {
@@ -110,6 +110,8 @@ impl Simulation {
             else {
                 return;
             };
+            // From here on nothing can come before it: no call (the horizon), and no operation, since
+            // it is the first in line. So what is decided is final, whatever the real order was.
             let (engines, time) = pending.operation.demand.cost(model, &slowness);
             let free = |engine: &Engine| self.free.get(engine).copied().unwrap_or(0);
             let begin = engines.iter().map(free).max().unwrap_or(0).max(ready);
@@ -170,7 +172,7 @@ impl Simulation {
         known.min()
     }
 
-    /// When the stream's next operation could begin, if what it waits for is decided.
+    /// The time at which the stream's next operation could begin, if what it waits for is decided.
     fn ready(&self, id: StreamOrdinal, model: &TimeModel) -> Option<u64> {
         let stream = self.streams.get(&id)?;
         let first = stream.pending.front()?;

@@ -15,7 +15,7 @@ pub struct OperationId {
     pub sequence: u64,
 }
 
-/// What is told of operations: nothing unless somebody asks.
+/// The times of operations, noted as long as somebody asks for them.
 #[derive(Debug, Default)]
 pub(super) struct Spans {
     told: Option<Vec<(OperationId, Range<Duration>)>>,
@@ -46,7 +46,7 @@ pub(super) fn note_last(at: StreamPosition) {
     LAST.set(Some(at.into()));
 }
 
-/// What the calling thread enqueued last, unless it was asked since.
+/// The operation that the calling thread enqueued last, unless it was asked since.
 pub(crate) fn take_last() -> Option<OperationId> {
     LAST.take()
 }

@@ -1,22 +1,22 @@
-//! Which memory an access to a tensor's elements concerns, for those who look at the program.
+//! The ranges of memory that an access to a tensor touches, for observers (race checking, timelines).
 
 use gpu_runtime::{Access, DevicePtr, MemoryAccess};
 
 use crate::Tensor;
 
-/// Of a view with more rows than this, so many are told of, evenly spread: to hide an access is
-/// better than to claim one to what lies between the rows.
-const MAX_ROWS: usize = 4096;
+/// The most ranges that are reported for a view. Of more, so many are reported, evenly spread: one large
+/// range would claim an access to the memory between them, which nobody made.
+const MAX_RUNS: usize = 4096;
 
 impl Tensor {
-    /// The ranges of memory that hold the elements, where they lie in many pieces some of them.
+    /// The ranges of memory that hold the elements; of more than [`MAX_RUNS`] only some.
     pub(crate) fn accesses(&self, access: Access) -> impl Iterator<Item = MemoryAccess> {
         let (memory, size) = (self.storage().address(), self.dtype().size());
-        self.layout().rows().into_iter().flat_map(move |rows| {
-            let step = rows.count().div_ceil(MAX_ROWS);
-            (0..rows.count()).step_by(step).map(move |row| {
-                let start = DevicePtr::from_address(memory).offset(rows.start_of(row) * size);
-                let bytes = rows.length * size;
+        self.layout().contiguous_runs().into_iter().flat_map(move |runs| {
+            let step = runs.count().div_ceil(MAX_RUNS);
+            (0..runs.count()).step_by(step).map(move |run| {
+                let start = DevicePtr::from_address(memory).offset(runs.start_of(run) * size);
+                let bytes = runs.length * size;
                 match access {
                     Access::Read => MemoryAccess::read(start, bytes),
                     Access::Write => MemoryAccess::write(start, bytes),

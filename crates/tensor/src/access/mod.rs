@@ -1,5 +1,5 @@
-//! Access of the host to the elements of tensors: held while an operation runs, or as a snapshot, and
-//! told to observers.
+//! The host's access to the elements of tensors: memory that is held while a CPU kernel runs, and
+//! snapshots for the program. Observers are told of both.
 
 mod accesses;
 mod guard;
@@ -7,4 +7,4 @@ mod hold;
 
 pub use guard::ReadGuard;
 pub(crate) use guard::to_vec;
-pub(crate) use hold::{Held, hold};
+pub(crate) use hold::{HeldOperands, hold};

@@ -1,4 +1,4 @@
-//! Asking for gradients.
+//! The interface of the backward pass: `Backward` and `grad`.
 
 use std::panic::Location;
 
@@ -9,7 +9,8 @@ use crate::AutogradError;
 use crate::tensor::{Edge, Form, GraphRetention};
 use crate::{Result, Tensor};
 
-/// A backward pass: from which outputs, with which gradients, and whether the graph is kept.
+/// A backward pass, set up step by step: the outputs that it starts from, their gradients, and whether the
+/// graph is kept (`torch.autograd.backward`, `torch.autograd.grad`).
 ///
 /// ```
 /// use tensor::{Backward, tensor};
@@ -28,24 +29,24 @@ pub struct Backward<'a> {
 }
 
 impl<'a> Backward<'a> {
-    /// A pass from no output yet, which frees the graph as it goes.
+    /// A pass without outputs yet, which frees the graph as it goes.
     pub fn new() -> Backward<'a> {
         Backward { outputs: Vec::new(), graph: GraphRetention::Free }
     }
 
-    /// Starts from `output` too, with the gradient 1; it must be a single number.
+    /// Adds an output to start from, with the gradient 1. It must be a single number.
     pub fn output(mut self, output: &'a Tensor) -> Backward<'a> {
         self.outputs.push((output, None));
         self
     }
 
-    /// Starts from `output` too, with the given gradient, which must look like it.
+    /// Adds an output to start from, with its gradient, which must have the same shape, dtype and device.
     pub fn output_with(mut self, output: &'a Tensor, gradient: &'a Tensor) -> Backward<'a> {
         self.outputs.push((output, Some(gradient)));
         self
     }
 
-    /// Keeps what the operations saved, so that another pass can go through them.
+    /// Keeps the tensors that the operations saved, so that another pass can go through the graph.
     pub fn retain_graph(mut self) -> Backward<'a> {
         self.graph = GraphRetention::Retain;
         self
@@ -122,7 +123,7 @@ pub fn grad(outputs: &[&Tensor], inputs: &[&Tensor]) -> Result<Vec<Option<Tensor
     pass.collect(inputs)
 }
 
-/// Where a pass begins at `output`, and with which gradient.
+/// The edge where a pass begins at `output`, with the gradient that arrives there.
 fn root(output: &Tensor, gradient: Option<&Tensor>) -> Result<(Edge, Tensor)> {
     let edge = output.autograd().edge(output).ok_or(AutogradError::NothingRequiresGrad)?;
     let gradient = match gradient {

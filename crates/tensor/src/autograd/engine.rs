@@ -1,4 +1,4 @@
-//! The walk: from the gradients of outputs back to the leaves.
+//! The autograd engine: the walk through the graph, from the gradients of outputs back to the leaves.
 
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use crate::AutogradError;
 use crate::tensor::{Edge, EdgeId, Gradients, GraphRetention, Leaf, Node};
 use crate::{Result, Tensor};
 
-/// What a walk is for.
+/// The gradients that a walk computes.
 pub(super) enum Goal {
-    /// The gradients of all leaves, added to what they have.
+    /// The gradients of all leaves, which are added to those that they have (`backward`).
     Accumulate,
-    /// The gradients at some edges, and only those.
+    /// The gradients at some edges, and no others (`torch.autograd.grad`).
     Collect(Collection),
 }
 
 impl Goal {
-    /// Whether a gradient at this edge is wanted, or leads to one that is.
+    /// Whether the gradient at this edge is wanted, or one that is wanted is computed from it.
     fn needs(&self, edge: &Edge) -> bool {
         match self {
             Goal::Accumulate => true,
@@ -30,11 +30,14 @@ impl Goal {
     }
 }
 
-/// Walks back from `roots`, each with the gradient that arrives there, and gives what it collected.
+/// Walks back from `roots`, each with the gradient that arrives there, and gives the gradients that were
+/// collected.
 ///
-/// A node's turn comes when everything computed from it has had its own; of several whose turn it is
-/// the last one that was reached goes first. So the order, and with it the order in which gradients
-/// are summed, follows from the graph alone: not from when, or in which threads, it was recorded.
+/// A node is ready when the gradients of all nodes that were computed from it have arrived: first the
+/// edges that lead to each node are counted (PyTorch's `compute_dependencies`), then each arrival counts
+/// down. Of several ready nodes the one that became ready last goes first. PyTorch takes the one that
+/// was recorded last (`sequence_nr`); here the order, and with it the order in which gradients are
+/// summed, follows from the graph alone, so that it does not depend on the threads that recorded it.
 pub(super) fn run(
     roots: Vec<(Edge, Tensor)>,
     goal: Goal,
@@ -46,7 +49,7 @@ pub(super) fn run(
     with_order(Order::Automatic, || {
         let arrivals = expected_arrivals(&roots, &goal);
         let mut walk =
-            Walk { arrivals, ready: Vec::new(), goal, graph, streams: Streams::default() };
+            Walk { arrivals, ready: Vec::new(), goal, graph, streams: SideStreams::default() };
         walk.begin(roots)?;
         walk.run()?;
         walk.streams.join()?;
@@ -57,22 +60,23 @@ pub(super) fn run(
     })
 }
 
+/// The state of a walk through the graph.
 struct Walk {
-    /// The nodes whose turn has not come.
+    /// The nodes that are not ready yet.
     arrivals: FxHashMap<EdgeId, Arrivals>,
-    /// Those whose turn it is, with the gradients of their outputs; none where none arrived.
+    /// The nodes that are ready, each with the gradient of its output; `None` if none arrived.
     ready: Vec<(Arc<Node>, Option<Tensor>)>,
     goal: Goal,
     graph: GraphRetention,
-    streams: Streams,
+    streams: SideStreams,
 }
 
-/// What arrives at a node.
+/// The gradients that arrive at a node.
 #[derive(Default)]
 struct Arrivals {
-    /// From how many edges something is still to come, be it no gradient.
+    /// The number of edges from which nothing has arrived yet, neither a gradient nor its absence.
     expected: usize,
-    /// The gradients that did.
+    /// The sum of the gradients that have arrived.
     sum: Option<Tensor>,
 }
 
@@ -86,7 +90,7 @@ impl Arrivals {
     }
 }
 
-/// The nodes that a walk from `roots` comes to, with the number of edges that lead to each.
+/// The nodes that a walk from `roots` reaches, with the number of edges that lead to each.
 fn expected_arrivals(roots: &[(Edge, Tensor)], goal: &Goal) -> FxHashMap<EdgeId, Arrivals> {
     let mut expected: FxHashMap<EdgeId, Arrivals> = FxHashMap::default();
     let mut stack = Vec::new();
@@ -110,7 +114,7 @@ fn expected_arrivals(roots: &[(Edge, Tensor)], goal: &Goal) -> FxHashMap<EdgeId,
 }
 
 impl Walk {
-    /// The gradients of the roots arrive.
+    /// Delivers the gradients of the roots.
     fn begin(&mut self, roots: Vec<(Edge, Tensor)>) -> Result<()> {
         let mut nodes = Vec::new();
         for (edge, gradient) in roots {
@@ -129,6 +133,7 @@ impl Walk {
         Ok(())
     }
 
+    /// Calls the ready nodes, and delivers their gradients, until no node is left.
     fn run(&mut self) -> Result<()> {
         while let Some((node, gradient)) = self.ready.pop() {
             let gradients = match gradient {
@@ -146,8 +151,8 @@ impl Walk {
         Ok(())
     }
 
-    /// The gradients of a node's inputs, by its backward function on the stream of its forward
-    /// operation; none where none is needed.
+    /// Calls a node's backward function, on the stream of its forward operation, and gives the gradients
+    /// of its inputs; none if none is needed.
     fn call(&mut self, node: &Arc<Node>, gradient: Tensor) -> Result<Gradients> {
         if let Goal::Collect(collection) = &mut self.goal {
             collection.take(EdgeId::of(node), &gradient)?;
@@ -164,14 +169,14 @@ impl Walk {
         })
     }
 
-    /// What a node has for one of its inputs, a gradient or nothing, arrives there.
+    /// Delivers the gradient of a node's input, or that there is none, to the end of its edge.
     fn deliver(&mut self, edge: &Edge, gradient: Option<Tensor>) -> Result<()> {
         let gradient = gradient.map(|gradient| edge.form().conform(gradient)).transpose()?;
         match (edge, gradient) {
             (Edge::Leaf(leaf), Some(gradient)) => self.arrive_at_leaf(leaf, gradient),
             (Edge::Leaf(_), None) => Ok(()),
             (Edge::Node(node), gradient) => {
-                // A node that is not there leads to nothing that is wanted.
+                // Nothing that is wanted is computed from a node that was not counted.
                 let Some(arrivals) = self.arrivals.get_mut(&edge.id()) else { return Ok(()) };
                 arrivals.expected -= 1;
                 gradient.map_or(Ok(()), |gradient| arrivals.add(gradient))?;
@@ -181,6 +186,7 @@ impl Walk {
         }
     }
 
+    /// Adds a gradient to a leaf, or to those that are collected.
     fn arrive_at_leaf(&mut self, leaf: &Arc<Leaf>, gradient: Tensor) -> Result<()> {
         match &mut self.goal {
             Goal::Accumulate => leaf.accumulate(gradient),
@@ -188,7 +194,7 @@ impl Walk {
         }
     }
 
-    /// Lets the turn of a node come, if everything that is expected has arrived.
+    /// Makes a node ready if everything that it expects has arrived.
     fn release(&mut self, node: &Arc<Node>) {
         if let Entry::Occupied(arrivals) = self.arrivals.entry(EdgeId::of(node))
             && arrivals.get().expected == 0
@@ -198,8 +204,9 @@ impl Walk {
     }
 }
 
-/// The gradients that a walk was asked for.
+/// The gradients that a walk collects.
 pub(super) struct Collection {
+    /// The edges at which gradients are wanted, with the positions of their results.
     wanted: FxHashMap<EdgeId, SmallVec<[usize; 1]>>,
     /// The nodes from which a wanted edge can be reached.
     on_the_way: FxHashSet<EdgeId>,
@@ -207,7 +214,7 @@ pub(super) struct Collection {
 }
 
 impl Collection {
-    /// Of the gradients at `inputs`, as far as they can be reached from `roots`.
+    /// A collection of the gradients at `inputs` in a walk from `roots`.
     pub(super) fn new<'a>(inputs: &[Edge], roots: impl Iterator<Item = &'a Edge>) -> Collection {
         let mut wanted: FxHashMap<EdgeId, SmallVec<[usize; 1]>> = FxHashMap::default();
         for (position, edge) in inputs.iter().enumerate() {
@@ -227,6 +234,7 @@ impl Collection {
         self.wanted.contains_key(&id) || self.on_the_way.contains(&id)
     }
 
+    /// Adds a gradient that arrived at an edge, if it is wanted.
     fn take(&mut self, id: EdgeId, gradient: &Tensor) -> Result<()> {
         for &position in self.wanted.get(&id).into_iter().flatten() {
             let slot = &mut self.gradients[position];
@@ -239,7 +247,8 @@ impl Collection {
     }
 }
 
-/// Behind `roots`: by each edge's end the nodes that it leads from.
+/// The edges that can be reached from `roots`, reversed: for each end of an edge, the nodes that it leads
+/// from.
 fn consumers<'a>(
     roots: impl Iterator<Item = &'a Edge>,
 ) -> FxHashMap<EdgeId, SmallVec<[EdgeId; 2]>> {
@@ -258,14 +267,14 @@ fn consumers<'a>(
     consumers
 }
 
-/// The streams other than the caller's current ones that the walk used.
+/// The streams, other than the caller's current ones, that a walk has enqueued work on.
 #[derive(Default)]
-struct Streams {
+struct SideStreams {
     others: Vec<Stream>,
 }
 
-impl Streams {
-    /// Makes a node's stream current, where it is not.
+impl SideStreams {
+    /// Makes a node's stream current, unless it is.
     fn enter(&mut self, stream: Option<&Stream>) -> Result<Option<StreamGuard>> {
         let Some(stream) = stream else { return Ok(None) };
         if stream.device().current_stream_ref()? == *stream {
@@ -277,8 +286,8 @@ impl Streams {
         Ok(Some(stream.enter()?))
     }
 
-    /// Makes the caller's current streams wait for the others, so that the walk as a whole is
-    /// ordered as one operation of the caller's, in manual order too.
+    /// Makes the caller's current streams wait for the others. So the whole walk is ordered like one
+    /// operation on the caller's current streams, in manual order too (as PyTorch's engine does it).
     fn join(&self) -> Result<()> {
         for stream in &self.others {
             stream.device().current_stream_ref()?.wait_stream(stream)?;

@@ -1,10 +1,10 @@
-//! A tensor's part in the graph, as its methods.
+//! The methods of tensors that concern gradients.
 
 use std::sync::Arc;
 
 use super::Backward;
 use crate::AutogradError;
-use crate::placement::Place;
+use crate::resolved_device::ResolvedDevice;
 use crate::tensor::{Form, Meta};
 use crate::{Device, Result, Tensor};
 
@@ -15,17 +15,18 @@ impl Tensor {
         self.autograd().requires_grad()
     }
 
-    /// Whether no recorded operation computed this tensor.
+    /// Whether the tensor is a leaf of the graph: no recorded operation computed it.
     pub fn is_leaf(&self) -> bool {
         self.autograd().node().is_none()
     }
 
-    /// The operation that computed this tensor, where it was recorded: `"add"`, `"matmul"`.
+    /// The name of the recorded operation that computed this tensor, like `"add"` or `"matmul"`; `None` for a
+    /// leaf.
     pub fn grad_fn(&self) -> Option<&'static str> {
         self.autograd().node().map(|node| node.name)
     }
 
-    /// Marks a leaf as one that gradients are wanted for, or no longer, and gives the same handle.
+    /// Sets whether gradients are computed for this leaf, and gives the same handle.
     ///
     /// # Errors
     /// The dtype is not a floating-point one, or the tensor is not a leaf and should lose the mark.
@@ -43,15 +44,15 @@ impl Tensor {
         Ok(self.clone())
     }
 
-    /// The gradient of a leaf: the sum of all backward passes since it was cleared. `None` before
-    /// the first, and always for a tensor that is not a leaf.
+    /// The gradient of a leaf: the sum of those of all backward passes since it was cleared. `None` before
+    /// the first pass, and always for a tensor that is not a leaf.
     pub fn grad(&self) -> Option<Tensor> {
         self.autograd().existing_leaf()?.gradient()
     }
 
-    /// Replaces the gradient of a leaf. What is kept is the gradient detached, in the same memory: a
-    /// graph through which it was computed may lead back to this leaf, and then neither would ever
-    /// be freed.
+    /// Replaces the gradient of a leaf; `None` clears it. The leaf keeps the gradient detached, in the same
+    /// memory: the graph through which it was computed may lead back to this leaf, and then neither would
+    /// ever be freed.
     ///
     /// # Errors
     /// The tensor is not a leaf, or the gradient is the tensor itself or differs from it in shape,
@@ -79,18 +80,18 @@ impl Tensor {
         Ok(())
     }
 
-    /// Forgets the gradient, so that the next backward pass begins anew.
+    /// Clears the gradient, so that the next backward pass begins anew.
     pub fn clear_grad(&self) {
         if let Some(leaf) = self.autograd().existing_leaf() {
             leaf.set(None);
         }
     }
 
-    /// A leaf on `device` that takes the place of this one, as when a module is moved: it has the same
-    /// elements, and wants gradients if this one does. On the device where it is already, it is this
-    /// one. The gradient stays where it is.
+    /// A new leaf on `device` that takes the place of this one, as when a module is moved. It has the same
+    /// elements, and requires gradients if this one does; it has no gradient yet. If this leaf is on
+    /// `device` already, it is returned itself.
     ///
-    /// What has this one's handle still goes on with this one, which knows of the other:
+    /// Handles on this leaf stay valid, but gradients go to the new one from now on; see
     /// [`Tensor::gradients_go_to`].
     ///
     /// # Errors
@@ -100,7 +101,7 @@ impl Tensor {
         if let Some(computed_by) = self.grad_fn() {
             return Err(AutogradError::NotLeaf { op: "moved_leaf", computed_by }.into());
         }
-        if Place::of(device)? == self.place() {
+        if ResolvedDevice::of(device)? == self.resolved_device() {
             return Ok(self.clone());
         }
         let moved = self.detach().to(device)?.requires_grad_(self.requires_grad())?;
@@ -108,9 +109,9 @@ impl Tensor {
         Ok(moved)
     }
 
-    /// Where the gradients go that this leaf misses: it has none, and a leaf that took its place
-    /// ([`Tensor::moved_leaf`]) has one. Who changes this leaf by its gradient, as an optimizer does,
-    /// changes what nobody uses any more.
+    /// The device of the leaf that gets the gradients in place of this one: `Some` if this leaf has no
+    /// gradient, and one that took its place ([`Tensor::moved_leaf`]) has. An optimizer that still has
+    /// this leaf would change a parameter that nobody uses any more, and can refuse to.
     pub fn gradients_go_to(&self) -> Option<Device> {
         let leaf = self.autograd().existing_leaf()?;
         match leaf.gradient() {
@@ -139,7 +140,7 @@ impl Tensor {
         Backward::new().output_with(self, gradient).run()
     }
 
-    /// This freshly made tensor as a leaf that requires gradients.
+    /// Makes a leaf that requires gradients of this new tensor.
     ///
     /// # Errors
     /// The dtype is not a floating-point one.

@@ -1,4 +1,4 @@
-//! Automatic differentiation: the graph that operations leave behind, and the walk back through it.
+//! Automatic differentiation: operations are recorded in a graph, which the backward pass walks back.
 //!
 //! An operation on tensors that require gradients records a [`Node`](crate::tensor::Node): its backward
 //! function, and edges to the nodes and leaves that its inputs came from. [`Tensor::backward`]

@@ -1,4 +1,4 @@
-//! Grad mode: whether this thread's operations are recorded.
+//! Grad mode, the setting of each thread by which operations are recorded or not.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -7,7 +7,7 @@ thread_local! {
     static ENABLED: Cell<bool> = const { Cell::new(true) };
 }
 
-/// Whether operations of this thread are recorded for gradients; so at first, in every thread.
+/// Whether operations of this thread are recorded for gradients. In a new thread they are.
 pub fn is_grad_enabled() -> bool {
     ENABLED.get()
 }
@@ -33,7 +33,7 @@ pub fn enable_grad<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Recording is off while it lives; the form of [`no_grad`] for a scope.
+/// Switches recording off while it lives: [`no_grad`] for the rest of a scope.
 ///
 /// Dropping restores the mode that was found, so guards that are dropped out of order leave the
 /// mode that the last one dropped had found.
@@ -61,7 +61,7 @@ pub(crate) fn enter_grad_mode(enabled: bool) -> GradModeGuard {
     GradModeGuard { found: ENABLED.replace(enabled), _of_this_thread: PhantomData }
 }
 
-/// Restores the mode that was found.
+/// Restores the mode that was found when it is dropped.
 #[derive(Debug)]
 pub(crate) struct GradModeGuard {
     found: bool,

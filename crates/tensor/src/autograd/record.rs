@@ -1,4 +1,4 @@
-//! How operations enter the graph.
+//! Recording: operations become nodes of the graph.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use smallvec::SmallVec;
 
 use super::mode::is_grad_enabled;
 use crate::AutogradError;
-use crate::tensor::{Edge, Function, Gradients, Meta, Node};
+use crate::tensor::{BackwardFunction, Edge, Gradients, Meta, Node};
 use crate::{Result, Tensor};
 
-/// Gives `output` back, recorded as computed from `inputs` where grad mode is on and one of them
-/// requires gradients. Only then is `save` called; it keeps what the gradient needs of the forward
-/// pass (as [`SavedTensor`](super::SavedTensor)) and gives the backward function.
+/// Records that `output` was computed from `inputs`, if grad mode is on and one of them requires gradients,
+/// and gives it back. Only then is `save` called: it saves what the gradient needs of the forward pass
+/// (as [`SavedTensor`](super::SavedTensor)s) and gives the backward function.
 ///
-/// The backward function gets the gradient of the output and which inputs need one, and gives the
-/// gradients of the inputs. It may give them in the operation's dtype and broadcast shape: the walk
-/// sums and converts them to the form of each input.
+/// The backward function takes the gradient of the output, and for each input whether it needs one, and
+/// gives the gradients of the inputs. They may have the operation's dtype and broadcast shape: the engine
+/// sums and converts them to the shape, dtype and device of each input.
 pub(crate) fn record<const N: usize, B>(
     name: &'static str,
     inputs: [&Tensor; N],
@@ -36,7 +36,7 @@ where
     attach(name, &inputs, output, Arc::new(function))
 }
 
-/// [`record`] for operations on any number of tensors.
+/// [`record`] for operations on any number of tensors, like `cat`.
 pub(crate) fn record_many<B>(
     name: &'static str,
     inputs: &[&Tensor],
@@ -56,8 +56,8 @@ where
     attach(name, inputs, output, Arc::new(function))
 }
 
-/// Refuses an operation in place that would have to be differentiated. `operands` are the tensors
-/// that it reads besides its target.
+/// Refuses an operation in place that would have to be recorded. `operands` are the tensors that it reads
+/// beside its target.
 ///
 /// # Errors
 /// Grad mode is on, and the target or an operand requires gradients.
@@ -85,11 +85,12 @@ fn is_recorded(inputs: &[&Tensor], output: &Tensor) -> bool {
         && inputs.iter().any(|input| input.requires_grad())
 }
 
+/// The output with a new node as its history.
 fn attach(
     name: &'static str,
     inputs: &[&Tensor],
     output: Tensor,
-    function: Arc<Function>,
+    function: Arc<BackwardFunction>,
 ) -> Tensor {
     let edges: SmallVec<[Option<Edge>; 3]> =
         inputs.iter().map(|input| input.autograd().edge(input)).collect();

@@ -1,10 +1,11 @@
-//! What a backward function keeps of the forward pass, and the check that it is still the same.
+//! Tensors that are saved for the backward pass, with the check that they were not changed since.
 
 use crate::AutogradError;
 use crate::{Result, Tensor};
 
-/// A tensor as it was when an operation was recorded. It shares the memory and knows no graph, so
-/// an output may be saved in its own node; a change of the memory in place since then is noticed.
+/// A tensor that was saved when an operation was recorded (PyTorch's `SavedVariable`). It shares the memory
+/// but has no history, so that a node can save its own output without a cycle. A change of the memory in
+/// place since then is noticed by the storage's version.
 pub(crate) struct SavedTensor {
     tensor: Tensor,
     version: u64,
@@ -12,7 +13,7 @@ pub(crate) struct SavedTensor {
 
 impl SavedTensor {
     pub(crate) fn new(tensor: &Tensor) -> SavedTensor {
-        // A tensor without history is saved as it is, and the price of another handle on its memory.
+        // A tensor without history is saved as it is, which saves the cost of a new handle.
         let tensor = match tensor.autograd().node() {
             Some(_) => tensor.detach(),
             None => tensor.clone(),
@@ -20,6 +21,8 @@ impl SavedTensor {
         SavedTensor { version: tensor.storage().version(), tensor }
     }
 
+    /// The tensor.
+    ///
     /// # Errors
     /// The memory was modified in place since it was saved.
     pub(crate) fn get(&self) -> Result<Tensor> {

@@ -53,7 +53,7 @@
 mod memory;
 mod stream;
 
-use crate::placement::Place;
+use crate::resolved_device::ResolvedDevice;
 use crate::{Device, Error, Result};
 
 pub use gpu_alloc::{
@@ -173,9 +173,9 @@ pub fn disable_peer_access(device: Device, peer: Device) -> Result<()> {
 
 /// The device's index, checked, for the floors below.
 fn physical(op: &'static str, device: Device) -> Result<gpu_runtime::Device> {
-    match Place::of(device)? {
-        Place::Cuda(device) => Ok(device),
-        Place::Cpu => Err(Error::InvalidArgument {
+    match ResolvedDevice::of(device)? {
+        ResolvedDevice::Cuda(device) => Ok(device),
+        ResolvedDevice::Cpu => Err(Error::InvalidArgument {
             op,
             argument: "device",
             value: device.to_string(),

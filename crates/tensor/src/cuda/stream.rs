@@ -5,7 +5,7 @@ use std::ops::Deref;
 use gpu_runtime::StreamGuard;
 
 use super::physical;
-use crate::storage::{HostMemory, Memory};
+use crate::storage::{HostMemory, StorageMemory};
 use crate::{Device, Error, Result, Tensor};
 
 /// A queue of work on a CUDA device: [`gpu_runtime::Stream`], made for a [`Device`].
@@ -100,12 +100,12 @@ impl Tensor {
     /// The tensor is in host memory that is not page-locked, which no device can use.
     pub fn record_stream(&self, stream: &Stream) -> Result<()> {
         let uses = match self.storage().memory() {
-            Memory::Cuda(memory) => {
+            StorageMemory::Cuda(memory) => {
                 memory.record_stream(&stream.0);
                 return Ok(());
             }
-            Memory::Host(HostMemory::Pinned(memory)) => memory.uses(),
-            Memory::Host(HostMemory::Heap(_)) => {
+            StorageMemory::Host(HostMemory::Pinned(memory)) => memory.uses(),
+            StorageMemory::Host(HostMemory::Pageable(_)) => {
                 return Err(Error::InvalidArgument {
                     op: "record_stream",
                     argument: "self",

@@ -1,15 +1,17 @@
-//! What a kernel is called with: one struct per family, the same for the CPU and for CUDA.
+//! The arguments of kernels: one struct for each kind of kernel, the same for the CPU and for CUDA.
 //!
-//! The layouts are those of `kernels/include/abi.cuh`; the assertions at the end hold both to them.
+//! The layouts are those of `kernels/include/abi.cuh`, where [`StridedOperand`] is called `Operand` and
+//! [`Rowwise`] `Rows`; the assertions at the end, and those there, keep the two sides equal.
 
-/// Layouts are merged before a call, so more than eight dimensions are rare and taken apart.
+/// The most dimensions that a kernel takes. Dimensions are merged before a call, so more than eight are
+/// rare; an elementwise call that has more is split into several.
 pub(crate) const MAX_DIMS: usize = 8;
 
-/// An operand: memory with strides, or one value for every element.
+/// An operand of an elementwise kernel: memory with strides, or one value for every element.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Operand {
-    /// Where the first element lies; 0 says that every element is `immediate`.
+pub(crate) struct StridedOperand {
+    /// The address of the first element; 0 if every element is `immediate`.
     pub(crate) data: u64,
     /// The bits of one value of the operand's dtype, in the low bytes.
     pub(crate) immediate: u64,
@@ -23,10 +25,10 @@ pub(crate) struct Operand {
 pub(crate) struct Elementwise<const N: usize> {
     pub(crate) numel: i64,
     pub(crate) dims: i32,
-    /// Not 0: every operand with memory is dense in linear order.
+    /// Not 0 if every operand with memory is dense in linear order.
     pub(crate) contiguous: i32,
     pub(crate) sizes: [i64; MAX_DIMS],
-    pub(crate) operands: [Operand; N],
+    pub(crate) operands: [StridedOperand; N],
 }
 
 /// Folds `reduced` elements of the input into each of `outputs` dense elements of the output.
@@ -39,7 +41,7 @@ pub(crate) struct Reduce {
     pub(crate) reduced: i64,
     pub(crate) output_dims: i32,
     pub(crate) reduced_dims: i32,
-    /// How many CUDA threads work on one output together; a power of two.
+    /// The number of CUDA threads that reduce one output together, a power of two.
     pub(crate) lanes: i32,
     pub(crate) pad: i32,
     pub(crate) output_sizes: [i64; MAX_DIMS],
@@ -74,7 +76,7 @@ pub(crate) struct Matmul {
 /// A function of each row of dense `[rows, cols]` matrices.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(crate) struct Rows {
+pub(crate) struct Rowwise {
     pub(crate) out: u64,
     pub(crate) a: u64,
     pub(crate) b: u64,
@@ -82,7 +84,8 @@ pub(crate) struct Rows {
     pub(crate) cols: i64,
 }
 
-/// Dense arrays seen as `[outer, size or count, inner]`; indices choose along the middle.
+/// Dense arrays seen as `[outer, size, inner]` or `[outer, count, inner]`: indices choose `count`
+/// elements out of `size` along the middle dimension.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Index {
@@ -109,7 +112,8 @@ pub(crate) struct Random {
     /// Bounds of integers.
     pub(crate) low: i64,
     pub(crate) high: i64,
-    /// Memory of a seed that is used instead, and of what is added to the offset; 0 for none.
+    /// The address of two `i64` on the device, or 0: a seed, which is used in place of `seed`, and a
+    /// number that is added to `offset`. Graphs use it, whose launches each draw other numbers.
     pub(crate) state: u64,
 }
 
@@ -127,14 +131,14 @@ pub(crate) struct Range {
 
 const _: () = {
     use std::mem::{offset_of, size_of};
-    assert!(size_of::<Operand>() == 80 && offset_of!(Operand, strides) == 16);
+    assert!(size_of::<StridedOperand>() == 80 && offset_of!(StridedOperand, strides) == 16);
     assert!(size_of::<Elementwise<2>>() == 240 && size_of::<Elementwise<5>>() == 480);
     assert!(offset_of!(Elementwise<2>, sizes) == 16 && offset_of!(Elementwise<2>, operands) == 80);
     assert!(size_of::<Reduce>() == 304 && offset_of!(Reduce, lanes) == 40);
     assert!(offset_of!(Reduce, output_sizes) == 48);
     assert!(size_of::<Matmul>() == 288 && offset_of!(Matmul, batch_dims) == 88);
     assert!(offset_of!(Matmul, batch_sizes) == 96);
-    assert!(size_of::<Rows>() == 40 && size_of::<Index>() == 56);
+    assert!(size_of::<Rowwise>() == 40 && size_of::<Index>() == 56);
     assert!(size_of::<Random>() == 72 && offset_of!(Random, low) == 48);
     assert!(size_of::<Range>() == 48 && offset_of!(Range, istart) == 32);
 };

@@ -1,57 +1,70 @@
-//! Where an operation runs: on its operands' device, which must be one, or say what is not.
+//! The device that an operation runs on: the one of its operands, which must be the same for all.
 
-use crate::placement::Place;
+use crate::resolved_device::ResolvedDevice;
 use crate::{Error, Result, Tensor};
 
-/// The place of an operation on `arguments`: the first one's device.
+/// The device that an operation on `arguments` runs on: that of the first argument.
 ///
-/// A 0-dimensional CPU tensor may join CUDA operands; it acts as a number. An operand on another
-/// CUDA device may join where the first one's device was given access to it.
+/// As in PyTorch, a 0-dimensional CPU tensor may join CUDA operands, and counts as a number. An operand
+/// on another CUDA device may join if peer access to it is enabled on the first one's device.
 ///
 /// # Errors
 /// The operands lie on different devices. The error names each.
-pub(crate) fn place_of(op: &'static str, arguments: &[(&'static str, &Tensor)]) -> Result<Place> {
-    let mut place = None;
+pub(crate) fn common_device(
+    op: &'static str,
+    arguments: &[(&'static str, &Tensor)],
+) -> Result<ResolvedDevice> {
+    let mut device = None;
     for (_, tensor) in arguments {
         if !joins_as_number(tensor) {
-            place = Some(tensor.place());
+            device = Some(tensor.resolved_device());
             break;
         }
     }
-    let Some(place) = place else {
+    let Some(device) = device else {
         // All are 0-dimensional on the CPU; or there is none.
-        return Ok(Place::Cpu);
+        return Ok(ResolvedDevice::Cpu);
     };
-    if arguments.iter().all(|(_, tensor)| reachable(place, tensor)) {
-        return Ok(place);
+    if arguments.iter().all(|(_, tensor)| reachable(device, tensor)) {
+        return Ok(device);
     }
-    let arguments = arguments.iter().map(|(name, tensor)| (*name, tensor.device())).collect();
-    Err(Error::DeviceMismatch { op, arguments })
+    Err(device_mismatch(op, arguments))
 }
 
-/// As [`place_of`], for operations that take no number for a tensor.
-pub(crate) fn same_place(op: &'static str, arguments: &[(&'static str, &Tensor)]) -> Result<Place> {
-    let place = arguments.first().map_or(Place::Cpu, |(_, tensor)| tensor.place());
-    if arguments.iter().all(|(_, tensor)| accessible(place, tensor.place())) {
-        return Ok(place);
+/// As [`common_device`], for operations that do not take a 0-dimensional CPU tensor as a number.
+pub(crate) fn same_device(
+    op: &'static str,
+    arguments: &[(&'static str, &Tensor)],
+) -> Result<ResolvedDevice> {
+    let device =
+        arguments.first().map_or(ResolvedDevice::Cpu, |(_, tensor)| tensor.resolved_device());
+    if arguments.iter().all(|(_, tensor)| accessible(device, tensor.resolved_device())) {
+        return Ok(device);
     }
-    let arguments = arguments.iter().map(|(name, tensor)| (*name, tensor.device())).collect();
-    Err(Error::DeviceMismatch { op, arguments })
+    Err(device_mismatch(op, arguments))
 }
 
+/// Whether the tensor may join operands of other devices, since it can be read on the host and passed as
+/// a number.
 fn joins_as_number(tensor: &Tensor) -> bool {
-    tensor.dims() == 0 && tensor.place() == Place::Cpu
+    tensor.dims() == 0 && tensor.resolved_device() == ResolvedDevice::Cpu
 }
 
-fn reachable(from: Place, tensor: &Tensor) -> bool {
-    accessible(from, tensor.place()) || joins_as_number(tensor)
+fn reachable(from: ResolvedDevice, tensor: &Tensor) -> bool {
+    accessible(from, tensor.resolved_device()) || joins_as_number(tensor)
 }
 
-/// Whether a kernel that runs at `from` can read memory at `to`.
-fn accessible(from: Place, to: Place) -> bool {
+/// Whether a kernel that runs on `from` can read the memory of `to`.
+fn accessible(from: ResolvedDevice, to: ResolvedDevice) -> bool {
     match (from, to) {
         _ if from == to => true,
-        (Place::Cuda(from), Place::Cuda(to)) => from.peer_access_enabled(to),
+        (ResolvedDevice::Cuda(from), ResolvedDevice::Cuda(to)) => from.peer_access_enabled(to),
         _ => false,
     }
+}
+
+/// The error that names the device of each argument.
+pub(crate) fn device_mismatch(op: &'static str, arguments: &[(&'static str, &Tensor)]) -> Error {
+    let arguments = arguments.iter().map(|(name, tensor)| (*name, tensor.device())).collect();
+    Error::DeviceMismatch { op, arguments }
 }

@@ -1,38 +1,41 @@
-//! The launch file: finds the kernel of an operation and enqueues it, in order between streams.
+//! Launches on CUDA: finds the kernel of an operator for a device and a dtype, and enqueues it, ordered
+//! against the other streams that use the operands.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use gpu_runtime::{
     Access, ByValue, Device, DevicePtr, Function, Module, Operand, Uses, is_observed, ordered,
 };
+use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use super::captured::note_write;
-use super::family::Family;
-use crate::placement::Place;
-use crate::storage::{HostMemory, Memory, Storage};
+use super::kernel_args::KernelArgs;
+use crate::resolved_device::ResolvedDevice;
+use crate::storage::{HostMemory, Storage, StorageMemory};
 use crate::{DType, Error, Result, Tensor};
 
-/// Blocks of 256 threads that a multiprocessor holds at one time, on every architecture so far.
+/// The number of blocks of 256 threads that are resident on a multiprocessor at a time, on every
+/// architecture so far.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
-/// The kernels of one operation that were loaded so far, by device and dtype. After the first launch
-/// finding one is two array accesses: no formatting, no map, no lock.
-pub(super) struct KernelTable(OnceLock<Box<[OnceLock<Kernel>]>>);
+/// The kernels of one operator that were loaded so far, by device and dtype. After the first launch,
+/// finding one takes two array accesses: no formatting, no map, no lock.
+pub(super) struct KernelTable(OnceLock<Box<[OnceLock<LoadedKernel>]>>);
 
-/// A loaded kernel, and what its launches need to know of its device.
-struct Kernel {
+/// A kernel that was loaded on a device, and the grid that fills the device.
+struct LoadedKernel {
     function: Function,
-    /// How many blocks of 256 threads fill the device.
+    /// The number of blocks of 256 threads that fill the device.
     blocks: u32,
 }
 
 /// Enqueues the call on the device's current stream.
 ///
 /// # Safety
-/// As `Operation::run`.
+/// As [`Operator::run`](super::Operator): the call describes memory of `operands`, for `dtype`.
 #[track_caller]
-pub(super) unsafe fn launch<P: Family>(
+pub(super) unsafe fn launch<P: KernelArgs>(
     op: &'static str,
     table: &KernelTable,
     dtype: DType,
@@ -53,17 +56,17 @@ pub(super) unsafe fn launch<P: Family>(
     written.try_for_each(|(tensor, _)| note_write(&stream, tensor))
 }
 
-/// What orders the memory's users: nothing for ordinary host memory, which has its lock.
+/// The record of the streams that use a storage's memory; pageable memory has none, but a lock.
 pub(super) fn uses_of(storage: &Storage) -> Option<&Uses> {
     match storage.memory() {
-        Memory::Cuda(memory) => Some(memory.uses()),
-        Memory::Host(HostMemory::Pinned(memory)) => Some(memory.uses()),
-        Memory::Host(HostMemory::Heap(_)) => None,
+        StorageMemory::Cuda(memory) => Some(memory.uses()),
+        StorageMemory::Host(HostMemory::Pinned(memory)) => Some(memory.uses()),
+        StorageMemory::Host(HostMemory::Pageable(_)) => None,
     }
 }
 
-/// A tensor as an operand of a launch: its memory's uses, and where somebody looks at the program
-/// each range of the memory.
+/// A tensor as an operand of a launch: the use record of its memory, and if there are observers, each
+/// range of memory that its elements lie in.
 fn operands(tensor: &Tensor, access: Access) -> SmallVec<[Operand<'_>; 1]> {
     let whole = uses_of(tensor.storage()).map(|uses| Operand::new(uses, access));
     match whole {
@@ -80,7 +83,7 @@ impl KernelTable {
         KernelTable(OnceLock::new())
     }
 
-    fn get(&self, op: &'static str, dtype: DType, device: Device) -> Result<&Kernel> {
+    fn get(&self, op: &'static str, dtype: DType, device: Device) -> Result<&LoadedKernel> {
         let slots = match self.0.get() {
             Some(slots) => slots,
             None => {
@@ -92,32 +95,33 @@ impl KernelTable {
         match slot.get() {
             Some(kernel) => Ok(kernel),
             None => {
-                let kernel = Kernel::load(op, dtype, device)?;
+                let kernel = LoadedKernel::load(op, dtype, device)?;
                 Ok(slot.get_or_init(|| kernel))
             }
         }
     }
 }
 
-impl Kernel {
+impl LoadedKernel {
     #[cold]
-    fn load(op: &'static str, dtype: DType, device: Device) -> Result<Kernel> {
+    fn load(op: &'static str, dtype: DType, device: Device) -> Result<LoadedKernel> {
         let entry = format!("{op}_{}", dtype.short_name());
         let embedded = kernels::module_of(&entry).ok_or_else(|| Error::UnsupportedDType {
             op,
             dtype,
-            device: Place::Cuda(device).device(),
+            device: ResolvedDevice::Cuda(device).to_device(),
         })?;
         let function = module(device, embedded)?.function(&entry)?;
         let multiprocessors = device.properties()?.multiprocessors;
-        Ok(Kernel { function, blocks: multiprocessors * BLOCKS_PER_MULTIPROCESSOR })
+        Ok(LoadedKernel { function, blocks: multiprocessors * BLOCKS_PER_MULTIPROCESSOR })
     }
 }
 
-/// The module on the device, loaded at the first use of one of its kernels and kept.
+/// The module of the crate `kernels` on a device. It is loaded at the first use of one of its kernels,
+/// and stays loaded.
 fn module(device: Device, embedded: &'static kernels::KernelModule) -> Result<Module> {
     static LOADED: Mutex<Vec<(Device, &'static str, Module)>> = Mutex::new(Vec::new());
-    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut loaded = LOADED.lock();
     let known = loaded.iter().find(|(d, name, _)| *d == device && *name == embedded.name);
     if let Some((_, _, module)) = known {
         return Ok(module.clone());

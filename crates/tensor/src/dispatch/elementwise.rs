@@ -1,24 +1,54 @@
-//! Calls of elementwise operations: any shapes that broadcast, any strides, numbers in between.
+//! Calls of elementwise operators: operands of any shapes that broadcast and of any strides, and numbers
+//! among them.
 
 use gpu_runtime::Access;
 use smallvec::SmallVec;
 
-use super::abi::{Elementwise, MAX_DIMS, Operand};
-use super::plan::{Dim, Plan};
-use super::{Operands, Operation};
+use super::abi::{Elementwise, MAX_DIMS, StridedOperand};
+use super::iteration_space::{Dim, IterationSpace};
+use super::{Operands, Operator};
 use crate::layout::Layout;
-use crate::placement::Place;
+use crate::resolved_device::ResolvedDevice;
 use crate::{DType, Error, Result, Tensor};
 
-/// An operand of an elementwise operation.
+/// An operand of an elementwise operator.
 #[derive(Clone, Copy)]
 pub(crate) enum Input<'a> {
-    /// A tensor of the dtype that the operation's signature asks for here.
+    /// A tensor of the dtype that the operator's signature asks for here.
     Tensor(&'a Tensor),
-    /// The same, as an output that was made for the call: nobody else knows of it.
+    /// The output, made for this call: nobody else knows of its memory, so it needs no lock.
     New(&'a Tensor),
-    /// The bits of one value of that dtype, for every element.
+    /// The bits of one value of that dtype, for every element (PyTorch's wrapped number).
     Immediate(u64),
+}
+
+/// An elementwise operator that was chosen for a dtype, with the dtype of each of its operands.
+#[derive(Clone, Copy)]
+pub(crate) struct TypedOperator<const N: usize> {
+    operator: &'static Operator<Elementwise<N>>,
+    /// The dtype that the kernel is chosen by.
+    dtype: DType,
+    operands: [DType; N],
+}
+
+impl<const N: usize> Operator<Elementwise<N>> {
+    /// The operator for a dtype, which it need not have: running it is then an error.
+    pub(crate) fn for_dtype(&'static self, dtype: DType) -> TypedOperator<N> {
+        let operands = std::array::from_fn(|position| self.operand_dtype(dtype, position));
+        TypedOperator { operator: self, dtype, operands }
+    }
+}
+
+impl<const N: usize> TypedOperator<N> {
+    /// The dtype of the output.
+    pub(crate) fn output_dtype(&self) -> DType {
+        self.operands[0]
+    }
+
+    /// The dtypes of the inputs, in their order.
+    pub(crate) fn input_dtypes(&self) -> &[DType] {
+        &self.operands[1..]
+    }
 }
 
 impl<'a> Input<'a> {
@@ -30,25 +60,26 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Runs `operation` for `dtype` at `place`: writes `operands[0]`, a tensor, from the others.
+/// Runs an operator on `device`: writes `operands[0]`, a tensor, from the others.
 ///
 /// # Errors
-/// An operand does not broadcast to the output's shape; the output repeats elements; the operation
+/// An operand does not broadcast to the output's shape; the output repeats elements; the operator
 /// has no such dtype; the runtime failed.
 #[track_caller]
 pub(crate) fn elementwise<const N: usize>(
-    operation: &'static Operation<Elementwise<N>>,
-    dtype: DType,
-    place: Place,
+    operator: TypedOperator<N>,
+    device: ResolvedDevice,
     operands: [Input<'_>; N],
 ) -> Result<()> {
-    let op = operation.name();
+    let op = operator.operator.name();
     let layouts = operands.map(|operand| operand.tensor().map(Tensor::layout));
-    let Some(plan) = Plan::new(layouts) else { return Err(does_not_broadcast(op, &operands)) };
+    let Some(space) = IterationSpace::new(layouts) else {
+        return Err(does_not_broadcast(op, &operands));
+    };
     let mut tensors: SmallVec<[(&Tensor, Access); 6]> = SmallVec::new();
     for (position, operand) in operands.iter().enumerate() {
         if let Some(tensor) = operand.tensor() {
-            let expected = operation.operand_dtype(dtype, position);
+            let expected = operator.operands[position];
             assert_eq!(tensor.dtype(), expected, "{op}: operand {position} was not converted");
             let access = if position == 0 { Access::Write } else { Access::Read };
             tensors.push((tensor, access));
@@ -65,14 +96,14 @@ pub(crate) fn elementwise<const N: usize>(
             why: "its elements share memory (expand), so each cannot be written; use contiguous()",
         });
     }
-    if plan.dims.iter().any(|dim| dim.size == 0) {
+    if space.dims.iter().any(|dim| dim.size == 0) {
         return Ok(());
     }
     let held = match operands[0] {
-        Input::New(_) => Operands::hold_for_new(op, place, &tensors)?,
-        _ => Operands::hold(op, place, &tensors)?,
+        Input::New(_) => Operands::hold_for_new(op, device, &tensors)?,
+        _ => Operands::hold(op, device, &tensors)?,
     };
-    let mut call_operands = [Operand::default(); N];
+    let mut call_operands = [StridedOperand::default(); N];
     let mut addresses = (0..tensors.len()).map(|position| held.address(position));
     for (operand, call) in operands.iter().zip(&mut call_operands) {
         match operand {
@@ -82,31 +113,33 @@ pub(crate) fn elementwise<const N: usize>(
             }
         }
     }
-    Calls { operation, dtype, held: &held }.run(&plan.dims, call_operands)
+    ElementwiseLauncher { operator, held: &held }.run(&space.dims, call_operands)
 }
 
-/// What the calls that one operation may fall apart into have in common.
-struct Calls<'a, 'tensors, const N: usize> {
-    operation: &'static Operation<Elementwise<N>>,
-    dtype: DType,
+/// Runs an operator on operands that are held: in one call, or in several where a kernel cannot take as
+/// many dimensions.
+struct ElementwiseLauncher<'a, 'tensors, const N: usize> {
+    operator: TypedOperator<N>,
     held: &'a Operands<'tensors>,
 }
 
-impl<const N: usize> Calls<'_, '_, N> {
-    /// One call, or where there are too many dimensions one for each index of the outermost.
+impl<const N: usize> ElementwiseLauncher<'_, '_, N> {
+    /// Runs the operator over `dims`; where there are more than [`MAX_DIMS`], once for each index of the
+    /// outermost.
     #[track_caller]
-    fn run(&self, dims: &[Dim<N>], operands: [Operand; N]) -> Result<()> {
+    fn run(&self, dims: &[Dim<N>], operands: [StridedOperand; N]) -> Result<()> {
         if dims.len() <= MAX_DIMS {
             let call = call(dims, operands);
-            // SAFETY: each operand is a tensor of the dtype that the signature asks for (asserted
-            // above), whose layout lies inside its storage; the plan goes through that layout.
-            return unsafe { self.operation.run(self.dtype, self.held, &call) };
+            // SAFETY: each operand is a tensor of the dtype that the signature asks for (asserted by
+            // `elementwise`), whose layout lies inside its storage; the dimensions and strides are
+            // those of that layout.
+            return unsafe { self.operator.operator.run(self.operator.dtype, self.held, &call) };
         }
         let (outermost, inner) = dims.split_first().expect("there are more than MAX_DIMS");
         for index in 0..outermost.size {
             let mut at = operands;
             for (position, operand) in at.iter_mut().enumerate().filter(|(_, o)| o.data != 0) {
-                let bytes = self.operation.operand_dtype(self.dtype, position).size() as isize;
+                let bytes = self.operator.operands[position].size() as isize;
                 let moved = index as isize * outermost.strides[position] * bytes;
                 operand.data = operand.data.wrapping_add_signed(moved as i64);
             }
@@ -116,7 +149,8 @@ impl<const N: usize> Calls<'_, '_, N> {
     }
 }
 
-fn call<const N: usize>(dims: &[Dim<N>], mut operands: [Operand; N]) -> Elementwise<N> {
+/// The arguments of a call over at most [`MAX_DIMS`] dimensions.
+fn call<const N: usize>(dims: &[Dim<N>], mut operands: [StridedOperand; N]) -> Elementwise<N> {
     let mut sizes = [1; MAX_DIMS];
     for (position, dim) in dims.iter().enumerate() {
         sizes[position] = dim.size as i64;

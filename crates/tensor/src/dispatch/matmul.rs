@@ -1,30 +1,30 @@
-//! Calls of the matrix product: operands of any strides, batches that broadcast.
+//! Calls of the matrix product, of operands with any strides and of batches that broadcast.
 
 use gpu_runtime::Access;
 
 use super::abi::{MAX_DIMS, Matmul};
-use super::plan::Plan;
-use super::{Operands, Operation};
+use super::iteration_space::IterationSpace;
+use super::{Operands, Operator};
 use crate::layout::{Layout, NoLayout};
 use crate::{Error, Result, Shape, Tensor};
 
-/// The products of the matrices in the last two dimensions of `a` and `b`, which must fit and be of
-/// one dtype. The dimensions before them are batches of shape `batch`, to which both broadcast.
+/// Multiplies the matrices in the last two dimensions of `a` and `b`, which must fit and be of one dtype.
+/// The dimensions before them are batches; both broadcast to the shape `batch`.
 ///
 /// # Errors
-/// The operation has no such dtype; memory or the runtime failed.
+/// The operator has no such dtype; memory or the runtime failed.
 #[track_caller]
 pub(crate) fn matmul(
-    operation: &'static Operation<Matmul>,
+    operator: &'static Operator<Matmul>,
     a: &Tensor,
     b: &Tensor,
     batch: &Shape,
 ) -> Result<Tensor> {
-    let op = operation.name();
+    let op = operator.name();
     let ([m, k], [k_too, n]) = (matrix(a.shape()), matrix(b.shape()));
     assert!(k == k_too && a.dtype() == b.dtype(), "{op}: the operands were not checked");
     let shape = batch.iter().copied().chain([m, n]).collect();
-    let output = Tensor::uninit(shape, a.dtype(), a.place())?;
+    let output = Tensor::uninit(shape, a.dtype(), a.resolved_device())?;
     if output.numel() == 0 {
         return Ok(output);
     }
@@ -33,34 +33,34 @@ pub(crate) fn matmul(
     let [batches, a_batches, b_batches] = [batches, a_batches, b_batches]
         .map(|layout| layout.map_err(|problem| problem.of(a.dtype())));
     let (batches, a_batches, b_batches) = (batches?, a_batches?, b_batches?);
-    let plan = Plan::new([Some(&batches), Some(&a_batches), Some(&b_batches)])
+    let space = IterationSpace::new([Some(&batches), Some(&a_batches), Some(&b_batches)])
         .expect("the caller found the batch shape by broadcasting");
-    if plan.dims.len() > MAX_DIMS {
+    if space.dims.len() > MAX_DIMS {
         return Err(Error::InvalidArgument {
             op,
             argument: "self",
-            value: format!("{} separate batch dimensions", plan.dims.len()),
+            value: format!("{} separate batch dimensions", space.dims.len()),
             why: "at most eight; use contiguous() on the operands",
         });
     }
     let operands = [(&output, Access::Write), (a, Access::Read), (b, Access::Read)];
-    let operands = Operands::hold_for_new(op, a.place(), &operands)?;
+    let operands = Operands::hold_for_new(op, a.resolved_device(), &operands)?;
     let mut call = product(a, b, &operands, [m, n, k]);
     call.batches = batch.numel() as i64;
-    call.batch_dims = plan.dims.len() as i32;
-    for (position, dim) in plan.dims.iter().enumerate() {
+    call.batch_dims = space.dims.len() as i32;
+    for (position, dim) in space.dims.iter().enumerate() {
         call.batch_sizes[position] = dim.size as i64;
         call.a_batch[position] = dim.strides[1] as i64;
         call.b_batch[position] = dim.strides[2] as i64;
     }
-    // SAFETY: the output is dense and of the product's shape; the strides are those of the
-    // operands' layouts, and the batch plan broadcasts the rest of their dimensions.
-    unsafe { operation.run(a.dtype(), &operands, &call)? };
+    // SAFETY: the output is dense and of the product's shape; the strides are those of the operands'
+    // layouts, and the iteration space of the batches broadcasts the rest of their dimensions.
+    unsafe { operator.run(a.dtype(), &operands, &call)? };
     drop(operands);
     Ok(output)
 }
 
-/// The sizes of the matrices: the last two.
+/// The rows and columns of the matrices: the last two sizes.
 fn matrix(shape: &[usize]) -> [usize; 2] {
     *shape.last_chunk().expect("matmul: the operands have two dimensions or more")
 }

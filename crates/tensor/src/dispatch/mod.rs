@@ -1,77 +1,84 @@
-//! The one dispatch point: an operation is data, and its call runs where its operands lie.
+//! The dispatcher: an [`Operator`] is data, and its calls run on the device where their operands lie.
+//!
+//! Each file builds the calls of one kind of kernel (elementwise, reductions, matrix products, ..) from
+//! tensors. All of them end in [`Operator::run`], the only place that distinguishes the CPU from CUDA.
 
 pub(crate) mod abi;
 mod captured;
 mod check;
 mod cuda;
 mod elementwise;
-mod family;
 mod fill;
 mod host;
 mod index;
+mod iteration_space;
+mod kernel_args;
 mod matmul;
 mod operands;
-mod plan;
 mod reduce;
-mod rows;
+mod rowwise;
 mod transfer;
 
 use std::ops::Range;
 
-pub(crate) use check::{place_of, same_place};
-pub(crate) use elementwise::{Input, elementwise};
-use family::Family;
+pub(crate) use check::{common_device, device_mismatch, same_device};
+pub(crate) use elementwise::{Input, TypedOperator, elementwise};
 pub(crate) use fill::{random, range};
 pub(crate) use index::{IndexCall, indexed};
+use kernel_args::KernelArgs;
 pub(crate) use matmul::matmul;
 use operands::Operands;
 pub(crate) use reduce::{reduce, reduced_shape};
-pub(crate) use rows::rows;
+pub(crate) use rowwise::rowwise;
 pub use transfer::Blocking;
 pub(crate) use transfer::transfer;
 
-use crate::placement::Place;
+use crate::resolved_device::ResolvedDevice;
 use crate::{DType, Error, Result};
 
-/// The CPU's kernel: does the given units of the call's work.
+/// A kernel of the CPU for one dtype. It does a range of the call's units of work
+/// ([`KernelArgs::units`]); different ranges may be done by different threads.
 ///
 /// # Safety
-/// The addresses in the call are those of host memory which holds the operands that the family's
-/// struct describes, of the dtypes that the operation has; nobody else writes them, nor reads what
+/// The addresses in the call are those of host memory which holds the operands that the struct of
+/// arguments describes, of the dtypes that the operator has; nobody else writes them, nor reads what
 /// the call writes; the range lies within the call's units.
 pub(crate) type HostKernel<P> = unsafe fn(&P, Range<usize>);
 
-/// What the kernels of an operation are: a name, and the CPU's kernel for each dtype that it has.
-/// The CUDA kernel is the entry `{name}_{dtype}` of the crate `kernels`.
-pub(crate) struct Operation<P: 'static> {
+/// The CPU's kernels of an operator by dtype; `None` for a dtype that the operator does not have.
+pub(crate) type HostKernels<P> = fn(DType) -> Option<HostKernel<P>>;
+
+/// An operation as data (an entry of PyTorch's `native_functions.yaml`): its name, the dtypes of its
+/// operands, and its kernels. The CUDA kernel is the entry `{name}_{dtype}` of the crate `kernels`.
+///
+/// `P` is the struct of arguments that the kernels of both devices take.
+pub(crate) struct Operator<P: 'static> {
     name: &'static str,
-    /// The dtypes of the operands, where not all are the operation's.
+    /// Which operands have another dtype than the one that the operator runs for.
     signature: Signature,
-    host: fn(DType) -> Option<HostKernel<P>>,
-    /// What the CPU finds wrong with a call before it runs; CUDA kernels assert on the device.
+    host: HostKernels<P>,
+    /// Checks the values that a call reads (indices) before a CPU kernel runs; CUDA kernels assert them
+    /// on the device.
     check: unsafe fn(&'static str, &P) -> Result<()>,
     kernels: cuda::KernelTable,
 }
 
-/// Which of an operation's operands have which dtype; operand 0 is the output.
+/// The dtypes of an operator's operands when it runs for a dtype. Operand 0 is the output.
 #[derive(Clone, Copy)]
 pub(crate) enum Signature {
-    /// All have the operation's dtype.
+    /// All operands have the operator's dtype.
     Same,
-    /// The output is of this dtype, the others of the operation's.
+    /// The output is of this dtype, the others of the operator's (comparisons give `Bool`).
     Gives(DType),
-    /// Operand 1 is `Bool`, the others of the operation's dtype.
+    /// Operand 1 is `Bool`, the others of the operator's dtype (`where`).
     Selects,
-    /// The output is of the operation's dtype, the input of this one.
+    /// The input is of this dtype, the output of the operator's (conversions).
     Converts(DType),
 }
 
-impl<P: 'static> Operation<P> {
-    pub(crate) const fn new(
-        name: &'static str,
-        host: fn(DType) -> Option<HostKernel<P>>,
-    ) -> Operation<P> {
-        Operation {
+impl<P: 'static> Operator<P> {
+    pub(crate) const fn new(name: &'static str, host: HostKernels<P>) -> Operator<P> {
+        Operator {
             name,
             signature: Signature::Same,
             host,
@@ -80,7 +87,7 @@ impl<P: 'static> Operation<P> {
         }
     }
 
-    pub(crate) const fn with_signature(mut self, signature: Signature) -> Operation<P> {
+    pub(crate) const fn with_signature(mut self, signature: Signature) -> Operator<P> {
         self.signature = signature;
         self
     }
@@ -98,7 +105,7 @@ impl<P: 'static> Operation<P> {
         self.signature
     }
 
-    /// The dtype of operand `position` when the operation is run for `dtype`.
+    /// The dtype of operand `position` when the operator runs for `dtype`.
     pub(crate) fn operand_dtype(&self, dtype: DType, position: usize) -> DType {
         match self.signature {
             Signature::Gives(output) if position == 0 => output,
@@ -108,42 +115,45 @@ impl<P: 'static> Operation<P> {
         }
     }
 
-    /// Whether the operation exists for `dtype`, on either backend.
+    /// Whether the operator has kernels for `dtype`. The CPU and CUDA have them for the same dtypes.
     pub(crate) fn supports(&self, dtype: DType) -> bool {
         (self.host)(dtype).is_some()
     }
 }
 
-impl<P: Family> Operation<P> {
-    /// Runs the call at the operands' place: on the CPU before it returns, on CUDA in the order of the
-    /// device's current stream, after the work on other streams that the accesses must come after.
+impl<P: KernelArgs> Operator<P> {
+    /// Runs the call on the operands' device. On the CPU it is done when this returns. On CUDA it is
+    /// enqueued on the device's current stream, after the work on other streams that uses the same
+    /// memory.
     ///
     /// # Errors
-    /// The operation has no such dtype; the runtime failed; on the CPU also what `check` finds.
+    /// The operator has no such dtype; the runtime failed; on the CPU also the errors of `check`.
     ///
     /// # Safety
     /// The addresses in the call are `operands`' own or lie in their memory, all reachable from the
-    /// place, and are what the family's struct and the operation's signature say for `dtype`.
+    /// device, and are what the struct of arguments and the operator's signature say for `dtype`.
     #[track_caller]
     unsafe fn run(&'static self, dtype: DType, operands: &Operands<'_>, call: &P) -> Result<()> {
         let op = self.name;
         let kernel = (self.host)(dtype).ok_or_else(|| Error::UnsupportedDType {
             op,
             dtype,
-            device: operands.place.device(),
+            device: operands.device.to_device(),
         })?;
-        match operands.place {
-            // SAFETY: the addresses are what the caller promises, and the operands are held.
-            Place::Cpu => unsafe { host::run(op, kernel, self.check, call) },
-            // SAFETY: the addresses are what the caller promises; the use records keep the order.
-            Place::Cuda(device) => unsafe {
+        match operands.device {
+            // SAFETY: the call describes the operands for `dtype`, by which the kernel was chosen (a
+            // condition of this function), and `operands` holds their memory until this returns.
+            ResolvedDevice::Cpu => unsafe { host::run(op, kernel, self.check, call) },
+            // SAFETY: the call describes the operands for `dtype` (a condition of this function), and
+            // `operands.tensors` are all tensors that it has addresses of.
+            ResolvedDevice::Cuda(device) => unsafe {
                 cuda::launch(op, &self.kernels, dtype, device, operands.tensors, call)
             },
         }
     }
 }
 
-/// The check of an operation for which the dispatch has checked everything.
+/// The check of an operator that reads no indices: everything was checked when the call was built.
 unsafe fn accept<P>(_op: &'static str, _call: &P) -> Result<()> {
     Ok(())
 }

@@ -1,51 +1,52 @@
-//! The operands of a call, held for as long as their addresses are used.
+//! The operands of a call, whose memory stays where it is for as long as their addresses are used.
 
 use gpu_runtime::Access;
 
-use crate::access::{Held, hold};
-use crate::placement::Place;
+use crate::access::{HeldOperands, hold};
+use crate::resolved_device::ResolvedDevice;
 use crate::{Result, Tensor};
 
-/// The tensors that a call at one place works on. Their addresses are asked for here: memory on the
-/// CPU may move while it is not held, and a GPU's is kept by the records of its uses.
+/// The tensors that a call on one device works on, and the only source of their addresses: pageable
+/// memory of the CPU moves when it is not held, and memory of a GPU is kept by its use record.
 pub(super) struct Operands<'a> {
-    pub(super) place: Place,
+    pub(super) device: ResolvedDevice,
     pub(super) tensors: &'a [(&'a Tensor, Access)],
-    _held: Option<Held<'a>>,
+    _held: Option<HeldOperands<'a>>,
 }
 
 impl<'a> Operands<'a> {
-    /// Holds them, on the CPU; on CUDA the launch does what is needed.
+    /// Holds the tensors' memory on the CPU. On CUDA nothing is held here: the launch orders itself
+    /// against other uses of the memory.
     ///
     /// # Errors
     /// As [`hold`].
     #[track_caller]
     pub(super) fn hold(
         op: &'static str,
-        place: Place,
+        device: ResolvedDevice,
         tensors: &'a [(&'a Tensor, Access)],
     ) -> Result<Operands<'a>> {
-        let held = match place {
-            Place::Cpu => Some(hold(op, tensors)?),
-            Place::Cuda(_) => None,
+        let held = match device {
+            ResolvedDevice::Cpu => Some(hold(op, tensors)?),
+            ResolvedDevice::Cuda(_) => None,
         };
-        Ok(Operands { place, tensors, _held: held })
+        Ok(Operands { device, tensors, _held: held })
     }
 
-    /// As [`Operands::hold`], where the first is new: nobody else knows of its memory, which needs no
-    /// lock then.
+    /// As [`Operands::hold`], but the first tensor was made for this call. Nobody else knows of its memory,
+    /// so it is not locked.
     #[track_caller]
     pub(super) fn hold_for_new(
         op: &'static str,
-        place: Place,
+        device: ResolvedDevice,
         tensors: &'a [(&'a Tensor, Access)],
     ) -> Result<Operands<'a>> {
         debug_assert!(tensors[0].0.is_sole_owner(), "{op}: somebody knows the output");
-        let held = Operands::hold(op, place, &tensors[1..])?;
+        let held = Operands::hold(op, device, &tensors[1..])?;
         Ok(Operands { tensors, ..held })
     }
 
-    /// Where the first element of one of the tensors lies, in the address space of the place's kernels.
+    /// The address of the first element of a tensor, as the kernels of the device see it.
     pub(super) fn address(&self, position: usize) -> u64 {
         let (tensor, _) = self.tensors[position];
         let start = tensor.storage().address();

@@ -1,39 +1,41 @@
-//! Calls of reductions: which dimensions are folded, which are kept, in how few steps.
+//! Calls of reductions: the dimensions that are reduced and those that are kept, merged as far as
+//! possible.
 
 use gpu_runtime::Access;
 use smallvec::SmallVec;
 
 use super::abi::{MAX_DIMS, Reduce};
-use super::{Operands, Operation};
+use super::{Operands, Operator};
 use crate::{Error, Result, Shape, Tensor};
 
-/// The most CUDA threads that work on one output together: a block.
+/// The most CUDA threads that reduce one output together: a block.
 const MAX_LANES: usize = 256;
 
-/// With this many outputs every thread has one of its own, also without cooperation.
+/// With this many outputs the device is full if each thread reduces one of its own.
 const MANY_OUTPUTS: usize = 1 << 14;
 
-/// Folds the dimensions `dims` (ascending) of `input` into a new dense tensor. Folded dimensions
-/// keep a size of 1 with `keepdim`. The dtype of the output follows from the operation.
+/// Reduces the dimensions `dims` (ascending) of `input` into a new dense tensor. With `keepdim` they stay
+/// with size 1. The dtype of the output follows from the operator's signature.
 ///
 /// # Errors
-/// The operation has no such dtype; memory or the runtime failed.
+/// The operator has no such dtype; memory or the runtime failed.
 #[track_caller]
 pub(crate) fn reduce(
-    operation: &'static Operation<Reduce>,
+    operator: &'static Operator<Reduce>,
     input: &Tensor,
     dims: &[usize],
     keepdim: bool,
 ) -> Result<Tensor> {
     let dtype = input.dtype();
     let output_shape = reduced_shape(input.shape(), dims, keepdim);
-    let output = Tensor::uninit(output_shape, operation.operand_dtype(dtype, 0), input.place())?;
+    let output =
+        Tensor::uninit(output_shape, operator.operand_dtype(dtype, 0), input.resolved_device())?;
     let is_reduced = |dim: usize| dims.contains(&dim);
     let kept = runs(input, |dim| !is_reduced(dim));
     let reduced = runs(input, is_reduced);
     if kept.len() > MAX_DIMS || reduced.len() > MAX_DIMS {
         return Err(Error::InvalidArgument {
-            op: operation.name(),
+            op: operator.name(),
             argument: "dims",
             value: format!("{dims:?}"),
             why: "more than eight separate groups of dimensions; permute the tensor first",
@@ -41,16 +43,16 @@ pub(crate) fn reduce(
     }
     if output.numel() > 0 {
         let operands = [(&output, Access::Write), (input, Access::Read)];
-        let operands = Operands::hold_for_new(operation.name(), input.place(), &operands)?;
+        let operands = Operands::hold_for_new(operator.name(), input.resolved_device(), &operands)?;
         let call = call(&operands, &kept, &reduced);
         // SAFETY: the output is dense, of as many elements as the kept dimensions have and of the
         // signature's dtype; the runs go through the input's layout.
-        unsafe { operation.run(dtype, &operands, &call)? };
+        unsafe { operator.run(dtype, &operands, &call)? };
     }
     Ok(output)
 }
 
-/// The shape after `dims` are folded.
+/// The shape of the result of reducing `dims`.
 pub(crate) fn reduced_shape(shape: &[usize], dims: &[usize], keepdim: bool) -> Shape {
     let size = |(dim, &size): (usize, &usize)| match dims.contains(&dim) {
         false => Some(size),
@@ -59,10 +61,11 @@ pub(crate) fn reduced_shape(shape: &[usize], dims: &[usize], keepdim: bool) -> S
     shape.iter().enumerate().filter_map(size).collect()
 }
 
-/// A dimension, or several that lie evenly spaced: (size, stride).
+/// A dimension, or several that lie evenly and are gone through as one: (size, stride).
 type Run = (usize, isize);
 
-/// The dimensions that `chosen` chooses, neighbours merged where they lie evenly, outermost first.
+/// The dimensions for which `chosen` holds, outermost first, with neighbours merged where they lie
+/// evenly.
 fn runs(input: &Tensor, chosen: impl Fn(usize) -> bool) -> SmallVec<[Run; 4]> {
     let mut runs: SmallVec<[Run; 4]> = SmallVec::new();
     for (dim, (&size, &stride)) in input.shape().iter().zip(input.strides()).enumerate() {
@@ -77,7 +80,7 @@ fn runs(input: &Tensor, chosen: impl Fn(usize) -> bool) -> SmallVec<[Run; 4]> {
     runs
 }
 
-/// The call on `operands`: the output and the input.
+/// The arguments of a call on `operands`, which are the output and the input.
 fn call(operands: &Operands<'_>, kept: &[Run], reduced: &[Run]) -> Reduce {
     let count = |runs: &[Run]| runs.iter().map(|run| run.0).product::<usize>();
     let (output_sizes, output_strides) = arrays(kept);
@@ -98,6 +101,7 @@ fn call(operands: &Operands<'_>, kept: &[Run], reduced: &[Run]) -> Reduce {
     }
 }
 
+/// The sizes and the strides of the runs, as the kernels take them.
 fn arrays(runs: &[Run]) -> ([i64; MAX_DIMS], [i64; MAX_DIMS]) {
     let (mut sizes, mut strides) = ([1; MAX_DIMS], [0; MAX_DIMS]);
     for (position, &(size, stride)) in runs.iter().enumerate() {
@@ -106,8 +110,9 @@ fn arrays(runs: &[Run]) -> ([i64; MAX_DIMS], [i64; MAX_DIMS]) {
     (sizes, strides)
 }
 
-/// How many threads share an output: a block's worth for long rows. Where neighbouring outputs are
-/// neighbours in memory and there are many, one thread each reads side by side already.
+/// The number of CUDA threads that reduce one output: up to a block for long rows. Where many outputs lie
+/// side by side (columns of a matrix), one thread per output gives coalesced reads, and no threads have
+/// to combine their results.
 fn lanes(outputs: usize, reduced: &[Run]) -> usize {
     let count: usize = reduced.iter().map(|run| run.0).product();
     let rows_are_dense = reduced.last().is_none_or(|run| run.1.abs() == 1);

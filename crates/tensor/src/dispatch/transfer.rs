@@ -1,32 +1,34 @@
-//! Copies between devices: enqueued in order with every other use of both ends.
+//! Copies between devices (cudaMemcpyAsync), ordered against every other use of both ends.
 
 use gpu_alloc::DeviceMemory;
 use gpu_runtime::{Access, DevicePtr, Stream, Uses, ordered, ordered_between};
 use smallvec::SmallVec;
 
 use super::captured::note_write;
-use crate::storage::{Heap, HostMemory, Memory, Pinned, Staging};
+use crate::storage::{HostMemory, PageableMemory, Pinned, Staging, StorageMemory};
 use crate::{Error, Result, Tensor};
 
-/// Whether a copy between the host and a device is waited for.
+/// The choice whether a copy between the host and a device is waited for: the opposite of PyTorch's
+/// `non_blocking`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blocking {
-    /// It is done when the call returns.
+    /// The copy is done when the call returns.
     Yes,
-    /// The call returns as soon as the copy is enqueued (PyTorch's `non_blocking=True`). That needs
-    /// page-locked memory on the host's side; from other memory the copy is waited for.
+    /// The call returns as soon as the copy is enqueued (`non_blocking=True`). That needs page-locked
+    /// memory on the host's side; a copy from other memory is waited for. Whatever uses either end later,
+    /// on the host or on a device, waits for the copy, so no element is read before it has arrived.
     No,
 }
 
-/// What a copy is called in errors.
+/// The name of a copy in errors.
 const OP: &str = "copy_";
 
-/// Copies the elements of `source` to `target` on another device. Both are contiguous and of one
-/// dtype and as many elements. From the host and to the host the copy is done when this returns,
-/// unless it need not be and the host's side is page-locked.
+/// Copies the elements of `source` to `target` on another device. Both are contiguous and have the same
+/// dtype and number of elements. A copy from or to the host is done when this returns, unless `blocking`
+/// is [`Blocking::No`] and the host's side is page-locked.
 ///
-/// While a device is waited for, nothing of the host is held: work before the copy may wait for code
-/// of the program, and that for the memory.
+/// No memory of the host is held while a device is waited for: work that was enqueued before the copy may
+/// wait for code of the program (a host function in the stream), and that code for the memory.
 ///
 /// # Errors
 /// The runtime failed, or a device is lost; the target is page-locked and a guard of it lives.
@@ -39,8 +41,10 @@ pub(crate) fn transfer(target: &Tensor, source: &Tensor, blocking: Blocking) -> 
         return Ok(());
     }
     match (target.storage().memory(), source.storage().memory()) {
-        (Memory::Cuda(to), Memory::Host(HostMemory::Heap(from))) => send(target, to, source, from),
-        (Memory::Cuda(to), Memory::Host(HostMemory::Pinned(from))) => {
+        (StorageMemory::Cuda(to), StorageMemory::Host(HostMemory::Pageable(from))) => {
+            send(target, to, source, from)
+        }
+        (StorageMemory::Cuda(to), StorageMemory::Host(HostMemory::Pinned(from))) => {
             let (device, host) = ((target, to, Access::Write), (source, from, Access::Read));
             directly(device, host, blocking, |stream, device, host, bytes| {
                 // SAFETY: both ends hold `bytes` from there on, and are kept by their use records
@@ -48,15 +52,18 @@ pub(crate) fn transfer(target: &Tensor, source: &Tensor, blocking: Blocking) -> 
                 unsafe { stream.enqueue_htod(device, host, bytes) }
             })
         }
-        (Memory::Host(HostMemory::Heap(to)), Memory::Cuda(from)) => fetch(target, to, source, from),
-        (Memory::Host(HostMemory::Pinned(to)), Memory::Cuda(from)) => {
+        (StorageMemory::Host(HostMemory::Pageable(to)), StorageMemory::Cuda(from)) => {
+            fetch(target, to, source, from)
+        }
+        (StorageMemory::Host(HostMemory::Pinned(to)), StorageMemory::Cuda(from)) => {
             let (device, host) = ((source, from, Access::Read), (target, to, Access::Write));
             directly(device, host, blocking, |stream, device, host, bytes| {
-                // SAFETY: as above.
+                // SAFETY: both ends hold `bytes` from there on, and are kept by their use records
+                // until the copy is done.
                 unsafe { stream.enqueue_dtoh(host, device, bytes) }
             })
         }
-        (Memory::Cuda(to), Memory::Cuda(from)) => {
+        (StorageMemory::Cuda(to), StorageMemory::Cuda(from)) => {
             // As PyTorch does: the device that has the data sends it, and the copy is work of both
             // current streams.
             let stream = from.device().current_stream_ref()?;
@@ -70,12 +77,14 @@ pub(crate) fn transfer(target: &Tensor, source: &Tensor, blocking: Blocking) -> 
             ordered_between(&stream, &receiver, &uses, copy)?;
             note_write(&stream, target)
         }
-        (Memory::Host(_), Memory::Host(_)) => unreachable!("the ends are on different devices"),
+        (StorageMemory::Host(_), StorageMemory::Host(_)) => {
+            unreachable!("the ends are on different devices")
+        }
     }
 }
 
-/// Enqueues a copy between a device and page-locked memory on the device's current stream, and waits
-/// for it where that is asked for.
+/// Enqueues a copy between a device and page-locked memory on the device's current stream, and with
+/// [`Blocking::Yes`] waits for it.
 #[track_caller]
 fn directly(
     (on_device, device, device_access): (&Tensor, &DeviceMemory, Access),
@@ -100,12 +109,13 @@ fn directly(
     Ok(())
 }
 
-/// Copies from the heap: a snapshot, which lives until the device has it.
+/// Copies from pageable memory to a device, and waits. What is copied is a snapshot, so that the memory
+/// need not be locked while the device is waited for.
 #[track_caller]
-fn send(target: &Tensor, to: &DeviceMemory, source: &Tensor, from: &Heap) -> Result<()> {
+fn send(target: &Tensor, to: &DeviceMemory, source: &Tensor, from: &PageableMemory) -> Result<()> {
     let stream = to.device().current_stream()?;
     stream.may_wait()?;
-    // Enqueued before anybody writes, so that the copy is one operation among all of both ends.
+    // Held until the copy is enqueued, so that it has one place among all operations on both ends.
     let (snapshot, held) = from.hold_snapshot()?;
     let start = host_at(snapshot.start().as_ptr(), source);
     let sent = ordered(&stream, &[(to.uses(), Access::Write)], || {
@@ -114,21 +124,22 @@ fn send(target: &Tensor, to: &DeviceMemory, source: &Tensor, from: &Heap) -> Res
         unsafe { stream.enqueue_htod(at(to.ptr(), target), start, bytes(source)) }
     });
     drop(held);
-    // Also where something went wrong: part of it may be on its way.
+    // Waited for even if enqueuing failed: the driver may have enqueued a part of the copy.
     let arrived = stream.point().settle();
     drop(snapshot);
     sent?;
     Ok(arrived?)
 }
 
-/// The most that is staged at a time. What a copy larger than this is from, or goes to, may change
-/// between its pieces, if other threads write it meanwhile.
+/// The most bytes that are staged at a time. Between the pieces of a larger copy other threads may write
+/// the source or the target.
 const PIECE: usize = 64 << 20;
 
-/// Copies to the heap by way of memory that nobody else knows, so that the target is held only while
-/// the host copies, and nobody who needs the use records has to wait for the device.
+/// Copies from a device to pageable memory, and waits. The bytes go through staging memory that nobody
+/// else knows: the target is locked only while the host copies from there, and the use records only
+/// while the copy is enqueued, so that no other thread has to wait for the device.
 #[track_caller]
-fn fetch(target: &Tensor, to: &Heap, source: &Tensor, from: &DeviceMemory) -> Result<()> {
+fn fetch(target: &Tensor, to: &PageableMemory, source: &Tensor, from: &DeviceMemory) -> Result<()> {
     let stream = from.device().current_stream_ref()?;
     stream.may_wait()?;
     let first = target.offset() * target.dtype().size();
@@ -154,12 +165,12 @@ fn fetch(target: &Tensor, to: &Heap, source: &Tensor, from: &DeviceMemory) -> Re
     Ok(())
 }
 
-/// Where the tensor's elements begin in its memory on a device.
+/// The address of the tensor's first element in memory of a device that begins at `start`.
 fn at(start: DevicePtr, tensor: &Tensor) -> DevicePtr {
     start.offset(tensor.offset() * tensor.dtype().size())
 }
 
-/// Where the tensor's elements begin in its memory on the host.
+/// The address of the tensor's first element in host memory that begins at `start`.
 fn host_at(start: *mut u8, tensor: &Tensor) -> *mut u8 {
     start.wrapping_add(tensor.offset() * tensor.dtype().size())
 }

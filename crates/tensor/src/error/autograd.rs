@@ -1,12 +1,12 @@
-//! What can go wrong with gradients.
+//! The errors of automatic differentiation.
 
 use crate::{DType, Device, Error, Shape};
 
-/// Why gradients could not be computed, or a tensor could not take part in them.
+/// The reason why gradients could not be computed, or a tensor could not take part in them.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AutogradError {
-    // Before the walk.
+    // Before the backward pass.
     /// Nothing that the output was computed from requires a gradient.
     #[error(
         "backward: the output does not require gradients: nothing it was computed from does; \
@@ -52,8 +52,8 @@ pub enum AutogradError {
         index: usize,
     },
 
-    // During the walk.
-    /// The graph was walked before, and gave its saved tensors back.
+    // During the backward pass.
+    /// An earlier pass went through the graph, and freed its saved tensors.
     #[error(
         "backward through `{op}` a second time: what it had saved was freed by the first; \
          use Backward::retain_graph for the first, or run the forward pass again"
@@ -70,9 +70,9 @@ pub enum AutogradError {
     Modified {
         /// The tensor's shape.
         shape: Shape,
-        /// How often it had been modified when it was saved.
+        /// Its version (the number of changes) when it was saved.
         saved: u64,
-        /// How often it has been modified now.
+        /// Its version now.
         now: u64,
     },
     /// The backward function of an operation failed.
@@ -80,7 +80,7 @@ pub enum AutogradError {
     Backward {
         /// The operation.
         op: &'static str,
-        /// What failed in it.
+        /// The error.
         source: Box<Error>,
     },
 

@@ -1,4 +1,4 @@
-//! What can go wrong with tensors: an error per kind, naming the operation and its arguments.
+//! The errors of tensors, by kind. Each names the operation and its arguments.
 
 mod autograd;
 
@@ -17,36 +17,36 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    // What does not fit together.
+    // Operands that do not fit together.
     /// The operands lie on different devices.
     #[error(
         "{op}: {}; move one with .to(..), or allow peer access between the two devices",
-        Places(arguments)
+        DeviceList(arguments)
     )]
     DeviceMismatch {
         /// The operation.
         op: &'static str,
-        /// Each argument and where it lies.
+        /// Each argument and its device.
         arguments: Vec<(&'static str, Device)>,
     },
     /// The sizes of the operands do not fit together.
-    #[error("{op}: {}: {rule}", Shapes(shapes))]
+    #[error("{op}: {}: {rule}", ShapeList(shapes))]
     ShapeMismatch {
         /// The operation.
         op: &'static str,
         /// Each argument and its shape.
         shapes: Vec<(&'static str, Shape)>,
-        /// What the operation needs.
+        /// The rule that the operands do not meet.
         rule: &'static str,
     },
     /// The dtypes of the operands do not fit together.
-    #[error("{op}: {}: {rule}; convert one with .to(dtype)", DTypes(arguments))]
+    #[error("{op}: {}: {rule}; convert one with .to(dtype)", DTypeList(arguments))]
     DTypeMismatch {
         /// The operation.
         op: &'static str,
         /// Each argument and its dtype.
         arguments: Vec<(&'static str, DType)>,
-        /// What the operation needs.
+        /// The rule that the operands do not meet.
         rule: &'static str,
     },
     /// The operation does not exist for this dtype.
@@ -56,7 +56,7 @@ pub enum Error {
         op: &'static str,
         /// The dtype it was asked for.
         dtype: DType,
-        /// Where it was asked for.
+        /// The device it was asked for on.
         device: Device,
     },
 
@@ -68,7 +68,7 @@ pub enum Error {
         op: &'static str,
         /// The dimension that was given; negative ones count from the end.
         dim: isize,
-        /// How many dimensions there are.
+        /// The number of dimensions.
         dims: usize,
     },
     /// An index lies outside the dimension it selects from.
@@ -86,7 +86,7 @@ pub enum Error {
     WrongNumel {
         /// The operation.
         op: &'static str,
-        /// How many elements there are.
+        /// The number of elements.
         numel: usize,
         /// The shape that was asked for.
         shape: Shape,
@@ -98,9 +98,9 @@ pub enum Error {
     Ragged {
         /// The operation.
         op: &'static str,
-        /// How many entries the first of its level holds.
+        /// The number of entries that the first of its level holds.
         expected: usize,
-        /// How many this one holds.
+        /// The number that this one holds.
         found: usize,
         /// The shape of each of them.
         inner: Shape,
@@ -114,7 +114,7 @@ pub enum Error {
         argument: &'static str,
         /// The value, written out.
         value: String,
-        /// What would be accepted.
+        /// The values that would be accepted, or the reason why this one is not.
         why: &'static str,
     },
 
@@ -136,19 +136,19 @@ pub enum Error {
     NotOnHost {
         /// The operation.
         op: &'static str,
-        /// Where it lies.
+        /// The device that it lies on.
         device: Device,
     },
-    /// There is a read guard of the page-locked memory that the operation would write.
+    /// The operation would write page-locked memory of which a read guard lives.
     #[error(
-        "{op}: the page-locked memory is read through a guard that was taken at {place}; drop that \
+        "{op}: the page-locked memory is read through a guard that was taken at {location}; drop that \
          first"
     )]
     GuardHeld {
         /// The operation.
         op: &'static str,
-        /// Where the guard was taken.
-        place: &'static Location<'static>,
+        /// The place in the source where the guard was taken.
+        location: &'static Location<'static>,
     },
     /// A byte of a bool tensor is neither 0 nor 1: it was read before it was written.
     #[error("{op}: the bool tensor holds a byte that is neither 0 nor 1; it was never written")]
@@ -158,8 +158,8 @@ pub enum Error {
     },
 
     // Memory.
-    /// The sizes multiply to more elements or bytes than memory can have. A size of 0 among them does
-    /// not help: views leave it out.
+    /// The product of the sizes is more elements or bytes than memory can have. Sizes of 0 count as 1 here,
+    /// since a view may leave them out.
     #[error("a tensor of shape {shape} and dtype {dtype} is larger than any memory")]
     TooLarge {
         /// The shape.
@@ -170,9 +170,9 @@ pub enum Error {
     /// The tensor would have more dimensions than a tensor can have.
     #[error("{dims} dimensions are too many: a tensor has at most {most}")]
     TooManyDims {
-        /// How many it would have.
+        /// The number that it would have.
         dims: usize,
-        /// How many there can be.
+        /// The most that a tensor can have.
         most: usize,
     },
     /// A view would reach beyond the memory of its tensor.
@@ -184,7 +184,7 @@ pub enum Error {
     /// The host has no memory left.
     #[error("the host has no {bytes} bytes of memory left")]
     HostOutOfMemory {
-        /// How much was asked for.
+        /// The size that was asked for, in bytes.
         bytes: usize,
     },
 
@@ -193,12 +193,12 @@ pub enum Error {
     #[error(transparent)]
     Autograd(#[from] AutogradError),
 
-    // From the floors above.
-    /// Code that computes with tensors failed in its own way: a module, a replica of one.
+    // From code that uses tensors.
+    /// A module failed with an error of its own, or a replica of one did.
     #[error(transparent)]
     Module(Box<dyn std::error::Error + Send + Sync>),
 
-    // From the floors below.
+    // From the crates below.
     /// The runtime or the driver failed.
     #[error(transparent)]
     Runtime(#[from] gpu_runtime::Error),
@@ -208,17 +208,16 @@ pub enum Error {
 }
 
 impl Error {
-    /// Why memory of the host cannot be used by an operation.
+    /// The error of an operation that may not use memory of the host.
     pub(crate) fn of_host_access(op: &'static str, error: gpu_runtime::Error) -> Error {
         match error {
-            gpu_runtime::Error::GuardHeld { place } => Error::GuardHeld { op, place },
+            gpu_runtime::Error::GuardHeld { place } => Error::GuardHeld { op, location: place },
             error => error.into(),
         }
     }
 
-    /// Whether a device had no memory left, wherever that was noticed: in the operation itself, in the
-    /// backward pass, or in a module. After that a program can drop what it holds and try again with
-    /// less.
+    /// Whether the cause is that a device had no memory left: in the operation itself, in the backward pass,
+    /// or in a module. The program can then drop tensors and try again, or use a smaller batch.
     ///
     /// ```
     /// use gpu_runtime::DriverChoice;
@@ -250,32 +249,33 @@ impl Error {
 }
 
 /// `` `self` is on cuda:1, `other` on cuda:0 ``
-struct Places<'a>(&'a [(&'static str, Device)]);
+struct DeviceList<'a>(&'a [(&'static str, Device)]);
 
-impl fmt::Display for Places<'_> {
+impl fmt::Display for DeviceList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         list(f, self.0, " is on ", " on ")
     }
 }
 
 /// `` `self` has shape [2], `other` [3] ``
-struct Shapes<'a>(&'a [(&'static str, Shape)]);
+struct ShapeList<'a>(&'a [(&'static str, Shape)]);
 
-impl fmt::Display for Shapes<'_> {
+impl fmt::Display for ShapeList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         list(f, self.0, " has shape ", " ")
     }
 }
 
 /// `` `self` is float32, `other` int64 ``
-struct DTypes<'a>(&'a [(&'static str, DType)]);
+struct DTypeList<'a>(&'a [(&'static str, DType)]);
 
-impl fmt::Display for DTypes<'_> {
+impl fmt::Display for DTypeList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         list(f, self.0, " is ", " ")
     }
 }
 
+/// Writes each argument's name and its property, separated by commas; the verb stands in the first one only.
 fn list<T: fmt::Display>(
     f: &mut fmt::Formatter<'_>,
     arguments: &[(&'static str, T)],

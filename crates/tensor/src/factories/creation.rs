@@ -4,17 +4,17 @@ use crate::dispatch;
 use crate::dispatch::abi::Range;
 use crate::factories::Steps;
 use crate::layout::Layout;
-use crate::placement::Place;
 use crate::random::distribute;
 use crate::reserve::try_with_capacity;
+use crate::resolved_device::ResolvedDevice;
 use crate::storage::Fresh;
 use crate::{DType, Device, Error, Result, Scalar, Shape, Tensor, TensorOptions};
 
 use super::from_data::from_elements;
 
 /// Evenly spaced numbers.
-static ARANGE: dispatch::Operation<Range> =
-    dispatch::Operation::new("arange", crate::host::range::arange);
+static ARANGE: dispatch::Operator<Range> =
+    dispatch::Operator::new("arange", crate::host::range::arange);
 
 impl Tensor {
     /// Memory whose contents are whatever lies there, to be written before it is read.
@@ -205,7 +205,7 @@ impl Tensor {
     #[track_caller]
     pub fn randperm(n: usize, options: impl Into<TensorOptions>) -> Result<Tensor> {
         let options = options.into().or_dtype(DType::I64);
-        let order = distribute::permutation(options.resolve_place()?, n)?;
+        let order = distribute::permutation(options.resolve_device()?, n)?;
         from_elements("randperm", &order, n.into(), options)
     }
 }
@@ -218,14 +218,14 @@ pub(super) fn allocate(
     options: TensorOptions,
     fresh: Fresh,
 ) -> Result<Tensor> {
-    let (dtype, place) = (options.resolve_dtype(), options.resolve_place()?);
+    let (dtype, device) = (options.resolve_dtype(), options.resolve_device()?);
     if options.is_pinned() {
-        only_on_host(op, place.device())?;
+        only_on_host(op, device.to_device())?;
         return Tensor::pinned(shape, dtype, fresh);
     }
-    match (place, fresh) {
-        (Place::Cpu, Fresh::Zeroed) => Tensor::unwritten(shape, dtype, place),
-        _ => Tensor::uninit(shape, dtype, place),
+    match (device, fresh) {
+        (ResolvedDevice::Cpu, Fresh::Zeroed) => Tensor::unwritten(shape, dtype, device),
+        _ => Tensor::uninit(shape, dtype, device),
     }
 }
 

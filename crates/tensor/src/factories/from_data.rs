@@ -53,10 +53,10 @@ impl Tensor {
 }
 
 /// The elements of `D`, as they are stored.
-type Stored<D> = <<D as Data>::Number as Number>::Stored;
+type ElementOf<D> = <<D as Data>::Number as Number>::Stored;
 
 #[track_caller]
-pub(super) fn flatten<D: Data>(op: &'static str, data: &D) -> Result<(Vec<Stored<D>>, Shape)> {
+pub(super) fn flatten<D: Data>(op: &'static str, data: &D) -> Result<(Vec<ElementOf<D>>, Shape)> {
     let mut shape = Vec::new();
     D::measure(Some(data), &mut shape);
     let shape = Shape::from(shape);
@@ -78,7 +78,7 @@ pub(super) fn from_elements<T: Element>(
         return Err(Error::WrongNumel { op, numel: elements.len(), shape });
     }
     let options = options.or_dtype(T::DTYPE);
-    let (dtype, device) = (options.resolve_dtype(), options.resolve_place()?.device());
+    let (dtype, device) = (options.resolve_dtype(), options.resolve_device()?.to_device());
     let tensor = if options.is_pinned() {
         only_on_host(op, device)?;
         pinned(elements, shape, dtype)?

@@ -1,6 +1,6 @@
-//! Arithmetic with the same rules for every dtype: integers wrap, NaN wins.
+//! Arithmetic with the same rules for every dtype: integers wrap around, and NaN propagates.
 
-/// What reductions and generic kernels need of a value. For truth values + is "or" and * is "and".
+/// A value that reductions and generic kernels compute with. For truth values + is "or" and * is "and".
 pub(crate) trait Arithmetic: Copy + PartialEq + PartialOrd {
     const ZERO: Self;
     const ONE: Self;
@@ -94,7 +94,7 @@ impl Arithmetic for bool {
     }
 }
 
-/// A float: division, and what the functions of floats are made of.
+/// A floating-point value, with division and the functions that softmax and the like are made of.
 pub(crate) trait Float: Arithmetic {
     fn divide(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;

@@ -1,14 +1,15 @@
-//! How each dtype lies in memory, and what arithmetic sees of it.
+//! Element types as kernels see them: their form in memory, and the type that arithmetic works on.
 
 use half::f16;
 
 use crate::Element;
 
-/// An element type as kernels see it.
+/// An element type as it is stored in memory, with the type that arithmetic on it uses (PyTorch's
+/// `opmath_t`).
 pub(crate) trait Stored: Element {
-    /// What lies in memory. A bool is a byte of any value, so that no byte can be an invalid one.
+    /// The type in memory. A bool is a byte of any value, so that no byte in memory is invalid.
     type Raw: Copy + Send + Sync;
-    /// What arithmetic works on: halves become floats, and are rounded once, when stored.
+    /// The type of values in arithmetic: halves become `f32`, and are rounded once, when stored.
     type Value: Copy + Send + Sync;
 
     fn load(raw: Self::Raw) -> Self::Value;
@@ -64,4 +65,28 @@ impl Stored for bool {
     fn store(value: bool) -> u8 {
         u8::from(value)
     }
+}
+
+/// An element type that integers are converted to, as `as` does it: rounded or wrapped around.
+pub(super) trait FromInteger: Copy {
+    fn from_integer(value: i64) -> Self;
+}
+
+macro_rules! from_integer {
+    ($($type:ty: $value:ident => $converted:expr),* $(,)?) => {$(
+        impl FromInteger for $type {
+            fn from_integer($value: i64) -> $type {
+                $converted
+            }
+        }
+    )*};
+}
+
+from_integer! {
+    f16: value => f16::from_f32(value as f32),
+    f32: value => value as f32,
+    f64: value => value as f64,
+    i64: value => value,
+    u8: value => value as u8,
+    bool: value => value != 0,
 }

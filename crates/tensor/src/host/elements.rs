@@ -1,9 +1,9 @@
-//! Rust values copied into host memory, and out of it.
+//! Copies of Rust values into tensors on the CPU, and out of them.
 
 use gpu_runtime::Access;
 
 use crate::access;
-use crate::placement::Place;
+use crate::resolved_device::ResolvedDevice;
 use crate::{Element, Error, Result, Scalar, Shape, Tensor};
 
 /// A CPU tensor of elements in row-major order.
@@ -15,10 +15,10 @@ pub(crate) fn tensor_of<T: Element>(elements: &[T], shape: Shape) -> Result<Tens
     if shape.checked_numel() != Some(elements.len()) {
         return Err(Error::WrongNumel { op: "tensor_of", numel: elements.len(), shape });
     }
-    let tensor = Tensor::uninit(shape, T::DTYPE, Place::Cpu)?;
+    let tensor = Tensor::uninit(shape, T::DTYPE, ResolvedDevice::Cpu)?;
     let memory = tensor.storage().host().expect("it was made on the CPU");
-    // SAFETY: the storage has room for as many elements of this dtype, was made just now, and
-    // nobody else knows it; an `Element` has no padding.
+    // SAFETY: the storage was just made with room for as many elements of this dtype, and nobody else
+    // knows it; an `Element` has no padding.
     unsafe {
         memory.start().cast::<T>().copy_from_nonoverlapping(elements.as_ptr(), elements.len());
     }
@@ -40,7 +40,8 @@ pub(crate) fn scalar_of(tensor: &Tensor) -> Result<Scalar> {
     let size = tensor.dtype().size();
     let mut bits = [0; 8];
     assert!(tensor.numel() > 0, "an empty tensor has no first element");
-    // SAFETY: the layout lies inside the storage, which is held; the low bytes come first.
+    // SAFETY: the first element lies inside the storage, which is held, so nobody writes it; `bits` has
+    // room for the largest dtype. The low bytes come first on every platform that CUDA supports.
     unsafe {
         let first = memory.start().add(tensor.offset() * size);
         first.copy_to_nonoverlapping(bits.as_mut_ptr(), size);

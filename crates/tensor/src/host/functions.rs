@@ -1,14 +1,16 @@
-//! Functions of single precision without branches or calls, so that loops over them become vectors.
+//! Functions of `f32` without branches or calls, so that the compiler can vectorize loops over them.
 
 /// e to the power of `x`, to about one unit in the last place.
 ///
-/// With n the nearest whole number to x / ln 2, the result is 2^n * e^r, where |r| <= ln(2) / 2.
+/// With n the nearest whole number to x / ln 2, the result is 2^n * e^r, where |r| <= ln(2) / 2: the range
+/// reduction of Cody and Waite ("Software Manual for the Elementary Functions", 1980).
 #[inline(always)]
 pub(super) fn exp(x: f32) -> f32 {
     // Beyond these the result is infinite, or zero; NaN is neither above nor below, and stays.
     const HIGHEST: f32 = 89.0;
     const LOWEST: f32 = -104.0;
-    // Adding it leaves no room for a fraction, so that it rounds; the low bits are the number.
+    // 1.5 * 2^23. Adding it leaves no bits for a fraction, so the sum is rounded to a whole number, which
+    // stands in its low bits.
     const ROUND: f32 = 12_582_912.0;
     // ln 2 in two parts, of which the first times a small whole number is exact.
     const LN_2_HIGH: f32 = 355.0 / 512.0;

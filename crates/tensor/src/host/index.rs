@@ -1,6 +1,6 @@
-//! CPU kernels that read and add at positions which a tensor of indices gives.
+//! CPU kernels of `gather`, `scatter_add`, `index_select` and `index_add`.
 //!
-//! The dispatch has checked the indices, under the locks that these kernels run under.
+//! The dispatcher has checked the indices, while holding the locks that these kernels run under.
 
 use std::ops::Range;
 use std::ptr;
@@ -13,11 +13,11 @@ use crate::dispatch::HostKernel;
 use crate::dispatch::abi::Index;
 use crate::{DType, Element};
 
-/// Visits the positions of the outer indices `units` with the element that each chooses. The index
-/// has an entry for each position, or one for each slice.
+/// Calls `visit(position, element)` for each position of the outer indices `units` and the element that
+/// its index chooses. There is an index for each position (`PER_ELEMENT`), or one for each slice.
 ///
 /// # Safety
-/// The call's index is as large as that, and readable.
+/// The call's index has an `i64` for each position or slice, and nobody writes it meanwhile.
 #[inline(always)]
 unsafe fn for_each_choice<const PER_ELEMENT: bool>(
     call: &Index,
@@ -31,7 +31,7 @@ unsafe fn for_each_choice<const PER_ELEMENT: bool>(
             for i in 0..inner {
                 let position = (outer * count + slice) * inner + i;
                 let entry = if PER_ELEMENT { position } else { slice };
-                // SAFETY: the caller's promise.
+                // SAFETY: there is an index for each position or slice (a condition of this function).
                 let chosen = unsafe { *index.add(entry) } as usize;
                 visit(position, (outer * size + chosen) * inner + i);
             }
@@ -39,6 +39,8 @@ unsafe fn for_each_choice<const PER_ELEMENT: bool>(
     }
 }
 
+/// Sets each position of the output to the element that its index chooses.
+///
 /// # Safety
 /// As `HostKernel`, for elements of `T`; a unit is an outer index.
 unsafe fn read<T: Stored, const PER_ELEMENT: bool>(call: &Index, units: Range<usize>) {
@@ -52,8 +54,11 @@ unsafe fn read<T: Stored, const PER_ELEMENT: bool>(call: &Index, units: Range<us
     }
 }
 
+/// Adds each position of the source to the element that its index chooses. Different outer indices choose
+/// different elements, so units can be split between threads.
+///
 /// # Safety
-/// As `read`. Units add to elements of their own.
+/// As `HostKernel`, for elements of `T`; a unit is an outer index.
 unsafe fn add<T: Stored<Value: Arithmetic>, const PER_ELEMENT: bool>(
     call: &Index,
     units: Range<usize>,

@@ -1,4 +1,4 @@
-//! CPU kernels of the matrix product: `gemm` for floats, a loop for integers.
+//! CPU kernels of the matrix product: the crate `gemm` for floats, a loop for integers.
 
 use std::ops::Range;
 use std::ptr;
@@ -12,8 +12,8 @@ use crate::dispatch::abi::Matmul;
 use crate::thread_pool;
 use crate::{DType, Element};
 
-/// Multiplications from which on a product of its own is worth the pool.
-const PARALLEL: usize = 96 * 96 * 96;
+/// The fewest multiplications of a single product that are worth splitting between threads.
+const MIN_PARALLEL_MULTIPLICATIONS: usize = 96 * 96 * 96;
 
 pub(crate) fn matmul(dtype: DType) -> Option<HostKernel<Matmul>> {
     Some(match dtype {
@@ -25,50 +25,54 @@ pub(crate) fn matmul(dtype: DType) -> Option<HostKernel<Matmul>> {
     })
 }
 
-/// The two numbers that `gemm` scales by.
-trait Unit: Element {
+/// A float with the two factors that `gemm` takes: the product is `0 * c + 1 * a b`.
+trait GemmScalar: Element {
     const ZERO: Self;
     const ONE: Self;
 }
 
-impl Unit for f16 {
+impl GemmScalar for f16 {
     const ZERO: f16 = f16::ZERO;
     const ONE: f16 = f16::ONE;
 }
 
-impl Unit for f32 {
+impl GemmScalar for f32 {
     const ZERO: f32 = 0.0;
     const ONE: f32 = 1.0;
 }
 
-impl Unit for f64 {
+impl GemmScalar for f64 {
     const ZERO: f64 = 0.0;
     const ONE: f64 = 1.0;
 }
 
+/// Multiplies floats: batches one after the other, a single large product split between threads.
+///
 /// # Safety
 /// As `HostKernel`, for elements of `T`; a unit is a batch.
-unsafe fn floats<T: Unit>(call: &Matmul, units: Range<usize>) {
+unsafe fn floats<T: GemmScalar>(call: &Matmul, units: Range<usize>) {
     let [m, n, k] = [call.m, call.n, call.k].map(|size| size as usize);
     if units.len() == 1
         && thread_pool::threads() > 1
-        && m.saturating_mul(n).saturating_mul(k) >= PARALLEL
+        && m.saturating_mul(n).saturating_mul(k) >= MIN_PARALLEL_MULTIPLICATIONS
     {
         let parallelism = Parallelism::Rayon(thread_pool::threads());
-        // SAFETY: the caller's promise, passed on to a thread of the pool.
+        // SAFETY: the conditions of this function are those of `multiply`. It runs in a thread of the
+        // pool while this one waits, so the operands stay held.
         return thread_pool::run(|| unsafe { multiply::<T>(call, units, parallelism) });
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the conditions of this function are those of `multiply`.
     unsafe { multiply::<T>(call, units, Parallelism::None) }
 }
 
 /// # Safety
 /// As `floats`.
-unsafe fn multiply<T: Unit>(call: &Matmul, units: Range<usize>, parallelism: Parallelism) {
+unsafe fn multiply<T: GemmScalar>(call: &Matmul, units: Range<usize>, parallelism: Parallelism) {
     let [m, n, k] = [call.m, call.n, call.k].map(|size| size as usize);
     let [a_row, a_col] = [call.a_row as isize, call.a_col as isize];
     let [b_row, b_col] = [call.b_row as isize, call.b_col as isize];
-    // SAFETY: the matrices of each batch lie in memory with these strides, c is dense.
+    // SAFETY: the matrices of each batch lie in memory with these strides, c is dense, and nobody else
+    // uses it or writes a and b (conditions of this function).
     unsafe {
         for_each_batch::<T>(call, units, |c, a, b| {
             if k == 0 {
@@ -99,13 +103,16 @@ unsafe fn multiply<T: Unit>(call: &Matmul, units: Range<usize>, parallelism: Par
     }
 }
 
+/// Multiplies integers, which wrap around.
+///
 /// # Safety
 /// As `HostKernel`, for elements of `i64`; a unit is a batch.
 unsafe fn integers(call: &Matmul, units: Range<usize>) {
     let [m, n, k] = [call.m, call.n, call.k].map(|size| size as isize);
     let element = |a: *const i64, b: *const i64, row: isize, col: isize| {
         (0..k).fold(0i64, |sum, deep| {
-            // SAFETY: the matrices lie in memory with these strides, by the caller's promise.
+            // SAFETY: row and column lie in the matrices, which lie in memory with these strides (a
+            // condition of this function).
             let (a, b) = unsafe {
                 (
                     *a.offset(row * call.a_row as isize + deep * call.a_col as isize),
@@ -115,7 +122,7 @@ unsafe fn integers(call: &Matmul, units: Range<usize>) {
             sum.wrapping_add(a.wrapping_mul(b))
         })
     };
-    // SAFETY: c is dense, of m by n elements.
+    // SAFETY: c is dense, of m by n elements, and nobody else uses it (a condition of this function).
     unsafe {
         for_each_batch::<i64>(call, units, |c, a, b| {
             for row in 0..m {
@@ -146,7 +153,8 @@ unsafe fn for_each_batch<T>(
     let matrix = (call.m * call.n) as usize;
     for_each_run(sizes, strides, units, |first, [a_start, b_start], len| {
         for batch in 0..len {
-            // SAFETY: the caller's promise.
+            // SAFETY: the batch is one of the call's, whose matrices lie at these offsets (a condition of
+            // this function).
             unsafe {
                 product(
                     c.add((first + batch) * matrix),

@@ -1,6 +1,6 @@
-//! The CPU's kernels, a file per family, and what they share: element types and walks.
+//! The CPU's kernels: a file for each kind, and the element types and loops that they share.
 //!
-//! Each kernel computes what the entry of the same name in `kernels/` computes, within rounding.
+//! A kernel computes the same as the CUDA kernel of the same name in `kernels/`, up to rounding.
 
 pub(crate) mod arithmetic;
 pub(crate) mod binary;
@@ -15,7 +15,7 @@ pub(crate) mod matmul;
 pub(crate) mod random;
 pub(crate) mod range;
 pub(crate) mod reduce;
-pub(crate) mod rows;
+pub(crate) mod softmax;
 pub(crate) mod ternary;
 pub(crate) mod unary;
 mod vector;

@@ -1,9 +1,11 @@
-//! CPU kernels of random numbers: element `i` follows from seed, offset and `i`, as on CUDA.
+//! CPU kernels of random numbers: element `i` follows from seed, offset and `i` alone, so that they are the
+//! same as on CUDA, whatever the number of threads.
 
 use std::ops::Range;
 
 use half::f16;
 
+use super::element::FromInteger;
 use crate::DType;
 use crate::dispatch::HostKernel;
 use crate::dispatch::abi::Random;
@@ -54,67 +56,49 @@ pub(crate) fn bernoulli(dtype: DType) -> Option<HostKernel<Random>> {
     })
 }
 
-/// An element that holds a whole number, as a cast from `i64` gives it.
-trait Whole: Copy {
-    fn whole(value: i64) -> Self;
-}
-
-macro_rules! whole {
-    ($($rust:ty: $value:ident => $converted:expr),* $(,)?) => {$(
-        impl Whole for $rust {
-            fn whole($value: i64) -> $rust {
-                $converted
-            }
-        }
-    )*};
-}
-
-whole! {
-    f16: value => f16::from_f32(value as f32),
-    f32: value => value as f32,
-    f64: value => value as f64,
-    i64: value => value,
-    u8: value => value as u8,
-    bool: value => value != 0,
-}
-
 /// # Safety
 /// As [`HostKernel`].
 unsafe fn uniform_kernel<T: Rounded>(call: &Random, units: Range<usize>) {
-    // SAFETY: the caller's promise; T is the dtype that the kernel was chosen by, here and below.
+    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that nobody
+    // else uses (conditions of a `HostKernel`).
     unsafe { fill::<T>(call, units, |words| distribution::uniform(words, call.a, call.b)) }
 }
 
 /// # Safety
 /// As [`HostKernel`].
 unsafe fn normal_kernel<T: Rounded>(call: &Random, units: Range<usize>) {
-    // SAFETY: as above.
+    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that nobody
+    // else uses (conditions of a `HostKernel`).
     unsafe { fill::<T>(call, units, |words| distribution::normal(words, call.a, call.b)) }
 }
 
 /// # Safety
 /// As [`HostKernel`].
-unsafe fn random_kernel<T: Whole>(call: &Random, units: Range<usize>) {
-    let number = |words| T::whole(distribution::integer(words, call.low, call.high));
-    // SAFETY: as above.
+unsafe fn random_kernel<T: FromInteger>(call: &Random, units: Range<usize>) {
+    let number = |words| T::from_integer(distribution::integer(words, call.low, call.high));
+    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that nobody
+    // else uses (conditions of a `HostKernel`).
     unsafe { fill(call, units, number) }
 }
 
 /// # Safety
 /// As [`HostKernel`].
-unsafe fn bernoulli_kernel<T: Whole>(call: &Random, units: Range<usize>) {
-    let number = |words| T::whole(i64::from(distribution::bernoulli(words, call.a)));
-    // SAFETY: as above.
+unsafe fn bernoulli_kernel<T: FromInteger>(call: &Random, units: Range<usize>) {
+    let number = |words| T::from_integer(i64::from(distribution::bernoulli(words, call.a)));
+    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that nobody
+    // else uses (conditions of a `HostKernel`).
     unsafe { fill(call, units, number) }
 }
 
+/// Sets each of the elements `units` of the output to the number that follows from its random words.
+///
 /// # Safety
 /// `call.out` points to `call.numel` elements of T that nobody else uses; `units` are among them.
 unsafe fn fill<T>(call: &Random, units: Range<usize>, number: impl Fn([u32; 4]) -> T) {
     let philox = Philox { seed: call.seed, offset: call.offset };
     let out = std::ptr::with_exposed_provenance_mut::<T>(call.out as usize);
     for i in units {
-        // SAFETY: the caller's promise.
+        // SAFETY: `i` is below `numel`, and nobody else uses the elements (conditions of this function).
         unsafe { out.add(i).write(number(philox.words(i as u64))) };
     }
 }

@@ -1,7 +1,8 @@
-//! CPU kernels of evenly spaced numbers, to the bit as on CUDA.
+//! CPU kernels of evenly spaced numbers, which give the same bits as on CUDA.
 
 use half::f16;
 
+use super::element::FromInteger;
 use crate::DType;
 use crate::dispatch::HostKernel;
 use crate::dispatch::abi::Range;
@@ -19,43 +20,31 @@ pub(crate) fn arange(dtype: DType) -> Option<HostKernel<Range>> {
     }
 }
 
-trait Wrapped {
-    fn wrap(value: i64) -> Self;
-}
-
-impl Wrapped for i64 {
-    fn wrap(value: i64) -> i64 {
-        value
-    }
-}
-
-impl Wrapped for u8 {
-    fn wrap(value: i64) -> u8 {
-        value as u8
-    }
-}
-
 /// # Safety
 /// As [`HostKernel`].
 unsafe fn float_kernel<T: Rounded>(call: &Range, units: std::ops::Range<usize>) {
-    // SAFETY: the caller's promise; T is the dtype that the kernel was chosen by, here and below.
+    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that nobody
+    // else uses (conditions of a `HostKernel`).
     unsafe { fill(call, units, |i| T::round(call.start + i as f64 * call.step)) }
 }
 
 /// # Safety
 /// As [`HostKernel`].
-unsafe fn integer_kernel<T: Wrapped>(call: &Range, units: std::ops::Range<usize>) {
-    let number = |i| T::wrap(call.istart.wrapping_add((i as i64).wrapping_mul(call.istep)));
-    // SAFETY: as above.
+unsafe fn integer_kernel<T: FromInteger>(call: &Range, units: std::ops::Range<usize>) {
+    let number = |i| T::from_integer(call.istart.wrapping_add((i as i64).wrapping_mul(call.istep)));
+    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that nobody
+    // else uses (conditions of a `HostKernel`).
     unsafe { fill(call, units, number) }
 }
 
+/// Sets the elements `units` of the output to their numbers.
+///
 /// # Safety
 /// `call.out` points to `call.numel` elements of T that nobody else uses; `units` are among them.
 unsafe fn fill<T>(call: &Range, units: std::ops::Range<usize>, number: impl Fn(usize) -> T) {
     let out = std::ptr::with_exposed_provenance_mut::<T>(call.out as usize);
     for i in units {
-        // SAFETY: the caller's promise.
+        // SAFETY: `i` is below `numel`, and nobody else uses the elements (conditions of this function).
         unsafe { out.add(i).write(number(i)) };
     }
 }

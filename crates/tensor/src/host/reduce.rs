@@ -1,4 +1,13 @@
-//! CPU kernels of reductions: rows folded in lanes, columns side by side, huge ones in chunks.
+//! CPU kernels of reductions.
+//!
+//! A row is reduced in [`LANES`] independent partial results; where the elements of an output lie far apart
+//! (columns of a matrix), [`COLUMNS`] outputs are reduced side by side, so that each cache line is read
+//! once; a single huge output is split into chunks for the threads of the pool.
+//!
+//! Long ranges are halved, and the results of the halves combined: pairwise summation, whose error grows
+//! with the logarithm of the number of terms (N. Higham, "The Accuracy of Floating Point Summation", SIAM
+//! J. Sci. Comput. 14, 1993). The tree of additions depends on the sizes alone, so the result is the same
+//! whatever the number of threads.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -15,35 +24,36 @@ use crate::dispatch::abi::Reduce;
 use crate::thread_pool;
 use crate::{DType, Element};
 
-/// Independent partial results, so that the additions of a row do not wait for each other.
+/// The number of independent partial results of a row, so that no addition waits for the one before.
 const LANES: usize = 8;
 
-/// Outputs that are folded side by side where the elements of one are far apart.
+/// The number of outputs that are reduced side by side where the elements of one are far apart.
 const COLUMNS: usize = 64;
 
-/// Elements that are folded one after the other. More are halved, and the halves' results joined:
-/// so the error of a sum grows with the logarithm of their number.
+/// The most elements that are reduced one after the other; a longer range is halved.
 const LEAF: usize = 512;
 
-/// Elements that a thread folds at a time. Chunks do not depend on how many threads there are, so
-/// neither does the result.
+/// The number of elements that a thread reduces at a time. It does not depend on the number of threads, so
+/// that the result does not either.
 const CHUNK: usize = 1 << 15;
 
-/// What is kept while folding, what nothing and one element amount to, how two parts join, and what
-/// is written in the end.
+/// A reduction: the state of a part, how states are combined, and the result of the last one.
 trait Reducer {
     type Input: Stored;
     type Output: Stored;
     type State: Copy + Send + Sync;
+    /// The state of no elements.
     const START: Self::State;
 
-    /// One element, at `index` among those that are folded.
+    /// The state of one element, with its index among those that are reduced.
     fn of(value: <Self::Input as Stored>::Value, index: usize) -> Self::State;
+    /// The state of two parts together.
     fn merge(a: Self::State, b: Self::State) -> Self::State;
+    /// The result, with the number of elements that were reduced.
     fn finish(state: Self::State, count: usize) -> <Self::Output as Stored>::Value;
 }
 
-/// Reducers whose state is a value: START, how two values join, and how the result ends.
+/// Defines reducers whose state is a value, by `START`, `merge` and `finish`.
 macro_rules! reducers {
     ($($name:ident($bound:path): $start:expr, $merge:expr, $finish:expr;)+) => {$(
         struct $name<T>(PhantomData<T>);
@@ -84,10 +94,10 @@ reducers! {
     Amin(Arithmetic): T::Value::GREATEST, Arithmetic::smaller, |state, _| state;
 }
 
-/// The first place of the value that `R` finds, or of the first NaN.
-struct FirstPlace<R>(PhantomData<R>);
+/// The index of the first element that has the value which `R` finds, or of the first NaN.
+struct FirstIndex<R>(PhantomData<R>);
 
-impl<V, R> Reducer for FirstPlace<R>
+impl<V, R> Reducer for FirstIndex<R>
 where
     V: Arithmetic + Send + Sync,
     R: Reducer<State = V>,
@@ -143,28 +153,32 @@ reductions! {
     mean: f16 f32 f64 => Mean<T>;
     amax: f16 f32 f64 i64 u8 bool => Amax<T>;
     amin: f16 f32 f64 i64 u8 bool => Amin<T>;
-    argmax: f16 f32 f64 i64 u8 bool => FirstPlace<Amax<T>>;
-    argmin: f16 f32 f64 i64 u8 bool => FirstPlace<Amin<T>>;
+    argmax: f16 f32 f64 i64 u8 bool => FirstIndex<Amax<T>>;
+    argmin: f16 f32 f64 i64 u8 bool => FirstIndex<Amin<T>>;
     any: bool => Amax<T>;
     all: bool => Amin<T>;
 }
 
+/// Reduces the outputs `units`.
+///
 /// # Safety
 /// As `HostKernel`; a unit is an output.
 unsafe fn fold_all<R: Reducer>(call: &Reduce, units: Range<usize>) {
-    let input = ptr::with_exposed_provenance::<Raw<R::Input>>(call.input as usize);
-    let output = ptr::with_exposed_provenance_mut::<Raw<R::Output>>(call.output as usize);
+    let input = ptr::with_exposed_provenance::<RawOf<R::Input>>(call.input as usize);
+    let output = ptr::with_exposed_provenance_mut::<RawOf<R::Output>>(call.output as usize);
     let dims = call.output_dims as usize;
     let count = call.reduced as usize;
     let write = |at: usize, state: R::State| {
-        // SAFETY: the output has an element for each unit.
+        // SAFETY: the output has an element for each unit, and nobody else uses those of this call
+        // (conditions of this function).
         unsafe { *output.add(at) = R::Output::store(R::finish(state, count)) };
     };
     let (sizes, strides) = (&call.output_sizes[..dims], &call.output_strides[..dims]);
     let step = strides.last().map_or(0, |&stride| stride as isize);
     let side_by_side = columns_are_closer(call);
     for_each_run(sizes, [strides], units, |first, [origin], len| {
-        // SAFETY: the walk stays within the input, by the caller's promise.
+        // SAFETY: the offsets are those of outputs of this call, whose elements lie in the input's memory,
+        // which nobody writes (conditions of this function).
         unsafe {
             if side_by_side {
                 for start in (0..len).step_by(COLUMNS) {
@@ -185,9 +199,10 @@ unsafe fn fold_all<R: Reducer>(call: &Reduce, units: Range<usize>) {
     });
 }
 
-type Raw<T> = <T as Stored>::Raw;
+/// An element of `T` as it lies in memory.
+type RawOf<T> = <T as Stored>::Raw;
 
-/// Whether going along the outputs is nearer in memory than going along what is folded.
+/// Whether neighbouring outputs are nearer in memory than the elements that one output is made of.
 fn columns_are_closer(call: &Reduce) -> bool {
     let innermost = |strides: &[i64], dims: i32| strides[..dims as usize].last().copied();
     let kept = innermost(&call.output_strides, call.output_dims);
@@ -195,20 +210,22 @@ fn columns_are_closer(call: &Reduce) -> bool {
     kept.zip(folded).is_some_and(|(kept, folded)| kept.abs() < folded.abs())
 }
 
-/// Folds the elements `folded` of each of `width` neighbouring outputs, side by side.
+/// Reduces the elements `folded` of each of `width` neighbouring outputs, side by side.
 ///
 /// # Safety
-/// The call's reduced elements of each of the columns lie in memory.
+/// The call's elements of each of the columns lie in memory that nobody writes, at a distance of `step`
+/// from those of the column before.
 unsafe fn fold_columns<R: Reducer>(
     call: &Reduce,
-    columns: *const Raw<R::Input>,
+    columns: *const RawOf<R::Input>,
     step: isize,
     width: usize,
     folded: Range<usize>,
 ) -> [R::State; COLUMNS] {
     if folded.len() > LEAF {
         let [first, second] = halves(folded);
-        // SAFETY: the caller's promise, for parts of the elements.
+        // SAFETY: the halves are parts of `folded`, of which all elements lie in memory (a condition of this
+        // function).
         let (mut states, others) = unsafe {
             (
                 fold_columns::<R>(call, columns, step, width, first),
@@ -228,7 +245,8 @@ unsafe fn fold_columns<R: Reducer>(
         for index in 0..len {
             let row = offset + index as isize * stride;
             for (column, state) in states[..width].iter_mut().enumerate() {
-                // SAFETY: the caller's promise.
+                // SAFETY: the element is one of a column's, which lie in memory that nobody writes (a
+                // condition of this function).
                 let value =
                     R::Input::load(unsafe { *columns.offset(row + column as isize * step) });
                 *state = R::merge(*state, R::of(value, first + index));
@@ -238,31 +256,35 @@ unsafe fn fold_columns<R: Reducer>(
     states
 }
 
+/// The two halves of a range. The first one is a multiple of [`LANES`] long, so that only the last leaf has
+/// elements that do not fill all lanes.
 fn halves(range: Range<usize>) -> [Range<usize>; 2] {
     let middle = range.start + (range.len() / 2).next_multiple_of(LANES);
     [range.start..middle, middle..range.end]
 }
 
-/// Folds one output, in chunks: those of a huge one on the pool, when it is alone.
+/// Reduces one output in chunks, and those of a single huge output on the pool.
 ///
 /// # Safety
-/// The call's reduced elements, counted from `row`, lie in memory.
-unsafe fn fold_one<R: Reducer>(call: &Reduce, row: *const Raw<R::Input>) -> R::State {
+/// The call's elements of one output, counted from `row`, lie in memory that nobody writes.
+unsafe fn fold_one<R: Reducer>(call: &Reduce, row: *const RawOf<R::Input>) -> R::State {
     let count = call.reduced as usize;
     let chunks = count.div_ceil(CHUNK);
     let address = row.expose_provenance();
     let chunk = |index: usize| {
         let range = index * CHUNK..count.min((index + 1) * CHUNK);
-        // SAFETY: the caller's promise, for a part of the elements.
+        // SAFETY: the chunk is a part of the output's elements, all of which lie in memory that nobody
+        // writes (a condition of this function); this thread waits for those of the pool.
         unsafe { fold_range::<R>(call, ptr::with_exposed_provenance(address), range) }
     };
     if chunks > 1 && call.outputs == 1 {
         return merge_all::<R>(&thread_pool::map(chunks, chunk));
     }
-    // The same chunks joined in the same way, so that a row gives the same alone or among others.
+    // The same chunks combined in the same order, so that a row gives the same alone or among others.
     merge_all::<R>(&(0..chunks).map(chunk).collect::<SmallVec<[_; 1]>>())
 }
 
+/// The state of all parts together, combined pairwise.
 fn merge_all<R: Reducer>(states: &[R::State]) -> R::State {
     match states {
         [] => R::START,
@@ -274,17 +296,18 @@ fn merge_all<R: Reducer>(states: &[R::State]) -> R::State {
     }
 }
 
-/// Folds the elements `range` of those that one output is made of.
+/// Reduces the elements `range` of those that one output is made of.
 ///
 /// # Safety
-/// They lie in memory, counted from `row`.
+/// They lie in memory that nobody writes, counted from `row`.
 unsafe fn fold_range<R: Reducer>(
     call: &Reduce,
-    row: *const Raw<R::Input>,
+    row: *const RawOf<R::Input>,
     range: Range<usize>,
 ) -> R::State {
     if range.len() > LEAF {
-        // SAFETY: the caller's promise, for parts of the elements.
+        // SAFETY: the halves are parts of `range`, of which all elements lie in memory (a condition of this
+        // function).
         let [first, second] = halves(range).map(|half| unsafe { fold_range::<R>(call, row, half) });
         return R::merge(first, second);
     }
@@ -293,7 +316,8 @@ unsafe fn fold_range<R: Reducer>(
     let stride = strides.last().map_or(0, |&stride| stride as isize);
     let mut state = R::START;
     for_each_run(&call.reduced_sizes[..dims], [strides], range, |first, [offset], len| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the run is a part of `range`, of which all elements lie in memory that nobody writes (a
+        // condition of this function).
         let run = unsafe {
             let start = row.offset(offset);
             match stride {
@@ -306,20 +330,20 @@ unsafe fn fold_range<R: Reducer>(
     state
 }
 
-/// Folds `len` elements that lie `stride` apart, the first of which is number `first`.
+/// Reduces `len` elements that lie `stride` apart, the first of which has the index `first`.
 ///
 /// # Safety
-/// They lie in memory.
+/// They lie in memory that nobody writes.
 #[inline(always)]
 unsafe fn fold_run<R: Reducer>(
-    start: *const Raw<R::Input>,
+    start: *const RawOf<R::Input>,
     stride: isize,
     first: usize,
     len: usize,
 ) -> R::State {
     let mut lanes = [R::START; LANES];
     let of = |index: usize| {
-        // SAFETY: the caller's promise.
+        // SAFETY: `index` is below `len`, and the elements lie in memory (a condition of this function).
         let value = R::Input::load(unsafe { *start.offset(index as isize * stride) });
         R::of(value, first + index)
     };

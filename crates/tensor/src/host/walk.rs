@@ -1,9 +1,9 @@
-//! Going through strided operands: runs of evenly spaced elements along the innermost dimension.
+//! Loops over strided operands, in runs of evenly spaced elements along the innermost dimension.
 
 use std::ops::Range;
 
 /// Calls `run(linear index, offset of each operand, length)` for the runs that make up the elements
-/// `units` (in row-major order) of an index space of `sizes`. Offsets and strides count elements.
+/// `units`, in row-major order, of an array of `sizes`. Offsets and strides are in elements.
 #[inline(always)]
 pub(super) fn for_each_run<const N: usize>(
     sizes: &[i64],
@@ -36,12 +36,13 @@ pub(super) fn for_each_run<const N: usize>(
     }
 }
 
-/// How many rows and columns are gone through before the next ones. As many cache lines as there are
-/// columns are in use at a time; more would not fit where the rows are a power of two apart.
+/// The rows and columns of a tile. As many cache lines as a tile has columns are in use at a time; more
+/// would evict each other where rows are a power of two apart, since they fall into the same cache sets.
 const TILE: [usize; 2] = [64, 16];
 
-/// As [`for_each_run`], in another order: where an operand lies transposed, what is near in it is
-/// along the last dimension but one, and is gone through while its cache lines are there.
+/// As [`for_each_run`], in tiles of the last two dimensions. Elements of a transposed operand that are
+/// neighbours in memory are neighbours along the last dimension but one: a tile uses all of a cache line
+/// before it is evicted.
 #[inline(always)]
 pub(super) fn for_each_tiled_run<const N: usize>(
     sizes: &[i64],

@@ -1,9 +1,9 @@
-//! Why sizes and strides are no layout of a tensor.
+//! The reasons for which no layout can be made of sizes and strides.
 
 use crate::{DType, Error, Shape};
 
-/// What is wrong with sizes, strides and an offset. With the dtype of the tensor that they were meant
-/// for it is an [`Error`].
+/// The reason why no layout can be made of sizes, strides and an offset. With the dtype of the tensor it
+/// becomes an [`Error`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NoLayout {
     /// Numbers of elements, or distances between them, overflow.

@@ -1,43 +1,41 @@
 //! Functions of two operands, element by element: arithmetic, powers, extremes.
 
 use super::compare;
-use super::operand::{Operand, SavedOperand};
+use super::operand::{SavedOperand, TensorOrScalar};
 use super::pointwise::{Promotion, pointwise, pointwise_in_place};
 use crate::autograd::record;
 use crate::dispatch::abi::Elementwise;
-use crate::dispatch::{HostKernel, Operation};
+use crate::dispatch::{HostKernels, Operator};
 use crate::host::binary;
 use crate::{DType, Result, Tensor};
 
 /// A function of two operands, with its derivatives.
 pub(super) struct Binary {
-    operation: Operation<Elementwise<3>>,
+    operator: Operator<Elementwise<3>>,
     promotion: Promotion,
-    left: Derivative,
-    right: Derivative,
+    left: BinaryDerivative,
+    right: BinaryDerivative,
 }
 
 /// The gradient of one operand from that of the output, by what it needs beside it.
-enum Derivative {
+enum BinaryDerivative {
     /// Both operands.
-    OfOperands(fn(&Tensor, Operand<'_>, Operand<'_>) -> Result<Tensor>),
+    OfOperands(fn(&Tensor, TensorOrScalar<'_>, TensorOrScalar<'_>) -> Result<Tensor>),
     /// Nothing.
     Linear(fn(&Tensor) -> Result<Tensor>),
     /// There is none: the function goes in steps, and its result is a constant for autograd.
     Constant,
 }
-use Derivative::{Constant, Linear, OfOperands};
-
-type Kernels = fn(DType) -> Option<HostKernel<Elementwise<3>>>;
+use BinaryDerivative::{Constant, Linear, OfOperands};
 
 const fn binary(
     name: &'static str,
-    kernels: Kernels,
+    kernels: HostKernels<Elementwise<3>>,
     promotion: Promotion,
-    left: Derivative,
-    right: Derivative,
+    left: BinaryDerivative,
+    right: BinaryDerivative,
 ) -> Binary {
-    Binary { operation: Operation::new(name, kernels), promotion, left, right }
+    Binary { operator: Operator::new(name, kernels), promotion, left, right }
 }
 
 pub(super) static ADD: Binary =
@@ -95,15 +93,19 @@ fn same(grad: &Tensor) -> Result<Tensor> {
 
 /// b * a^(b - 1), and 0 where b is 0, also where a is 0 too.
 #[track_caller]
-fn pow_base_backward(grad: &Tensor, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+fn pow_base_backward(
+    grad: &Tensor,
+    a: TensorOrScalar<'_>,
+    b: TensorOrScalar<'_>,
+) -> Result<Tensor> {
     match b {
-        Operand::Number(exponent) if exponent.to_f64() == 0.0 => grad.zeros_like(),
-        Operand::Number(exponent) => {
+        TensorOrScalar::Scalar(exponent) if exponent.to_f64() == 0.0 => grad.zeros_like(),
+        TensorOrScalar::Scalar(exponent) => {
             let power = POW.apply(a, (exponent.to_f64() - 1.0).into())?;
             grad.mul(&power)?.mul(exponent)
         }
-        Operand::Tensor(exponent) => {
-            let power = POW.apply(a, Operand::Tensor(&exponent.sub(1)?))?;
+        TensorOrScalar::Tensor(exponent) => {
+            let power = POW.apply(a, TensorOrScalar::Tensor(&exponent.sub(1)?))?;
             let slope = grad.mul(&power)?.mul(exponent)?;
             Tensor::where_(&exponent.eq(0)?, 0, &slope)
         }
@@ -112,11 +114,15 @@ fn pow_base_backward(grad: &Tensor, a: Operand<'_>, b: Operand<'_>) -> Result<Te
 
 /// a^b * ln(a), and 0 where a is 0 and b is not negative.
 #[track_caller]
-fn pow_exponent_backward(grad: &Tensor, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+fn pow_exponent_backward(
+    grad: &Tensor,
+    a: TensorOrScalar<'_>,
+    b: TensorOrScalar<'_>,
+) -> Result<Tensor> {
     let power = grad.mul(&POW.apply(a, b)?)?;
     let base = match a {
-        Operand::Tensor(base) => base.clone(),
-        Operand::Number(base) => Tensor::scalar(base, (grad.dtype(), crate::Device::Cpu))?,
+        TensorOrScalar::Tensor(base) => base.clone(),
+        TensorOrScalar::Scalar(base) => Tensor::scalar(base, (grad.dtype(), crate::Device::Cpu))?,
     };
     let flat = base.eq(0)?.logical_and(&compare::GE.apply(b, 0.into())?)?;
     Tensor::where_(&flat, 0, &power.mul(&base.log()?)?)
@@ -124,43 +130,53 @@ fn pow_exponent_backward(grad: &Tensor, a: Operand<'_>, b: Operand<'_>) -> Resul
 
 /// The part of the gradient that goes to `a` where the larger of `a` and `b` was taken; equal ones
 /// share it.
-fn chosen(grad: &Tensor, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+fn chosen(grad: &Tensor, a: TensorOrScalar<'_>, b: TensorOrScalar<'_>) -> Result<Tensor> {
     let alone = Tensor::where_(&compare::GT.apply(a, b)?, grad, 0)?;
     Tensor::where_(&compare::EQ.apply(a, b)?, &grad.mul(0.5)?, &alone)
 }
 
 impl Binary {
     #[track_caller]
-    pub(super) fn apply(&'static self, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
-        let output = pointwise(&self.operation, self.promotion, ["self", "other"], [a, b])?;
+    pub(super) fn apply(
+        &'static self,
+        a: TensorOrScalar<'_>,
+        b: TensorOrScalar<'_>,
+    ) -> Result<Tensor> {
+        let output = pointwise(&self.operator, self.promotion, ["self", "other"], [a, b])?;
         if matches!(self.left, Constant) {
             return Ok(output);
         }
-        let name = self.operation.name();
+        let name = self.operator.name();
         let save = || {
             let needed = matches!(self.left, OfOperands(_)) || matches!(self.right, OfOperands(_));
             needed.then(|| [SavedOperand::new(a), SavedOperand::new(b)])
         };
         Ok(match (a, b) {
-            (Operand::Tensor(x), Operand::Tensor(y)) => record(name, [x, y], output, |_| {
-                let saved = save();
-                move |grad: &Tensor, [x, y]| {
-                    let gradient = |side: &Derivative| side.apply(grad, saved.as_ref());
-                    Ok([
-                        x.then(|| gradient(&self.left)).transpose()?,
-                        y.then(|| gradient(&self.right)).transpose()?,
-                    ])
-                }
-            }),
-            (Operand::Tensor(x), Operand::Number(_)) => record(name, [x], output, |_| {
-                let saved = save();
-                move |grad: &Tensor, _| Ok([Some(self.left.apply(grad, saved.as_ref())?)])
-            }),
-            (Operand::Number(_), Operand::Tensor(y)) => record(name, [y], output, |_| {
-                let saved = save();
-                move |grad: &Tensor, _| Ok([Some(self.right.apply(grad, saved.as_ref())?)])
-            }),
-            (Operand::Number(_), Operand::Number(_)) => output,
+            (TensorOrScalar::Tensor(x), TensorOrScalar::Tensor(y)) => {
+                record(name, [x, y], output, |_| {
+                    let saved = save();
+                    move |grad: &Tensor, [x, y]| {
+                        let gradient = |side: &BinaryDerivative| side.apply(grad, saved.as_ref());
+                        Ok([
+                            x.then(|| gradient(&self.left)).transpose()?,
+                            y.then(|| gradient(&self.right)).transpose()?,
+                        ])
+                    }
+                })
+            }
+            (TensorOrScalar::Tensor(x), TensorOrScalar::Scalar(_)) => {
+                record(name, [x], output, |_| {
+                    let saved = save();
+                    move |grad: &Tensor, _| Ok([Some(self.left.apply(grad, saved.as_ref())?)])
+                })
+            }
+            (TensorOrScalar::Scalar(_), TensorOrScalar::Tensor(y)) => {
+                record(name, [y], output, |_| {
+                    let saved = save();
+                    move |grad: &Tensor, _| Ok([Some(self.right.apply(grad, saved.as_ref())?)])
+                })
+            }
+            (TensorOrScalar::Scalar(_), TensorOrScalar::Scalar(_)) => output,
         })
     }
 
@@ -169,15 +185,15 @@ impl Binary {
         &'static self,
         name: &'static str,
         target: &Tensor,
-        other: Operand<'_>,
+        other: TensorOrScalar<'_>,
     ) -> Result<Tensor> {
         let operands = [target.into(), other];
-        pointwise_in_place(name, &self.operation, self.promotion, target, operands)?;
+        pointwise_in_place(name, &self.operator, self.promotion, target, operands)?;
         Ok(target.clone())
     }
 }
 
-impl Derivative {
+impl BinaryDerivative {
     #[track_caller]
     fn apply(&self, grad: &Tensor, saved: Option<&[SavedOperand; 2]>) -> Result<Tensor> {
         match (self, saved) {
@@ -203,86 +219,87 @@ impl Derivative {
 impl Tensor {
     /// `self + other`; for truth values "or".
     #[track_caller]
-    pub fn add<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn add<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         ADD.apply(self.into(), other.into())
     }
 
     /// `self - other`
     #[track_caller]
-    pub fn sub<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn sub<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         SUB.apply(self.into(), other.into())
     }
 
     /// `self * other`, element by element; for truth values "and".
     #[track_caller]
-    pub fn mul<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn mul<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         MUL.apply(self.into(), other.into())
     }
 
     /// `self / other`, a float also for integers.
     #[track_caller]
-    pub fn div<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn div<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         DIV.apply(self.into(), other.into())
     }
 
     /// `self` to the power of `exponent`. An integer to a negative power is 0, but for 1 and -1.
     #[track_caller]
-    pub fn pow<'a>(&self, exponent: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn pow<'a>(&self, exponent: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         let exponent = exponent.into();
-        let dtype = Promotion::Common.dtype(&[Operand::Tensor(self).typed(), exponent.typed()]);
+        let dtype =
+            Promotion::Common.dtype(&[TensorOrScalar::Tensor(self).typed(), exponent.typed()]);
         if dtype != DType::U8 {
             return POW.apply(self.into(), exponent);
         }
         // Wrapping at 8 bits after the fact gives the same low byte as wrapping all along.
-        POW.apply(Operand::Tensor(&self.to(DType::I64)?), exponent)?.to(DType::U8)
+        POW.apply(TensorOrScalar::Tensor(&self.to(DType::I64)?), exponent)?.to(DType::U8)
     }
 
     /// The larger of the two; NaN where one is.
     #[track_caller]
-    pub fn maximum<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn maximum<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         MAXIMUM.apply(self.into(), other.into())
     }
 
     /// The smaller of the two; NaN where one is.
     #[track_caller]
-    pub fn minimum<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn minimum<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         MINIMUM.apply(self.into(), other.into())
     }
 
     /// What is left of `self` after whole multiples of `other`, with the sign of `other`; of
     /// integers divided by zero 0.
     #[track_caller]
-    pub fn remainder<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn remainder<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         REMAINDER.apply(self.into(), other.into())
     }
 
     /// `self / other`, rounded down; of integers divided by zero 0. No gradient flows through.
     #[track_caller]
-    pub fn floor_divide<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn floor_divide<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         FLOOR_DIVIDE.apply(self.into(), other.into())
     }
 
     /// [`Tensor::add`] in place.
     #[track_caller]
-    pub fn add_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn add_<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         ADD.apply_in_place("add_", self, other.into())
     }
 
     /// [`Tensor::sub`] in place.
     #[track_caller]
-    pub fn sub_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn sub_<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         SUB.apply_in_place("sub_", self, other.into())
     }
 
     /// [`Tensor::mul`] in place.
     #[track_caller]
-    pub fn mul_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn mul_<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         MUL.apply_in_place("mul_", self, other.into())
     }
 
     /// [`Tensor::div`] in place; the tensor must be of a floating dtype.
     #[track_caller]
-    pub fn div_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn div_<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         DIV.apply_in_place("div_", self, other.into())
     }
 }

@@ -1,20 +1,17 @@
 //! Comparisons and logic: truth values of two operands.
 
-use super::operand::Operand;
+use super::operand::TensorOrScalar;
 use super::pointwise::{Promotion, pointwise};
 use crate::dispatch::abi::Elementwise;
-use crate::dispatch::{HostKernel, Operation, Signature};
+use crate::dispatch::{HostKernels, Operator, Signature};
 use crate::host::compare;
 use crate::{DType, Result, Tensor};
 
 /// A function of two operands that gives truth values, which no gradient flows through.
-pub(super) struct Predicate(Operation<Elementwise<3>>);
+pub(super) struct Predicate(Operator<Elementwise<3>>);
 
-const fn predicate(
-    name: &'static str,
-    kernels: fn(DType) -> Option<HostKernel<Elementwise<3>>>,
-) -> Predicate {
-    Predicate(Operation::new(name, kernels).with_signature(Signature::Gives(DType::Bool)))
+const fn predicate(name: &'static str, kernels: HostKernels<Elementwise<3>>) -> Predicate {
+    Predicate(Operator::new(name, kernels).with_signature(Signature::Gives(DType::Bool)))
 }
 
 pub(super) static EQ: Predicate = predicate("eq", compare::eq);
@@ -29,7 +26,11 @@ static LOGICAL_XOR: Predicate = predicate("logical_xor", compare::logical_xor);
 
 impl Predicate {
     #[track_caller]
-    pub(super) fn apply(&'static self, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+    pub(super) fn apply(
+        &'static self,
+        a: TensorOrScalar<'_>,
+        b: TensorOrScalar<'_>,
+    ) -> Result<Tensor> {
         pointwise(&self.0, Promotion::Common, ["self", "other"], [a, b])
     }
 }
@@ -40,55 +41,55 @@ impl Predicate {
 impl Tensor {
     /// `self == other`
     #[track_caller]
-    pub fn eq<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn eq<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         EQ.apply(self.into(), other.into())
     }
 
     /// `self != other`
     #[track_caller]
-    pub fn ne<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn ne<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         NE.apply(self.into(), other.into())
     }
 
     /// `self < other`
     #[track_caller]
-    pub fn lt<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn lt<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         LT.apply(self.into(), other.into())
     }
 
     /// `self <= other`
     #[track_caller]
-    pub fn le<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn le<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         LE.apply(self.into(), other.into())
     }
 
     /// `self > other`
     #[track_caller]
-    pub fn gt<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn gt<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         GT.apply(self.into(), other.into())
     }
 
     /// `self >= other`
     #[track_caller]
-    pub fn ge<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn ge<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         GE.apply(self.into(), other.into())
     }
 
     /// Whether both are not zero.
     #[track_caller]
-    pub fn logical_and<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn logical_and<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         LOGICAL_AND.apply(self.into(), other.into())
     }
 
     /// Whether one is not zero, or both.
     #[track_caller]
-    pub fn logical_or<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn logical_or<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         LOGICAL_OR.apply(self.into(), other.into())
     }
 
     /// Whether exactly one is not zero.
     #[track_caller]
-    pub fn logical_xor<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn logical_xor<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         LOGICAL_XOR.apply(self.into(), other.into())
     }
 
@@ -101,7 +102,7 @@ impl Tensor {
     pub fn allclose(&self, other: &Tensor, rtol: f64, atol: f64) -> Result<bool> {
         let (a, b) = (self.detach(), other.detach());
         let close = match Promotion::Common
-            .dtype(&[Operand::Tensor(&a).typed(), Operand::Tensor(&b).typed()])
+            .dtype(&[TensorOrScalar::Tensor(&a).typed(), TensorOrScalar::Tensor(&b).typed()])
             .is_float()
         {
             true => {

@@ -2,18 +2,18 @@
 
 use crate::autograd::record;
 use crate::dispatch::abi::Elementwise;
-use crate::dispatch::{self, Input, Operation, Signature};
+use crate::dispatch::{self, Input, Operator, Signature};
 use crate::host::copy;
 use crate::{DType, Result, Scalar, Tensor};
 
 /// Copies from each dtype, by [`DType::index`].
-static COPY: [Operation<Elementwise<2>>; 6] = [
-    Operation::new("copy_f16", copy::from_f16).with_signature(Signature::Converts(DType::F16)),
-    Operation::new("copy_f32", copy::from_f32).with_signature(Signature::Converts(DType::F32)),
-    Operation::new("copy_f64", copy::from_f64).with_signature(Signature::Converts(DType::F64)),
-    Operation::new("copy_i64", copy::from_i64).with_signature(Signature::Converts(DType::I64)),
-    Operation::new("copy_u8", copy::from_u8).with_signature(Signature::Converts(DType::U8)),
-    Operation::new("copy_bool", copy::from_bool).with_signature(Signature::Converts(DType::Bool)),
+static COPY: [Operator<Elementwise<2>>; 6] = [
+    Operator::new("copy_f16", copy::from_f16).with_signature(Signature::Converts(DType::F16)),
+    Operator::new("copy_f32", copy::from_f32).with_signature(Signature::Converts(DType::F32)),
+    Operator::new("copy_f64", copy::from_f64).with_signature(Signature::Converts(DType::F64)),
+    Operator::new("copy_i64", copy::from_i64).with_signature(Signature::Converts(DType::I64)),
+    Operator::new("copy_u8", copy::from_u8).with_signature(Signature::Converts(DType::U8)),
+    Operator::new("copy_bool", copy::from_bool).with_signature(Signature::Converts(DType::Bool)),
 ];
 
 impl Tensor {
@@ -41,7 +41,7 @@ impl Tensor {
 /// A dense copy in `dtype` on the same device, unknown to autograd.
 #[track_caller]
 pub(super) fn convert(source: &Tensor, dtype: DType) -> Result<Tensor> {
-    let copy = Tensor::uninit(source.layout().shape().clone(), dtype, source.place())?;
+    let copy = Tensor::uninit(source.layout().shape().clone(), dtype, source.resolved_device())?;
     copy_to(Input::New(&copy), &copy, source)?;
     Ok(copy)
 }
@@ -66,8 +66,8 @@ pub(super) fn copy_into(target: &Tensor, source: &Tensor) -> Result<()> {
 #[track_caller]
 fn copy_to(operand: Input<'_>, target: &Tensor, source: &Tensor) -> Result<()> {
     let operands = [operand, Input::Tensor(source)];
-    let operation = &COPY[source.dtype().index()];
-    dispatch::elementwise(operation, target.dtype(), target.place(), operands)
+    let operator = COPY[source.dtype().index()].for_dtype(target.dtype());
+    dispatch::elementwise(operator, target.resolved_device(), operands)
 }
 
 /// Writes `value` everywhere.
@@ -75,5 +75,6 @@ fn copy_to(operand: Input<'_>, target: &Tensor, source: &Tensor) -> Result<()> {
 pub(super) fn fill(target: &Tensor, value: Scalar) -> Result<()> {
     let dtype = target.dtype();
     let operands = [Input::Tensor(target), Input::Immediate(value.bits(dtype))];
-    dispatch::elementwise(&COPY[dtype.index()], dtype, target.place(), operands)
+    let operator = COPY[dtype.index()].for_dtype(dtype);
+    dispatch::elementwise(operator, target.resolved_device(), operands)
 }

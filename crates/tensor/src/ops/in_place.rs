@@ -60,7 +60,7 @@ impl Tensor {
                 rule: "`source` must broadcast to the shape of `self`",
             });
         }
-        if self.place() == source.place() {
+        if self.resolved_device() == source.resolved_device() {
             let apart = apart_from(self, source)?;
             copy_into(self, apart.as_ref().unwrap_or(source))?;
         } else {

@@ -8,14 +8,14 @@ use super::convert::{convert, copy_into, dense};
 use crate::autograd::{SavedTensor, check_in_place, record};
 use crate::dims::resolve_dim;
 use crate::dispatch::abi::Index;
-use crate::dispatch::{self, IndexCall, Operation, indexed};
+use crate::dispatch::{self, IndexCall, Operator, indexed};
 use crate::host::index as kernels;
 use crate::{DType, Error, Result, Shape, Tensor};
 
-static GATHER: Operation<Index> = Operation::per_element("gather", kernels::gather);
-static SCATTER_ADD: Operation<Index> = Operation::per_element("scatter_add", kernels::scatter_add);
-static INDEX_SELECT: Operation<Index> = Operation::per_slice("index_select", kernels::index_select);
-static INDEX_ADD: Operation<Index> = Operation::per_slice("index_add", kernels::index_add);
+static GATHER: Operator<Index> = Operator::per_element("gather", kernels::gather);
+static SCATTER_ADD: Operator<Index> = Operator::per_element("scatter_add", kernels::scatter_add);
+static INDEX_SELECT: Operator<Index> = Operator::per_slice("index_select", kernels::index_select);
+static INDEX_ADD: Operator<Index> = Operator::per_slice("index_add", kernels::index_add);
 
 /// Indices are of dtype `I64` and lie on the tensor's device. One that is out of range is an error
 /// on the CPU, and on CUDA an assertion on the device: it shows at a later call, and the device is
@@ -30,7 +30,8 @@ impl Tensor {
     pub fn gather(&self, dim: isize, index: &Tensor) -> Result<Tensor> {
         let dim = check("gather", self, dim, index)?;
         let source = cut("gather", self, index, dim)?;
-        let output = Tensor::uninit(index.layout().shape().clone(), self.dtype(), self.place())?;
+        let output =
+            Tensor::uninit(index.layout().shape().clone(), self.dtype(), self.resolved_device())?;
         let source = dense(&source, self.dtype())?;
         let call = Call { output: &output, source: &source, index, large: source.shape(), dim };
         call.run(&GATHER, index.shape().get(dim).copied().unwrap_or(1))?;
@@ -80,7 +81,7 @@ impl Tensor {
     pub fn index_select(&self, dim: isize, index: &Tensor) -> Result<Tensor> {
         let own = check_vector("index_select", self, dim, index)?;
         let shape = selected_shape(self, own, index);
-        let output = Tensor::uninit(shape, self.dtype(), self.place())?;
+        let output = Tensor::uninit(shape, self.dtype(), self.resolved_device())?;
         let source = dense(self, self.dtype())?;
         let call =
             Call { output: &output, source: &source, index, large: source.shape(), dim: own };
@@ -201,7 +202,7 @@ struct Call<'a> {
 
 impl Call<'_> {
     #[track_caller]
-    fn run(&self, operation: &'static Operation<Index>, count: usize) -> Result<()> {
+    fn run(&self, operator: &'static Operator<Index>, count: usize) -> Result<()> {
         let index = dense(self.index, DType::I64)?;
         let call = IndexCall {
             output: self.output,
@@ -212,13 +213,13 @@ impl Call<'_> {
             count,
             inner: self.large.iter().skip(self.dim + 1).product(),
         };
-        indexed(operation, &call)
+        indexed(operator, &call)
     }
 }
 
 /// The dimension, after what all these operations need was checked.
 fn check(op: &'static str, x: &Tensor, dim: isize, index: &Tensor) -> Result<usize> {
-    dispatch::same_place(op, &[("self", x), ("index", index)])?;
+    dispatch::same_device(op, &[("self", x), ("index", index)])?;
     if index.dtype() != DType::I64 {
         let arguments = vec![("index", index.dtype())];
         return Err(Error::DTypeMismatch { op, arguments, rule: "indices are of dtype int64" });
@@ -237,7 +238,7 @@ fn check_vector(op: &'static str, x: &Tensor, dim: isize, index: &Tensor) -> Res
 }
 
 fn check_source(op: &'static str, x: &Tensor, source: &Tensor) -> Result<()> {
-    dispatch::same_place(op, &[("self", x), ("source", source)])?;
+    dispatch::same_device(op, &[("self", x), ("source", source)])?;
     if x.dtype() != source.dtype() {
         let arguments = vec![("self", x.dtype()), ("source", source.dtype())];
         return Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" });

@@ -23,12 +23,12 @@ impl Tensor {
         let first = *tensors.first().ok_or_else(|| nothing(OP))?;
         let dim = resolve_dim(OP, dim, first.dims())?;
         let named = named(tensors);
-        let place = dispatch::same_place(OP, &named)?;
+        let device = dispatch::same_device(OP, &named)?;
         check_sizes(OP, &named, dim)?;
         let length: CheckedSize = tensors.iter().map(|tensor| tensor.shape()[dim]).sum();
         let typed: Vec<Typed> = tensors.iter().map(|t| Typed::Dimensioned(t.dtype())).collect();
         let shape = first.layout().shape().with(dim, length.size_or_max());
-        let output = Tensor::uninit(shape, result_type(&typed), place)?;
+        let output = Tensor::uninit(shape, result_type(&typed), device)?;
         let mut start = 0;
         for tensor in tensors {
             let len = tensor.shape()[dim];

@@ -1,7 +1,7 @@
 //! Large reductions to few elements on CUDA: first to a thousand parts, then to the result.
 
 use crate::dispatch::abi::Reduce;
-use crate::dispatch::{self, Operation};
+use crate::dispatch::{self, Operator};
 use crate::layout::Layout;
 use crate::{DType, Result, Shape, Tensor};
 
@@ -16,7 +16,7 @@ const PARTS: usize = 1 << 10;
 /// launches; nothing where one launch is better, or where parts would be rounded to halves.
 #[track_caller]
 pub(super) fn in_two_steps(
-    operation: &'static Operation<Reduce>,
+    operator: &'static Operator<Reduce>,
     x: &Tensor,
     dims: &[usize],
     keepdim: bool,
@@ -33,8 +33,8 @@ pub(super) fn in_two_steps(
         (product(&sizes[..first]), product(&sizes[first..=last]), product(&sizes[last + 1..]));
     let Some(parts) = parts(outer * inner, folded) else { return Ok(None) };
     let rows = dense(x, [outer, parts, folded / parts, inner].into(), x.offset())?;
-    let partial = dispatch::reduce(operation, &rows, &[2], false)?;
-    let output = dispatch::reduce(operation, &partial, &[1], false)?;
+    let partial = dispatch::reduce(operator, &rows, &[2], false)?;
+    let output = dispatch::reduce(operator, &partial, &[1], false)?;
     dense(&output, dispatch::reduced_shape(sizes, dims, keepdim), 0).map(Some)
 }
 

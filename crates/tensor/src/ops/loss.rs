@@ -65,7 +65,7 @@ fn class_dim(logits: &Tensor) -> isize {
 }
 
 fn check(op: &'static str, logits: &Tensor, target: &Tensor) -> Result<()> {
-    crate::dispatch::same_place(op, &[("self", logits), ("target", target)])?;
+    crate::dispatch::same_device(op, &[("self", logits), ("target", target)])?;
     if target.dtype() != DType::I64 {
         let arguments = vec![("target", target.dtype())];
         let rule = "targets are indices of classes, as int64";

@@ -3,11 +3,11 @@
 use super::repeated::{MANY, added};
 use crate::autograd::{SavedTensor, record};
 use crate::dispatch::abi::Matmul;
-use crate::dispatch::{self, Operation};
+use crate::dispatch::{self, Operator};
 use crate::host::matmul as kernels;
 use crate::{Error, Result, Shape, Tensor};
 
-static MATMUL: Operation<Matmul> = Operation::new("matmul", kernels::matmul);
+static MATMUL: Operator<Matmul> = Operator::new("matmul", kernels::matmul);
 
 /// The matrix product. Transposed and otherwise strided operands are read as they lie, without
 /// copies. All fail if the shapes do not fit, if the dtypes differ or have no product (`U8`,
@@ -68,7 +68,7 @@ impl Tensor {
 }
 
 fn check(op: &'static str, a: &Tensor, b: &Tensor) -> Result<()> {
-    dispatch::same_place(op, &[("self", a), ("other", b)])?;
+    dispatch::same_device(op, &[("self", a), ("other", b)])?;
     if a.dtype() != b.dtype() {
         let arguments = vec![("self", a.dtype()), ("other", b.dtype())];
         return Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" });

@@ -12,7 +12,7 @@ mod matmul;
 mod movement;
 mod operand;
 mod operators;
-mod pending;
+mod pending_tensor;
 mod pointwise;
 mod reduce;
 mod reduce_arg;
@@ -26,6 +26,6 @@ mod view;
 mod view_shape;
 
 pub use movement::To;
-pub use operand::Operand;
-pub use pending::Pending;
+pub use operand::TensorOrScalar;
+pub use pending_tensor::PendingTensor;
 pub use view_shape::ViewShape;

@@ -3,10 +3,10 @@
 use gpu_runtime::{Capture, CaptureProblem};
 
 use super::convert::{convert, copy_into, dense};
-use super::pending::Pending;
+use super::pending_tensor::PendingTensor;
 use crate::autograd::record;
 use crate::dispatch::{Blocking, transfer};
-use crate::placement::Place;
+use crate::resolved_device::ResolvedDevice;
 use crate::storage::Fresh;
 use crate::{DType, Device, Error, Result, Tensor};
 
@@ -66,12 +66,12 @@ impl Tensor {
     #[track_caller]
     pub fn to_with(&self, target: impl Into<To>, blocking: Blocking) -> Result<Tensor> {
         let target = target.into();
-        let place = target.device.map_or(Ok(self.place()), Place::of)?;
+        let device = target.device.map_or(Ok(self.resolved_device()), ResolvedDevice::of)?;
         let dtype = target.dtype.unwrap_or(self.dtype());
-        if place == self.place() && dtype == self.dtype() {
+        if device == self.resolved_device() && dtype == self.dtype() {
             return Ok(self.clone());
         }
-        let output = moved(self, place, dtype, blocking)?;
+        let output = moved(self, device, dtype, blocking)?;
         Ok(record("to", [self], output, |_| |grad: &Tensor, _| Ok([Some(grad.clone())])))
     }
 
@@ -127,9 +127,9 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::to_with`].
     #[track_caller]
-    pub fn to_host_async(&self) -> Result<Pending<Tensor>> {
+    pub fn to_host_async(&self) -> Result<PendingTensor> {
         let copy = self.to_with(Device::Cpu, Blocking::No)?;
-        Ok(Pending::new(copy))
+        Ok(PendingTensor::new(copy))
     }
 }
 
@@ -140,16 +140,21 @@ pub(super) fn bring(target: &Tensor, source: &Tensor, blocking: Blocking) -> Res
     if alike && target.is_contiguous() {
         return transfer(target, &staged(source, source.dtype())?, blocking);
     }
-    copy_into(target, &moved(source, target.place(), target.dtype(), blocking)?)
+    copy_into(target, &moved(source, target.resolved_device(), target.dtype(), blocking)?)
 }
 
 /// A new dense tensor of the elements elsewhere, or in another dtype, or both.
 #[track_caller]
-fn moved(source: &Tensor, place: Place, dtype: DType, blocking: Blocking) -> Result<Tensor> {
-    if place == source.place() {
+fn moved(
+    source: &Tensor,
+    device: ResolvedDevice,
+    dtype: DType,
+    blocking: Blocking,
+) -> Result<Tensor> {
+    if device == source.resolved_device() {
         return convert(source, dtype);
     }
-    if let (Place::Cuda(device), Place::Cpu) = (source.place(), place)
+    if let (ResolvedDevice::Cuda(device), ResolvedDevice::Cpu) = (source.resolved_device(), device)
         && Capture::of(&*device.current_stream_ref()?)?.is_some()
     {
         let hint = "; copy_with copies at each launch, to page-locked memory that is there already";
@@ -160,9 +165,9 @@ fn moved(source: &Tensor, place: Place, dtype: DType, blocking: Blocking) -> Res
     let sent = if source.is_cuda() { dtype } else { source.dtype() };
     let staged = staged(source, sent)?;
     let shape = staged.layout().shape().clone();
-    let landed = match (place, blocking) {
-        (Place::Cpu, Blocking::No) => Tensor::pinned(shape, sent, Fresh::Overwritten)?,
-        _ => Tensor::uninit(shape, sent, place)?,
+    let landed = match (device, blocking) {
+        (ResolvedDevice::Cpu, Blocking::No) => Tensor::pinned(shape, sent, Fresh::Overwritten)?,
+        _ => Tensor::uninit(shape, sent, device)?,
     };
     transfer(&landed, &staged, blocking)?;
     if sent == dtype { Ok(landed) } else { convert(&landed, dtype) }

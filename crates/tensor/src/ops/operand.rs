@@ -9,61 +9,61 @@ use crate::{Result, Scalar, Tensor};
 /// A number has no dtype of its own: it takes the tensor's, unless it is of a higher kind (a float
 /// beside integers). It is passed by value and needs no memory on the tensor's device.
 #[derive(Clone, Copy, Debug)]
-pub enum Operand<'a> {
+pub enum TensorOrScalar<'a> {
     /// A tensor, broadcast with the other operands.
     Tensor(&'a Tensor),
     /// A number, the same for every element.
-    Number(Scalar),
+    Scalar(Scalar),
 }
 
-impl<'a> Operand<'a> {
+impl<'a> TensorOrScalar<'a> {
     pub(crate) fn tensor(self) -> Option<&'a Tensor> {
         match self {
-            Operand::Tensor(tensor) => Some(tensor),
-            Operand::Number(_) => None,
+            TensorOrScalar::Tensor(tensor) => Some(tensor),
+            TensorOrScalar::Scalar(_) => None,
         }
     }
 
     /// How the operand counts in type promotion.
     pub(crate) fn typed(self) -> Typed {
         match self {
-            Operand::Tensor(tensor) if tensor.dims() == 0 => Typed::ZeroDim(tensor.dtype()),
-            Operand::Tensor(tensor) => Typed::Dimensioned(tensor.dtype()),
-            Operand::Number(number) => Typed::Scalar(number.dtype()),
+            TensorOrScalar::Tensor(tensor) if tensor.dims() == 0 => Typed::ZeroDim(tensor.dtype()),
+            TensorOrScalar::Tensor(tensor) => Typed::Dimensioned(tensor.dtype()),
+            TensorOrScalar::Scalar(number) => Typed::Scalar(number.dtype()),
         }
     }
 }
 
-impl<'a> From<&'a Tensor> for Operand<'a> {
-    fn from(tensor: &'a Tensor) -> Operand<'a> {
-        Operand::Tensor(tensor)
+impl<'a> From<&'a Tensor> for TensorOrScalar<'a> {
+    fn from(tensor: &'a Tensor) -> TensorOrScalar<'a> {
+        TensorOrScalar::Tensor(tensor)
     }
 }
 
-impl<N: Into<Scalar>> From<N> for Operand<'_> {
+impl<N: Into<Scalar>> From<N> for TensorOrScalar<'_> {
     fn from(number: N) -> Self {
-        Operand::Number(number.into())
+        TensorOrScalar::Scalar(number.into())
     }
 }
 
 /// An operand kept for the backward pass.
 pub(super) enum SavedOperand {
     Tensor(SavedTensor),
-    Number(Scalar),
+    Scalar(Scalar),
 }
 
 impl SavedOperand {
-    pub(super) fn new(operand: Operand<'_>) -> SavedOperand {
+    pub(super) fn new(operand: TensorOrScalar<'_>) -> SavedOperand {
         match operand {
-            Operand::Tensor(tensor) => SavedOperand::Tensor(SavedTensor::new(tensor)),
-            Operand::Number(number) => SavedOperand::Number(number),
+            TensorOrScalar::Tensor(tensor) => SavedOperand::Tensor(SavedTensor::new(tensor)),
+            TensorOrScalar::Scalar(number) => SavedOperand::Scalar(number),
         }
     }
 
     pub(super) fn get(&self) -> Result<RestoredOperand> {
         Ok(match self {
             SavedOperand::Tensor(saved) => RestoredOperand::Tensor(saved.get()?),
-            SavedOperand::Number(number) => RestoredOperand::Number(*number),
+            SavedOperand::Scalar(number) => RestoredOperand::Scalar(*number),
         })
     }
 }
@@ -71,14 +71,14 @@ impl SavedOperand {
 /// A saved operand while the backward pass uses it.
 pub(super) enum RestoredOperand {
     Tensor(Tensor),
-    Number(Scalar),
+    Scalar(Scalar),
 }
 
 impl RestoredOperand {
-    pub(super) fn operand(&self) -> Operand<'_> {
+    pub(super) fn operand(&self) -> TensorOrScalar<'_> {
         match self {
-            RestoredOperand::Tensor(tensor) => Operand::Tensor(tensor),
-            RestoredOperand::Number(number) => Operand::Number(*number),
+            RestoredOperand::Tensor(tensor) => TensorOrScalar::Tensor(tensor),
+            RestoredOperand::Scalar(number) => TensorOrScalar::Scalar(*number),
         }
     }
 }

@@ -7,25 +7,25 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 use half::f16;
 
 use super::arithmetic::{ADD, DIV, MUL, SUB};
-use super::operand::Operand;
+use super::operand::TensorOrScalar;
 use crate::{Result, Scalar, Tensor};
 
 macro_rules! operators {
-    ($($trait:ident::$method:ident => $operation:ident;)*) => {$(
-        tensor_first!($trait::$method => $operation: Tensor, &Tensor);
-        number_first!($trait::$method => $operation: f16, f32, f64, i32, i64, u8, Scalar);
+    ($($trait:ident::$method:ident => $operator:ident;)*) => {$(
+        tensor_first!($trait::$method => $operator: Tensor, &Tensor);
+        number_first!($trait::$method => $operator: f16, f32, f64, i32, i64, u8, Scalar);
     )*};
 }
 
 /// A tensor, owned or borrowed, with a number or a borrowed tensor, and with an owned tensor.
 macro_rules! tensor_first {
-    ($trait:ident::$method:ident => $operation:ident: $($tensor:ty),*) => {$(
-        impl<'a, O: Into<Operand<'a>>> $trait<O> for $tensor {
+    ($trait:ident::$method:ident => $operator:ident: $($tensor:ty),*) => {$(
+        impl<'a, O: Into<TensorOrScalar<'a>>> $trait<O> for $tensor {
             type Output = Result<Tensor>;
 
             #[track_caller]
             fn $method(self, other: O) -> Result<Tensor> {
-                $operation.apply(Operand::Tensor(self.borrow()), other.into())
+                $operator.apply(TensorOrScalar::Tensor(self.borrow()), other.into())
             }
         }
 
@@ -34,25 +34,25 @@ macro_rules! tensor_first {
 
             #[track_caller]
             fn $method(self, other: Tensor) -> Result<Tensor> {
-                $operation.apply(Operand::Tensor(self.borrow()), Operand::Tensor(&other))
+                $operator.apply(TensorOrScalar::Tensor(self.borrow()), TensorOrScalar::Tensor(&other))
             }
         }
     )*};
 }
 
 macro_rules! number_first {
-    ($trait:ident::$method:ident => $operation:ident: $($number:ty),*) => {$(
-        number_first!(@with $trait::$method => $operation: $number, Tensor);
-        number_first!(@with $trait::$method => $operation: $number, &Tensor);
+    ($trait:ident::$method:ident => $operator:ident: $($number:ty),*) => {$(
+        number_first!(@with $trait::$method => $operator: $number, Tensor);
+        number_first!(@with $trait::$method => $operator: $number, &Tensor);
     )*};
-    (@with $trait:ident::$method:ident => $operation:ident: $number:ty, $tensor:ty) => {
+    (@with $trait:ident::$method:ident => $operator:ident: $number:ty, $tensor:ty) => {
         impl $trait<$tensor> for $number {
             type Output = Result<Tensor>;
 
             #[track_caller]
             fn $method(self, other: $tensor) -> Result<Tensor> {
-                let number = Operand::Number(Scalar::from(self));
-                $operation.apply(number, Operand::Tensor(other.borrow()))
+                let number = TensorOrScalar::Scalar(Scalar::from(self));
+                $operator.apply(number, TensorOrScalar::Tensor(other.borrow()))
             }
         }
     };

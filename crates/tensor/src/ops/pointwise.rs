@@ -1,30 +1,31 @@
-//! From operands to an elementwise call: promotion, broadcasting, devices, conversions.
+//! Elementwise operations on tensors and numbers: type promotion, the devices of the operands,
+//! broadcasting and conversions, up to the call of the operator.
 
 use std::array;
 
 use smallvec::SmallVec;
 
 use super::convert::convert;
-use super::operand::Operand;
+use super::operand::TensorOrScalar;
 use crate::autograd::check_in_place;
 use crate::dispatch::abi::Elementwise;
-use crate::dispatch::{self, Input, Operation, Signature};
+use crate::dispatch::{self, Input, Operator, Signature, TypedOperator};
 use crate::host::elements::scalar_of;
-use crate::placement::Place;
-use crate::promote::{Typed, result_type};
+use crate::promote::{Typed, category, result_type};
+use crate::resolved_device::ResolvedDevice;
 use crate::{DType, Error, Result, Shape, Tensor, default_dtype};
 
-/// In which dtype an operation works.
+/// The rule by which the dtype of an operation follows from its operands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Promotion {
-    /// The one that the operands are promoted to.
+    /// The dtype that the operands are promoted to (`torch.result_type`).
     Common,
-    /// As `Common`, but the default dtype where that would not be a float.
+    /// The same where it is a float, else the default dtype (`div`, `exp`).
     Float,
 }
 
 impl Promotion {
-    /// The dtype for operands that count so.
+    /// The dtype of an operation on these operands.
     pub(super) fn dtype(self, operands: &[Typed]) -> DType {
         match result_type(operands) {
             common if self == Promotion::Float && !common.is_float() => default_dtype(),
@@ -33,60 +34,61 @@ impl Promotion {
     }
 }
 
-/// The names of an operation's operands, for errors.
+/// The names of the operands of an operation in place, for errors.
 pub(super) const NAMES: [&str; 4] = ["self", "other", "second", "third"];
 
-/// A new tensor of `operation` applied to the operands, broadcast; `names` are theirs in errors.
-/// Autograd does not know of it.
+/// Applies an operator to the operands, broadcast, and gives the result as a new tensor, without
+/// recording it for autograd. Errors call the operands by `names`.
 ///
 /// # Errors
-/// The operands lie on different devices or do not broadcast; the operation has no such dtype.
+/// The operands lie on different devices or do not broadcast; the operator has no such dtype.
 #[track_caller]
 pub(super) fn pointwise<const N: usize, const M: usize>(
-    operation: &'static Operation<Elementwise<N>>,
+    operator: &'static Operator<Elementwise<N>>,
     promotion: Promotion,
     names: [&'static str; M],
-    operands: [Operand<'_>; M],
+    operands: [TensorOrScalar<'_>; M],
 ) -> Result<Tensor> {
-    let op = operation.name();
-    let dtype = promoted(operation, promotion, operands);
+    let op = operator.name();
+    let dtype = promoted(operator, promotion, operands);
     let tensors = tensors(names, &operands);
-    let place = dispatch::place_of(op, &tensors)?;
-    if !operation.supports(dtype) {
-        return Err(Error::UnsupportedDType { op, dtype, device: place.device() });
+    let device = dispatch::common_device(op, &tensors)?;
+    if !operator.supports(dtype) {
+        return Err(Error::UnsupportedDType { op, dtype, device: device.to_device() });
     }
     let shape = broadcast(op, &tensors)?;
-    let output = Tensor::uninit(shape, operation.operand_dtype(dtype, 0), place)?;
-    run(operation, dtype, place, Input::New(&output), operands)?;
+    let typed = operator.for_dtype(dtype);
+    let output = Tensor::uninit(shape, typed.output_dtype(), device)?;
+    run(typed, device, Input::New(&output), operands)?;
     Ok(output)
 }
 
-/// Writes `operation` of `target` and the operands into `target`, in its dtype.
+/// Applies an operator to `operands`, of which `target` is the first, and writes the result into
+/// `target`, in its dtype.
 ///
 /// # Errors
-/// As [`pointwise`]; the result would be of a higher kind than the target's dtype, or larger than the
-/// target; the target or an operand requires gradients.
+/// As [`pointwise`]; the result would be of a higher category than the target's dtype, or larger than
+/// the target; the target or an operand requires gradients.
 #[track_caller]
 pub(super) fn pointwise_in_place<const N: usize, const M: usize>(
     name: &'static str,
-    operation: &'static Operation<Elementwise<N>>,
+    operator: &'static Operator<Elementwise<N>>,
     promotion: Promotion,
     target: &Tensor,
-    operands: [Operand<'_>; M],
+    operands: [TensorOrScalar<'_>; M],
 ) -> Result<()> {
     let tensors = tensors(array::from_fn(|position| NAMES[position]), &operands);
     let others: SmallVec<[&Tensor; 4]> = tensors.iter().map(|(_, tensor)| *tensor).collect();
     check_in_place(name, target, &others)?;
-    let (dtype, result) = (target.dtype(), promoted(operation, promotion, operands));
-    if kind(result) > kind(dtype) {
+    let (dtype, result) = (target.dtype(), promoted(operator, promotion, operands));
+    if category(result) > category(dtype) {
         let arguments = vec![("self", dtype), ("the result", result)];
         let rule =
             "the result of an operation in place must be of the tensor's kind or a lower one";
         return Err(Error::DTypeMismatch { op: name, arguments, rule });
     }
-    if dispatch::place_of(name, &tensors)? != target.place() {
-        let arguments = tensors.iter().map(|(name, t)| (*name, t.device())).collect();
-        return Err(Error::DeviceMismatch { op: name, arguments });
+    if dispatch::common_device(name, &tensors)? != target.resolved_device() {
+        return Err(dispatch::device_mismatch(name, &tensors));
     }
     let shape = broadcast(name, &tensors)?;
     if shape != *target.layout().shape() {
@@ -94,12 +96,13 @@ pub(super) fn pointwise_in_place<const N: usize, const M: usize>(
         let rule = "an operation in place cannot change the tensor's shape";
         return Err(Error::ShapeMismatch { op: name, shapes, rule });
     }
-    run(operation, dtype, target.place(), Input::Tensor(target), operands)?;
+    run(operator.for_dtype(dtype), target.resolved_device(), Input::Tensor(target), operands)?;
     target.storage().bump_version();
     Ok(())
 }
 
-/// `source`, or a copy of it where writing `target` would change elements that are yet to be read.
+/// A copy of `source` where writing `target` element by element would change elements of it that are
+/// yet to be read: they share memory, and an element does not lie at the same address in both.
 #[track_caller]
 pub(super) fn apart_from(target: &Tensor, source: &Tensor) -> Result<Option<Tensor>> {
     let same = || {
@@ -113,79 +116,91 @@ pub(super) fn apart_from(target: &Tensor, source: &Tensor) -> Result<Option<Tens
     convert(source, source.dtype()).map(Some)
 }
 
-/// An operand as the call takes it.
-enum Ready<'a> {
+/// An operand of the dtype that the call takes.
+enum PreparedOperand<'a> {
+    /// The operand itself.
     Borrowed(&'a Tensor),
-    Converted(Tensor),
+    /// A copy, in the dtype of the call or out of the way of its output.
+    Copied(Tensor),
+    /// The bits of a number.
     Immediate(u64),
 }
 
+/// Brings the operands to the dtypes that the operator takes, and runs it.
 #[track_caller]
 fn run<const N: usize, const M: usize>(
-    operation: &'static Operation<Elementwise<N>>,
-    dtype: DType,
-    place: Place,
+    operator: TypedOperator<N>,
+    device: ResolvedDevice,
     output: Input<'_>,
-    operands: [Operand<'_>; M],
+    operands: [TensorOrScalar<'_>; M],
 ) -> Result<()> {
     const { assert!(N == M + 1, "an elementwise call has an output beside its operands") };
-    let mut ready: SmallVec<[Ready<'_>; 4]> = SmallVec::new();
-    for (position, operand) in operands.into_iter().enumerate() {
-        let dtype = operation.operand_dtype(dtype, position + 1);
-        ready.push(prepare(operand, dtype, place, output)?);
+    let mut prepared: SmallVec<[PreparedOperand<'_>; 4]> = SmallVec::new();
+    for (operand, &dtype) in operands.into_iter().zip(operator.input_dtypes()) {
+        prepared.push(prepare(operand, dtype, device, output)?);
     }
-    let inputs = array::from_fn(|position| match position.checked_sub(1).map(|p| &ready[p]) {
+    let inputs = array::from_fn(|position| match position.checked_sub(1).map(|p| &prepared[p]) {
         None => output,
-        Some(Ready::Borrowed(tensor)) => Input::Tensor(tensor),
-        Some(Ready::Converted(tensor)) => Input::Tensor(tensor),
-        Some(Ready::Immediate(bits)) => Input::Immediate(*bits),
+        Some(PreparedOperand::Borrowed(tensor)) => Input::Tensor(tensor),
+        Some(PreparedOperand::Copied(tensor)) => Input::Tensor(tensor),
+        Some(PreparedOperand::Immediate(bits)) => Input::Immediate(*bits),
     });
-    dispatch::elementwise(operation, dtype, place, inputs)
+    dispatch::elementwise(operator, device, inputs)
 }
 
+/// One operand for a call on `device` that takes it in `dtype`. Numbers, and 0-dimensional tensors of
+/// the CPU that cannot be read where the call runs, become immediates.
 #[track_caller]
 fn prepare<'a>(
-    operand: Operand<'a>,
+    operand: TensorOrScalar<'a>,
     dtype: DType,
-    place: Place,
+    device: ResolvedDevice,
     output: Input<'_>,
-) -> Result<Ready<'a>> {
+) -> Result<PreparedOperand<'a>> {
     let tensor = match operand {
-        Operand::Number(number) => return Ok(Ready::Immediate(number.bits(dtype))),
-        Operand::Tensor(tensor) => tensor,
+        TensorOrScalar::Scalar(number) => {
+            return Ok(PreparedOperand::Immediate(number.bits(dtype)));
+        }
+        TensorOrScalar::Tensor(tensor) => tensor,
     };
     let fits = tensor.dtype() == dtype;
-    if tensor.dims() == 0 && tensor.place() == Place::Cpu && !(fits && place == Place::Cpu) {
-        return Ok(Ready::Immediate(scalar_of(tensor)?.bits(dtype)));
+    let is_number = tensor.dims() == 0 && tensor.resolved_device() == ResolvedDevice::Cpu;
+    if is_number && !(fits && device == ResolvedDevice::Cpu) {
+        return Ok(PreparedOperand::Immediate(scalar_of(tensor)?.bits(dtype)));
     }
     if !fits {
-        return convert(tensor, dtype).map(Ready::Converted);
+        return convert(tensor, dtype).map(PreparedOperand::Copied);
     }
     let apart = match output {
         Input::Tensor(target) => apart_from(target, tensor)?,
         Input::New(_) | Input::Immediate(_) => None,
     };
-    Ok(apart.map_or(Ready::Borrowed(tensor), Ready::Converted))
+    Ok(apart.map_or(PreparedOperand::Borrowed(tensor), PreparedOperand::Copied))
 }
 
-/// The dtype that the operands are promoted to: all of them, but for the condition of a choice.
+/// The dtype that the operands are promoted to. The condition of `where` has no say in it.
 fn promoted<const N: usize, const M: usize>(
-    operation: &Operation<Elementwise<N>>,
+    operator: &Operator<Elementwise<N>>,
     promotion: Promotion,
-    operands: [Operand<'_>; M],
+    operands: [TensorOrScalar<'_>; M],
 ) -> DType {
-    let first = usize::from(matches!(operation.signature(), Signature::Selects));
+    let first = usize::from(matches!(operator.signature(), Signature::Selects));
     promotion.dtype(&operands.map(|operand| operand.typed())[first..])
 }
 
-type Named<'a> = SmallVec<[(&'static str, &'a Tensor); 4]>;
+/// The operands that are tensors, with their names for errors.
+type NamedTensors<'a> = SmallVec<[(&'static str, &'a Tensor); 4]>;
 
-fn tensors<'a, const M: usize>(names: [&'static str; M], operands: &[Operand<'a>; M]) -> Named<'a> {
+fn tensors<'a, const M: usize>(
+    names: [&'static str; M],
+    operands: &[TensorOrScalar<'a>; M],
+) -> NamedTensors<'a> {
     let named = names.into_iter().zip(operands);
     named.filter_map(|(name, operand)| Some((name, operand.tensor()?))).collect()
 }
 
-fn broadcast(op: &'static str, tensors: &Named<'_>) -> Result<Shape> {
+/// The shape that the tensors broadcast to; numbers alone give a 0-dimensional result.
+fn broadcast(op: &'static str, tensors: &NamedTensors<'_>) -> Result<Shape> {
     let Some(((_, first), others)) = tensors.split_first() else {
         return Ok(Shape::default());
     };
@@ -201,13 +216,4 @@ fn broadcast(op: &'static str, tensors: &Named<'_>) -> Result<Shape> {
         })?;
     }
     Ok(shape)
-}
-
-/// Truth values, integers, floats: an operation in place may not go up.
-fn kind(dtype: DType) -> u8 {
-    match dtype {
-        DType::Bool => 0,
-        DType::U8 | DType::I64 => 1,
-        DType::F16 | DType::F32 | DType::F64 => 2,
-    }
 }

@@ -10,7 +10,7 @@ use super::repeated::{self, Once};
 use crate::autograd::{SavedTensor, record};
 use crate::dims::resolve_dims;
 use crate::dispatch::abi::Reduce;
-use crate::dispatch::{self, HostKernel, Operation};
+use crate::dispatch::{self, HostKernels, Operator};
 use crate::host::reduce as kernels;
 use crate::layout::Layout;
 use crate::{DType, Error, Result, Shape, Tensor, no_grad};
@@ -25,16 +25,16 @@ static ALL: Reduction = reduction("all", kernels::all, repeated::unchanged);
 
 /// A reduction, and what its result becomes where each element is there so many times.
 struct Reduction {
-    operation: Operation<Reduce>,
+    operator: Operator<Reduce>,
     repeated: fn(&Tensor, usize) -> Result<Tensor>,
 }
 
 const fn reduction(
     name: &'static str,
-    host: fn(DType) -> Option<HostKernel<Reduce>>,
+    kernels: HostKernels<Reduce>,
     repeated: fn(&Tensor, usize) -> Result<Tensor>,
 ) -> Reduction {
-    Reduction { operation: Operation::new(name, host), repeated }
+    Reduction { operator: Operator::new(name, kernels), repeated }
 }
 
 /// Which dimensions a reduction folds.
@@ -71,10 +71,10 @@ impl Folded {
 #[track_caller]
 fn fold(reduction: &'static Reduction, x: &Tensor, dtype: DType, to: &Folded) -> Result<Tensor> {
     let fold = |x: &Tensor| {
-        let (operation, x) = (&reduction.operation, converted(x, dtype)?);
-        match in_two_steps(operation, &x, &to.dims, to.keepdim)? {
+        let (operator, x) = (&reduction.operator, converted(x, dtype)?);
+        match in_two_steps(operator, &x, &to.dims, to.keepdim)? {
             Some(output) => Ok(output),
-            None => dispatch::reduce(operation, &x, &to.dims, to.keepdim),
+            None => dispatch::reduce(operator, &x, &to.dims, to.keepdim),
         }
     };
     at_place(Location::caller(), || match Once::of(x, &to.dims, to.keepdim)? {
@@ -242,7 +242,7 @@ fn truth(
     dims: &[isize],
     keepdim: bool,
 ) -> Result<Tensor> {
-    let folded = Folded::new(reduction.operation.name(), x, dims, keepdim)?;
+    let folded = Folded::new(reduction.operator.name(), x, dims, keepdim)?;
     let truth = fold(reduction, x, DType::Bool, &folded)?;
     // As PyTorch has it, from a time in which there were no truth values.
     if x.dtype() == DType::U8 { truth.to(DType::U8) } else { Ok(truth) }
@@ -255,7 +255,7 @@ fn extreme(
     dims: &[isize],
     keepdim: bool,
 ) -> Result<Tensor> {
-    let op = reduction.operation.name();
+    let op = reduction.operator.name();
     let folded = Folded::new(op, x, dims, keepdim)?;
     not_of_nothing(op, x, &folded.dims)?;
     let output = fold(reduction, x, x.dtype(), &folded)?;

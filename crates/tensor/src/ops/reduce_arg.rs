@@ -8,14 +8,14 @@ use super::reduce::not_of_nothing;
 use super::repeated::Once;
 use crate::dims::resolve_dim;
 use crate::dispatch::abi::Reduce;
-use crate::dispatch::{self, Operation, Signature};
+use crate::dispatch::{self, Operator, Signature};
 use crate::host::reduce as kernels;
 use crate::{DType, Result, Tensor};
 
-static ARGMAX: Operation<Reduce> =
-    Operation::new("argmax", kernels::argmax).with_signature(Signature::Gives(DType::I64));
-static ARGMIN: Operation<Reduce> =
-    Operation::new("argmin", kernels::argmin).with_signature(Signature::Gives(DType::I64));
+static ARGMAX: Operator<Reduce> =
+    Operator::new("argmax", kernels::argmax).with_signature(Signature::Gives(DType::I64));
+static ARGMIN: Operator<Reduce> =
+    Operator::new("argmin", kernels::argmin).with_signature(Signature::Gives(DType::I64));
 
 /// Indices of extremes, as `I64`: along one dimension, or with `None` among all elements in
 /// row-major order. The first of equal ones counts, and NaN counts as the extreme.
@@ -37,12 +37,12 @@ impl Tensor {
 
 #[track_caller]
 fn arg(
-    operation: &'static Operation<Reduce>,
+    operator: &'static Operator<Reduce>,
     x: &Tensor,
     dim: Option<isize>,
     keepdim: bool,
 ) -> Result<Tensor> {
-    let op = operation.name();
+    let op = operator.name();
     let all = 0..x.dims();
     let dims: Vec<usize> = match dim {
         // A 0-dimensional tensor has no dimension to fold, though it accepts the number.
@@ -54,10 +54,10 @@ fn arg(
     };
     not_of_nothing(op, x, &dims)?;
     let Some(once) = Once::of(x, &dims, keepdim)? else {
-        return dispatch::reduce(operation, x, &dims, keepdim);
+        return dispatch::reduce(operator, x, &dims, keepdim);
     };
     at_place(Location::caller(), || {
-        let output = dispatch::reduce(operation, once.tensor(), &dims, keepdim)?;
+        let output = dispatch::reduce(operator, once.tensor(), &dims, keepdim)?;
         // Along one dimension the first of equal ones is where it is among those that differ.
         once.repeat(if dim.is_some() { output } else { once.places(&output)? })
     })

@@ -7,17 +7,17 @@ use gpu_runtime::at_place;
 use super::convert::dense;
 use crate::autograd::{SavedTensor, record};
 use crate::dims::resolve_dim;
-use crate::dispatch::abi::Rows;
-use crate::dispatch::{self, Operation};
-use crate::host::rows as kernels;
+use crate::dispatch::abi::Rowwise;
+use crate::dispatch::{self, Operator};
+use crate::host::softmax as kernels;
 use crate::{Result, Tensor};
 
-static SOFTMAX: Operation<Rows> = Operation::new("softmax", kernels::softmax);
-static LOG_SOFTMAX: Operation<Rows> = Operation::new("log_softmax", kernels::log_softmax);
-static SOFTMAX_BACKWARD: Operation<Rows> =
-    Operation::new("softmax_backward", kernels::softmax_backward);
-static LOG_SOFTMAX_BACKWARD: Operation<Rows> =
-    Operation::new("log_softmax_backward", kernels::log_softmax_backward);
+static SOFTMAX: Operator<Rowwise> = Operator::new("softmax", kernels::softmax);
+static LOG_SOFTMAX: Operator<Rowwise> = Operator::new("log_softmax", kernels::log_softmax);
+static SOFTMAX_BACKWARD: Operator<Rowwise> =
+    Operator::new("softmax_backward", kernels::softmax_backward);
+static LOG_SOFTMAX_BACKWARD: Operator<Rowwise> =
+    Operator::new("log_softmax_backward", kernels::log_softmax_backward);
 
 /// Floats only. They fail if the dimension does not exist.
 impl Tensor {
@@ -36,19 +36,19 @@ impl Tensor {
 
 #[track_caller]
 fn row_function(
-    forward: &'static Operation<Rows>,
-    backward: &'static Operation<Rows>,
+    forward: &'static Operator<Rowwise>,
+    backward: &'static Operator<Rowwise>,
     x: &Tensor,
     dim: isize,
 ) -> Result<Tensor> {
     let dim = resolve_dim(forward.name(), dim, x.dims())?;
-    let output = along(dim, [x], |[x]| dispatch::rows(forward, x, None))?;
+    let output = along(dim, [x], |[x]| dispatch::rowwise(forward, x, None))?;
     Ok(record(forward.name(), [x], output, |output| {
         let output = SavedTensor::new(output);
         move |grad: &Tensor, _| {
             let output = output.get()?;
             let gradient = along(dim, [grad, &output], |[grad, output]| {
-                dispatch::rows(backward, grad, Some(output))
+                dispatch::rowwise(backward, grad, Some(output))
             })?;
             Ok([Some(gradient)])
         }

@@ -1,20 +1,20 @@
 //! Functions of three and four operands: choices, bounds, and the steps of optimizers.
 
-use super::operand::{Operand, SavedOperand};
+use super::operand::{SavedOperand, TensorOrScalar};
 use super::pointwise::{Promotion, pointwise, pointwise_in_place};
 use crate::autograd::{SavedTensor, record, record_many};
 use crate::dispatch::abi::Elementwise;
-use crate::dispatch::{Operation, Signature};
+use crate::dispatch::{Operator, Signature};
 use crate::host::ternary;
 use crate::{DType, Error, Result, Scalar, Tensor};
 
-static WHERE: Operation<Elementwise<4>> =
-    Operation::new("where", ternary::where_).with_signature(Signature::Selects);
-static CLAMP: Operation<Elementwise<4>> = Operation::new("clamp", ternary::clamp);
-static LERP: Operation<Elementwise<4>> = Operation::new("lerp", ternary::lerp);
-static ADD_SCALED: Operation<Elementwise<4>> = Operation::new("add_scaled", ternary::add_scaled);
-static ADDCMUL: Operation<Elementwise<5>> = Operation::new("addcmul", ternary::addcmul);
-static ADDCDIV: Operation<Elementwise<5>> = Operation::new("addcdiv", ternary::addcdiv);
+static WHERE: Operator<Elementwise<4>> =
+    Operator::new("where", ternary::where_).with_signature(Signature::Selects);
+static CLAMP: Operator<Elementwise<4>> = Operator::new("clamp", ternary::clamp);
+static LERP: Operator<Elementwise<4>> = Operator::new("lerp", ternary::lerp);
+static ADD_SCALED: Operator<Elementwise<4>> = Operator::new("add_scaled", ternary::add_scaled);
+static ADDCMUL: Operator<Elementwise<5>> = Operator::new("addcmul", ternary::addcmul);
+static ADDCDIV: Operator<Elementwise<5>> = Operator::new("addcdiv", ternary::addcdiv);
 
 impl Tensor {
     /// The elements of `a` where `condition` holds, of `b` elsewhere; all three are broadcast.
@@ -26,8 +26,8 @@ impl Tensor {
     #[track_caller]
     pub fn where_<'a, 'b>(
         condition: &Tensor,
-        a: impl Into<Operand<'a>>,
-        b: impl Into<Operand<'b>>,
+        a: impl Into<TensorOrScalar<'a>>,
+        b: impl Into<TensorOrScalar<'b>>,
     ) -> Result<Tensor> {
         let (a, b) = (a.into(), b.into());
         if condition.dtype() != DType::Bool {
@@ -37,7 +37,7 @@ impl Tensor {
         let operands = [condition.into(), a, b];
         let names = ["condition", "a", "b"];
         let output = pointwise(&WHERE, Promotion::Common, names, operands)?;
-        let inputs: Vec<&Tensor> = [a, b].into_iter().filter_map(Operand::tensor).collect();
+        let inputs: Vec<&Tensor> = [a, b].into_iter().filter_map(TensorOrScalar::tensor).collect();
         // One gradient for each operand that is a tensor, in order.
         let first_is_a = a.tensor().is_some();
         Ok(record_many("where", &inputs, output, |_| {
@@ -63,7 +63,7 @@ impl Tensor {
     #[track_caller]
     pub fn clamp(&self, min: impl Into<Scalar>, max: impl Into<Scalar>) -> Result<Tensor> {
         let (min, max) = (min.into(), max.into());
-        let operands = [self.into(), Operand::Number(min), Operand::Number(max)];
+        let operands = [self.into(), TensorOrScalar::Scalar(min), TensorOrScalar::Scalar(max)];
         let output = pointwise(&CLAMP, Promotion::Common, ["self", "min", "max"], operands)?;
         Ok(record("clamp", [self], output, |_| {
             let x = SavedTensor::new(self);
@@ -81,7 +81,7 @@ impl Tensor {
     /// # Errors
     /// The dtype is not a floating one; the operands lie on different devices or do not broadcast.
     #[track_caller]
-    pub fn lerp<'a>(&self, end: &Tensor, weight: impl Into<Operand<'a>>) -> Result<Tensor> {
+    pub fn lerp<'a>(&self, end: &Tensor, weight: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         let weight = weight.into();
         let operands = [self.into(), end.into(), weight];
         let output = pointwise(&LERP, Promotion::Common, ["self", "end", "weight"], operands)?;
@@ -112,7 +112,7 @@ impl Tensor {
     #[track_caller]
     pub fn add_scaled(&self, other: &Tensor, alpha: impl Into<Scalar>) -> Result<Tensor> {
         let alpha = alpha.into();
-        let operands = [self.into(), other.into(), Operand::Number(alpha)];
+        let operands = [self.into(), other.into(), TensorOrScalar::Scalar(alpha)];
         let names = ["self", "other", "alpha"];
         let output = pointwise(&ADD_SCALED, Promotion::Common, names, operands)?;
         Ok(record("add_scaled", [self, other], output, |_| {
@@ -130,7 +130,7 @@ impl Tensor {
     pub fn addcmul(&self, a: &Tensor, b: &Tensor, value: impl Into<Scalar>) -> Result<Tensor> {
         let value = value.into();
         let names = ["self", "a", "b", "value"];
-        let operands = [self.into(), a.into(), b.into(), Operand::Number(value)];
+        let operands = [self.into(), a.into(), b.into(), TensorOrScalar::Scalar(value)];
         let output = pointwise(&ADDCMUL, Promotion::Common, names, operands)?;
         Ok(record("addcmul", [self, a, b], output, |_| {
             let (a, b) = (SavedTensor::new(a), SavedTensor::new(b));
@@ -153,7 +153,7 @@ impl Tensor {
     pub fn addcdiv(&self, a: &Tensor, b: &Tensor, value: impl Into<Scalar>) -> Result<Tensor> {
         let value = value.into();
         let names = ["self", "a", "b", "value"];
-        let operands = [self.into(), a.into(), b.into(), Operand::Number(value)];
+        let operands = [self.into(), a.into(), b.into(), TensorOrScalar::Scalar(value)];
         let output = pointwise(&ADDCDIV, Promotion::Common, names, operands)?;
         Ok(record("addcdiv", [self, a, b], output, |_| {
             let (a, b) = (SavedTensor::new(a), SavedTensor::new(b));
@@ -175,7 +175,7 @@ impl Tensor {
     /// `self += alpha * other`
     #[track_caller]
     pub fn add_scaled_(&self, other: &Tensor, alpha: impl Into<Scalar>) -> Result<Tensor> {
-        let operands = [self.into(), other.into(), Operand::Number(alpha.into())];
+        let operands = [self.into(), other.into(), TensorOrScalar::Scalar(alpha.into())];
         pointwise_in_place("add_scaled_", &ADD_SCALED, Promotion::Common, self, operands)?;
         Ok(self.clone())
     }
@@ -183,7 +183,7 @@ impl Tensor {
     /// `self += value * a * b`
     #[track_caller]
     pub fn addcmul_(&self, a: &Tensor, b: &Tensor, value: impl Into<Scalar>) -> Result<Tensor> {
-        let operands = [self.into(), a.into(), b.into(), Operand::Number(value.into())];
+        let operands = [self.into(), a.into(), b.into(), TensorOrScalar::Scalar(value.into())];
         pointwise_in_place("addcmul_", &ADDCMUL, Promotion::Common, self, operands)?;
         Ok(self.clone())
     }
@@ -191,7 +191,7 @@ impl Tensor {
     /// `self += value * a / b`
     #[track_caller]
     pub fn addcdiv_(&self, a: &Tensor, b: &Tensor, value: impl Into<Scalar>) -> Result<Tensor> {
-        let operands = [self.into(), a.into(), b.into(), Operand::Number(value.into())];
+        let operands = [self.into(), a.into(), b.into(), TensorOrScalar::Scalar(value.into())];
         pointwise_in_place("addcdiv_", &ADDCDIV, Promotion::Common, self, operands)?;
         Ok(self.clone())
     }

@@ -1,22 +1,22 @@
 //! Functions of one tensor, element by element.
 
-use super::operand::Operand;
+use super::operand::TensorOrScalar;
 use super::pointwise::{Promotion, pointwise};
 use crate::autograd::{SavedTensor, record};
 use crate::dispatch::abi::Elementwise;
-use crate::dispatch::{HostKernel, Operation, Signature};
+use crate::dispatch::{HostKernels, Operator, Signature};
 use crate::host::{binary, unary};
 use crate::{DType, Result, Tensor};
 
 /// A function of one tensor, with its derivative.
 struct Unary {
-    operation: Operation<Elementwise<2>>,
+    operator: Operator<Elementwise<2>>,
     promotion: Promotion,
-    derivative: Derivative,
+    derivative: UnaryDerivative,
 }
 
 /// The gradient of the input from that of the output, by what it needs beside it.
-enum Derivative {
+enum UnaryDerivative {
     /// The input.
     OfInput(fn(&Tensor, &Tensor) -> Result<Tensor>),
     /// The output.
@@ -24,18 +24,24 @@ enum Derivative {
     /// Nothing.
     Linear(fn(&Tensor) -> Result<Tensor>),
 }
-use Derivative::{Linear, OfInput, OfOutput};
-
-type Kernels = fn(DType) -> Option<HostKernel<Elementwise<2>>>;
+use UnaryDerivative::{Linear, OfInput, OfOutput};
 
 /// A function that integers have too.
-const fn any(name: &'static str, kernels: Kernels, derivative: Derivative) -> Unary {
-    Unary { operation: Operation::new(name, kernels), promotion: Promotion::Common, derivative }
+const fn any(
+    name: &'static str,
+    kernels: HostKernels<Elementwise<2>>,
+    derivative: UnaryDerivative,
+) -> Unary {
+    Unary { operator: Operator::new(name, kernels), promotion: Promotion::Common, derivative }
 }
 
 /// A function of floats; integers are converted to the default dtype.
-const fn float(name: &'static str, kernels: Kernels, derivative: Derivative) -> Unary {
-    Unary { operation: Operation::new(name, kernels), promotion: Promotion::Float, derivative }
+const fn float(
+    name: &'static str,
+    kernels: HostKernels<Elementwise<2>>,
+    derivative: UnaryDerivative,
+) -> Unary {
+    Unary { operator: Operator::new(name, kernels), promotion: Promotion::Float, derivative }
 }
 
 const TWO_OVER_ROOT_PI: f64 = std::f64::consts::FRAC_2_SQRT_PI;
@@ -70,12 +76,12 @@ static ERF: Unary = float(
     OfInput(|grad, x| grad.mul(&x.square()?.neg()?.exp()?)?.mul(TWO_OVER_ROOT_PI)),
 );
 
-static LOGICAL_NOT: Operation<Elementwise<2>> =
-    Operation::new("logical_not", unary::logical_not).with_signature(Signature::Gives(DType::Bool));
+static LOGICAL_NOT: Operator<Elementwise<2>> =
+    Operator::new("logical_not", unary::logical_not).with_signature(Signature::Gives(DType::Bool));
 
 /// The gradient of relu: `grad` where its output is positive.
-static RELU_BACKWARD: Operation<Elementwise<3>> =
-    Operation::new("relu_backward", binary::relu_backward);
+static RELU_BACKWARD: Operator<Elementwise<3>> =
+    Operator::new("relu_backward", binary::relu_backward);
 
 #[track_caller]
 fn relu_backward(grad: &Tensor, y: &Tensor) -> Result<Tensor> {
@@ -85,8 +91,9 @@ fn relu_backward(grad: &Tensor, y: &Tensor) -> Result<Tensor> {
 impl Unary {
     #[track_caller]
     fn apply(&'static self, x: &Tensor) -> Result<Tensor> {
-        let output = pointwise(&self.operation, self.promotion, ["self"], [Operand::Tensor(x)])?;
-        Ok(record(self.operation.name(), [x], output, |output| {
+        let output =
+            pointwise(&self.operator, self.promotion, ["self"], [TensorOrScalar::Tensor(x)])?;
+        Ok(record(self.operator.name(), [x], output, |output| {
             let saved = match self.derivative {
                 OfInput(_) => Some(SavedTensor::new(x)),
                 OfOutput(_) => Some(SavedTensor::new(output)),
@@ -103,7 +110,7 @@ impl Unary {
     }
 }
 
-impl Derivative {
+impl UnaryDerivative {
     #[track_caller]
     fn apply(&self, grad: &Tensor, saved: Option<&SavedTensor>) -> Result<Tensor> {
         match (self, saved) {

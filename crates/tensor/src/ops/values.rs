@@ -3,7 +3,7 @@
 use super::convert::dense;
 use crate::access;
 use crate::host::elements::scalar_of;
-use crate::placement::Place;
+use crate::resolved_device::ResolvedDevice;
 use crate::{Element, Error, Result, Tensor};
 
 impl Tensor {
@@ -32,9 +32,9 @@ impl Tensor {
     #[track_caller]
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         self.expect_dtype("to_vec", T::DTYPE)?;
-        let on_host = match self.place() {
-            Place::Cpu => dense(self, self.dtype())?,
-            Place::Cuda(_) => self.detach().cpu()?,
+        let on_host = match self.resolved_device() {
+            ResolvedDevice::Cpu => dense(self, self.dtype())?,
+            ResolvedDevice::Cuda(_) => self.detach().cpu()?,
         };
         access::to_vec("to_vec", &on_host)
     }

@@ -1,7 +1,9 @@
-//! From random words to numbers of a distribution, to the bit as the kernels do it.
+//! Numbers of a distribution from random words, with the same bits as the CUDA kernels.
 //!
-//! Everything is computed in `f64` from additions, multiplications, divisions and square roots,
-//! which IEEE 754 defines exactly, and rounded once at the end; so the CPU and every GPU agree.
+//! Everything is computed in `f64` from additions, multiplications, divisions and square roots, whose
+//! results IEEE 754 defines exactly, and rounded once at the end. The logarithm and the cosine of the
+//! standard libraries differ in their last bits, so they are written out here and in the kernels
+//! (`kernels/include/exact.cuh`). So the CPU and every GPU give the same numbers.
 
 use half::f16;
 
@@ -10,7 +12,7 @@ const TO_53_BITS: f64 = 1.0 / (1u64 << 53) as f64;
 
 /// A floating-point element type that random numbers are rounded to.
 pub(crate) trait Rounded: Copy + PartialOrd {
-    /// Whether 53 random bits are used, and not 24.
+    /// Whether 53 random bits are used; otherwise 24.
     const WIDE: bool;
     /// The nearest value; halves are rounded from `f32`, as everywhere.
     fn round(value: f64) -> Self;
@@ -40,7 +42,7 @@ impl Rounded for f64 {
     }
 }
 
-/// Uniform in [a, b), also where rounding reaches b: that value becomes a.
+/// A uniform number in [a, b). A value that rounding brings to b becomes a.
 #[inline]
 pub(crate) fn uniform<T: Rounded>(words: [u32; 4], a: f64, b: f64) -> T {
     let unit = if T::WIDE { unit_53(words[0], words[1]) } else { unit_24(words[0]) };
@@ -48,8 +50,9 @@ pub(crate) fn uniform<T: Rounded>(words: [u32; 4], a: f64, b: f64) -> T {
     if value < T::round(b) { value } else { T::round(a) }
 }
 
-/// Normal, by Box and Muller's transformation, of whose two numbers one is used. The radius is
-/// taken from (0, 1], where the logarithm is finite.
+/// A normally distributed number, by the transformation of Box and Muller ("A Note on the Generation of
+/// Random Normal Deviates", 1958). It gives two numbers, of which one is used, so that an element depends
+/// on its own words alone. The radius is taken from (0, 1], where the logarithm is finite.
 #[inline]
 pub(crate) fn normal<T: Rounded>(words: [u32; 4], mean: f64, deviation: f64) -> T {
     let (radius, angle) = if T::WIDE {
@@ -61,8 +64,8 @@ pub(crate) fn normal<T: Rounded>(words: [u32; 4], mean: f64, deviation: f64) -> 
     T::round(mean + deviation * (length * cos_turns(angle)))
 }
 
-/// A whole number in [low, high); where the bounds are equal, any. The tiny bias of a remainder is
-/// accepted, as PyTorch accepts it: the words have 64 bits.
+/// A whole number in [low, high); any number if the bounds are equal. The remainder has a bias, which for
+/// words of 64 bits is tiny, and which PyTorch accepts too.
 #[inline]
 pub(crate) fn integer(words: [u32; 4], low: i64, high: i64) -> i64 {
     let span = high.wrapping_sub(low) as u64;

@@ -1,4 +1,4 @@
-//! Philox4x32-10, the counter-based generator behind every random number, here and in the kernels.
+//! Philox4x32-10, the counter-based generator of all random numbers, on the CPU and in the CUDA kernels.
 //!
 //! J. Salmon, M. Moraes, R. Dror, D. Shaw: "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011.
 
@@ -8,13 +8,13 @@ const ROUNDS: usize = 10;
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
-/// The random numbers of one draw: element `i` of the draw depends on nothing but `i`, the seed and
-/// the offset, so elements may be computed in any order and on any device.
+/// The random numbers of one draw. Those of element `i` follow from `i`, the seed and the offset alone, so
+/// elements can be computed in any order and on any device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Philox {
     /// The key.
     pub(crate) seed: u64,
-    /// The upper half of the counter; the lower one is the element.
+    /// The number of the draw, the upper half of the counter; the lower half is the element.
     pub(crate) offset: u64,
 }
 

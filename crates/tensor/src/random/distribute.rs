@@ -1,4 +1,4 @@
-//! Draws from the generator of a tensor's device into its memory.
+//! Fills tensors with random numbers from the generator of their device.
 
 use gpu_runtime::Capture;
 
@@ -6,60 +6,74 @@ use super::captured::{CapturedDraw, CapturedDraws};
 use super::generator::Generator;
 use super::seed::generator_at;
 use crate::dispatch::abi::Random;
-use crate::dispatch::{self, Operation};
+use crate::dispatch::{self, Operator};
 use crate::host::random as kernels;
 use crate::philox::distribution::integer;
-use crate::placement::Place;
 use crate::reserve::try_with_capacity;
+use crate::resolved_device::ResolvedDevice;
 use crate::{DType, Error, Result, Tensor};
 
-static UNIFORM: Operation<Random> = Operation::new("uniform", kernels::uniform);
-static NORMAL: Operation<Random> = Operation::new("normal", kernels::normal);
-static RANDOM: Operation<Random> = Operation::new("random", kernels::random);
-static BERNOULLI: Operation<Random> = Operation::new("bernoulli", kernels::bernoulli);
+static UNIFORM: Operator<Random> = Operator::new("uniform", kernels::uniform);
+static NORMAL: Operator<Random> = Operator::new("normal", kernels::normal);
+static RANDOM: Operator<Random> = Operator::new("random", kernels::random);
+static BERNOULLI: Operator<Random> = Operator::new("bernoulli", kernels::bernoulli);
 
-/// The parameters of a distribution; which of them count depends on it.
+/// The parameters of a distribution; each distribution uses some of them.
 #[derive(Clone, Copy, Default)]
-struct Parameters {
+struct DistributionParameters {
     a: f64,
     b: f64,
     low: i64,
     high: i64,
 }
 
-/// Floats in [low, high).
+/// Fills the target with floats in [low, high).
 #[track_caller]
 pub(crate) fn uniform(target: &Tensor, low: f64, high: f64) -> Result<()> {
-    draw(&UNIFORM, target, Parameters { a: low, b: high, ..Parameters::default() })
+    draw(
+        &UNIFORM,
+        target,
+        DistributionParameters { a: low, b: high, ..DistributionParameters::default() },
+    )
 }
 
-/// Floats of the given mean and standard deviation.
+/// Fills the target with normally distributed floats.
 #[track_caller]
 pub(crate) fn normal(target: &Tensor, mean: f64, deviation: f64) -> Result<()> {
-    draw(&NORMAL, target, Parameters { a: mean, b: deviation, ..Parameters::default() })
+    draw(
+        &NORMAL,
+        target,
+        DistributionParameters { a: mean, b: deviation, ..DistributionParameters::default() },
+    )
 }
 
-/// Whole numbers in [low, high); see [`check_integers`].
+/// Fills the target with whole numbers in [low, high), which [`check_integers`] has accepted.
 #[track_caller]
 pub(crate) fn integers(target: &Tensor, low: i64, high: i64) -> Result<()> {
-    draw(&RANDOM, target, Parameters { low, high, ..Parameters::default() })
+    draw(&RANDOM, target, DistributionParameters { low, high, ..DistributionParameters::default() })
 }
 
-/// One with the given probability, else zero.
+/// Fills the target with ones, each with the given probability, and zeros.
 #[track_caller]
 pub(crate) fn bernoulli(target: &Tensor, probability: f64) -> Result<()> {
-    draw(&BERNOULLI, target, Parameters { a: probability, ..Parameters::default() })
+    draw(
+        &BERNOULLI,
+        target,
+        DistributionParameters { a: probability, ..DistributionParameters::default() },
+    )
 }
 
+/// Checks the range of whole numbers for a dtype.
+///
 /// # Errors
-/// There is no number in [low, high), or not every one can be represented.
+/// There is no number in [low, high), or not each of them can be represented.
 pub(crate) fn check_integers(op: &'static str, low: i64, high: i64, dtype: DType) -> Result<()> {
     let refuse =
         |why| Err(Error::InvalidArgument { op, argument: "high", value: high.to_string(), why });
     if low >= high {
         return refuse("it must be above `low`");
     }
-    // The floats' bounds are those up to which every whole number has a value of its own.
+    // Up to these bounds each whole number is a value of the floating-point dtype.
     let (least, most) = match dtype {
         DType::F16 => (-(1 << 11), 1 << 11),
         DType::F32 => (-(1 << 24), 1 << 24),
@@ -74,14 +88,15 @@ pub(crate) fn check_integers(op: &'static str, low: i64, high: i64, dtype: DType
     Ok(())
 }
 
-/// The numbers from 0 to `n - 1` in random order (Fisher and Yates).
+/// The numbers from 0 to `n - 1` in random order: Fisher and Yates' shuffle, as Durstenfeld has it (CACM 7,
+/// 1964).
 ///
 /// # Errors
 /// The host has no memory for them.
-pub(crate) fn permutation(place: Place, n: usize) -> Result<Vec<i64>> {
+pub(crate) fn permutation(device: ResolvedDevice, n: usize) -> Result<Vec<i64>> {
     let mut order = try_with_capacity(n)?;
     order.extend(0..n as i64);
-    let philox = generator_at(place).draw();
+    let philox = generator_at(device).draw();
     for last in (1..n).rev() {
         let chosen = integer(philox.words(last as u64), 0, last as i64 + 1);
         order.swap(last, chosen as usize);
@@ -90,24 +105,29 @@ pub(crate) fn permutation(place: Place, n: usize) -> Result<Vec<i64>> {
 }
 
 #[track_caller]
-fn draw(operation: &'static Operation<Random>, target: &Tensor, with: Parameters) -> Result<()> {
+fn draw(
+    operator: &'static Operator<Random>,
+    target: &Tensor,
+    with: DistributionParameters,
+) -> Result<()> {
     if target.is_contiguous() {
-        return draw_dense(operation, target, with);
+        return draw_dense(operator, target, with);
     }
-    let dense = Tensor::uninit(target.layout().shape().clone(), target.dtype(), target.place())?;
-    draw_dense(operation, &dense, with)?;
+    let dense =
+        Tensor::uninit(target.layout().shape().clone(), target.dtype(), target.resolved_device())?;
+    draw_dense(operator, &dense, with)?;
     target.copy_(&dense)?;
     Ok(())
 }
 
 #[track_caller]
 fn draw_dense(
-    operation: &'static Operation<Random>,
+    operator: &'static Operator<Random>,
     target: &Tensor,
-    with: Parameters,
+    with: DistributionParameters,
 ) -> Result<()> {
-    let generator = generator_at(target.place());
-    let captured = captured_draw(&generator, target.place())?;
+    let generator = generator_at(target.resolved_device());
+    let captured = captured_draw(&generator, target.resolved_device())?;
     let (seed, offset) = match &captured {
         Some(draw) => (0, draw.offset),
         None => {
@@ -115,15 +135,15 @@ fn draw_dense(
             (philox.seed, philox.offset)
         }
     };
-    let Parameters { a, b, low, high } = with;
+    let DistributionParameters { a, b, low, high } = with;
     let call = Random { out: 0, numel: 0, seed, offset, a, b, low, high, state: 0 };
-    dispatch::random(operation, target, call, captured.as_ref().map(|draw| &draw.state))
+    dispatch::random(operator, target, call, captured.as_ref().map(|draw| &draw.state))
 }
 
-/// What is drawn at the launches of a graph, if the work is being captured.
+/// A draw of the graph that work on the device is being captured into; `None` if it is not.
 #[track_caller]
-fn captured_draw(generator: &Generator, place: Place) -> Result<Option<CapturedDraw>> {
-    let Place::Cuda(device) = place else { return Ok(None) };
+fn captured_draw(generator: &Generator, device: ResolvedDevice) -> Result<Option<CapturedDraw>> {
+    let ResolvedDevice::Cuda(device) = device else { return Ok(None) };
     match Capture::of(&*device.current_stream_ref()?)? {
         Some(capture) => CapturedDraws::of(&capture).draw(generator, device).map(Some),
         None => Ok(None),

@@ -1,30 +1,48 @@
-//! A generator of random numbers: a seed, and how many draws there were.
+//! Generators of random numbers: a seed, and the number of draws so far.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::philox::Philox;
 
-/// The generator that the random numbers of one device come from; a handle, shared by all threads.
+/// A generator of random numbers for one device (`torch.Generator`). It is a handle; clones are the same
+/// generator, and threads share it.
 ///
-/// It is counter-based: the numbers of a draw follow from the seed and from how many draws there
-/// were before, not from the device. The same calls after the same seed give the same numbers on the
-/// CPU and on any CUDA device. Threads that draw at the same time share the sequence in whatever
-/// order they come; a sequence of one's own is [`with_manual_seed`](crate::with_manual_seed)'s.
+/// It is counter-based (Philox): the numbers of a draw follow from the seed and from the number of draws
+/// before it, and not from the device. So the same calls after the same seed give the same numbers on
+/// the CPU and on any CUDA device. Threads that draw from one generator at the same time get its draws in
+/// an order that varies; [`with_manual_seed`](crate::with_manual_seed) gives a thread a generator of its
+/// own.
 ///
-/// Where work is captured into a graph nothing is drawn, but at each launch of the graph, as if the
-/// captured calls were made then: from the generator that was the device's when they were captured,
-/// with its seed and state at the time of the launch.
+/// While work is captured into a graph nothing is drawn. Each launch of the graph draws instead, as if
+/// the captured calls were made then: from the generator that was the device's at the capture, in its
+/// state at the launch.
+///
+/// ```
+/// use tensor::{Device, Tensor, generator, with_manual_seed};
+///
+/// with_manual_seed(3, || {
+///     let generator = generator(Device::Cpu)?;
+///     let state = generator.state();
+///     let first = Tensor::rand([2], ())?.to_vec::<f32>()?;
+///     generator.set_state(state);
+///     assert_eq!(Tensor::rand([2], ())?.to_vec::<f32>()?, first);
+///     Ok::<(), tensor::Error>(())
+/// })?;
+/// # Ok::<(), tensor::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Generator {
     state: Arc<Mutex<GeneratorState>>,
 }
 
-/// Where a generator stands, to be put back later.
+/// The state of a generator, by which it can be put back later (`get_rng_state`, `set_rng_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GeneratorState {
-    /// The seed.
+    /// The seed that it began from.
     pub seed: u64,
-    /// How many draws there were since.
+    /// The number of draws since then.
     pub draws: u64,
 }
 
@@ -33,34 +51,34 @@ impl Generator {
         Generator { state: Arc::new(Mutex::new(GeneratorState { seed, draws: 0 })) }
     }
 
-    /// Begins anew from a seed, on this device alone.
+    /// Begins anew from a seed. The generators of other devices are not affected.
     pub fn manual_seed(&self, seed: u64) {
         self.set_state(GeneratorState { seed, draws: 0 });
     }
 
-    /// The seed it began from.
+    /// The seed that it began from.
     pub fn initial_seed(&self) -> u64 {
         self.state().seed
     }
 
-    /// Where it stands.
+    /// Its present state.
     pub fn state(&self) -> GeneratorState {
-        *self.lock()
+        *self.state.lock()
     }
 
-    /// Goes to where it stood.
+    /// Goes back (or forward) to a state.
     pub fn set_state(&self, state: GeneratorState) {
-        *self.lock() = state;
+        *self.state.lock() = state;
     }
 
-    /// The numbers of the next draw.
+    /// Makes one draw.
     pub(crate) fn draw(&self) -> Philox {
         self.reserve(1)
     }
 
-    /// The numbers of the first of the next `draws` draws, none of which anybody else gets.
+    /// Makes `draws` draws at once, and gives the first one; the others have the offsets after it.
     pub(super) fn reserve(&self, draws: u64) -> Philox {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let philox = Philox { seed: state.seed, offset: state.draws };
         state.draws = state.draws.wrapping_add(draws);
         philox
@@ -69,10 +87,6 @@ impl Generator {
     /// Whether the two are handles of one generator.
     pub(super) fn is(&self, other: &Generator) -> bool {
         Arc::ptr_eq(&self.state, &other.state)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, GeneratorState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

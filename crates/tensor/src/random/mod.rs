@@ -1,4 +1,4 @@
-//! Random numbers: generators, and the tensors that are filled from them.
+//! Random numbers: generators, and filling tensors from them.
 
 mod captured;
 pub(crate) mod distribute;

@@ -6,7 +6,8 @@ use crate::{Error, Result, Tensor};
 
 impl Tensor {
     /// Overwrites the tensor with uniform random numbers in [low, high), drawn from the
-    /// [generator](crate::generator) of its device, and gives the same handle; so do the others.
+    /// [generator](crate::generator) of its device, and gives the same handle. On CUDA the work is
+    /// enqueued.
     ///
     /// # Errors
     /// The dtype is not a floating-point one, a bound is not finite, `low` is above `high`, or the

@@ -1,17 +1,19 @@
-//! The generators of all devices: the process's, and those of a scope with a seed of its own.
+//! The generators of all devices: those of the process, and those of scopes with a seed of their own.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock};
+
+use parking_lot::Mutex;
 
 use super::generator::Generator;
-use crate::placement::Place;
+use crate::resolved_device::ResolvedDevice;
 use crate::{Device, Result};
 
-/// Seeds the generators of all devices, those that are not in use yet too: the process's, or inside
-/// of [`with_manual_seed`] the scope's.
+/// Seeds the generators of all devices (`torch.manual_seed`), also of those that are not in use yet. Inside
+/// of [`with_manual_seed`] it seeds the generators of that scope, elsewhere those of the process.
 ///
 /// ```standalone_crate
 /// use tensor::{Tensor, manual_seed};
@@ -25,9 +27,9 @@ pub fn manual_seed(seed: u64) {
     SeedScope::capture().generators(|generators| generators.manual_seed(seed));
 }
 
-/// Runs `f` with generators of its own, which begin from `seed`: what this thread draws in there
-/// does not depend on other threads, and they do not notice. Threads that enter its
-/// [`ExecutionContext`](crate::ExecutionContext) share them.
+/// Runs `f` with generators of its own, which begin from `seed`. The numbers that this thread draws inside
+/// do not depend on other threads, and do not change theirs. Threads that enter this thread's
+/// [`ExecutionContext`](crate::ExecutionContext) share the generators.
 ///
 /// ```
 /// use tensor::{Tensor, with_manual_seed};
@@ -45,12 +47,12 @@ pub fn enter_manual_seed(seed: u64) -> SeedGuard {
     SeedScope { generators: Some(Arc::new(Generators::new(seed))), folded: None }.enter()
 }
 
-/// Runs `f` with generators that begin from the present seed with `data` folded into it
-/// ([`fold_in`]), as a part of the program that draws random numbers of its own: each replica of a
-/// module, each sample of a dataset.
+/// Runs `f` with generators that begin from the present seed with `data` folded into it ([`fold_in`]). It
+/// is for parts of a program that need random numbers of their own: each replica of a module, each
+/// sample of a dataset.
 ///
-/// The generators belong to the process or to the scope that this thread is in. So they go on where
-/// the last such call with the same `data` left them, and [`manual_seed`] has them begin anew.
+/// The generators belong to the process or to the scope that this thread is in. So a later call with the
+/// same `data` goes on where the last one ended, and [`manual_seed`] makes them begin anew.
 ///
 /// ```
 /// use tensor::{Tensor, with_folded_seed, with_manual_seed};
@@ -68,19 +70,19 @@ pub fn with_folded_seed<R>(data: u64, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// A seed that follows from `seed` and `data`, and differs for each `data`: what `fold_in` is in JAX.
-/// For random numbers that shall not depend on what was drawn before.
+/// A seed that follows from `seed` and `data`, and differs for each `data` (`jax.random.fold_in`). It gives
+/// random numbers that do not depend on those that were drawn before.
 pub fn fold_in(seed: u64, data: u64) -> u64 {
     scatter(scatter(seed.wrapping_add(WEYL)) ^ data)
 }
 
-/// The seed that the CPU's generator began from, in the scope that this thread is in: PyTorch's
-/// `torch.initial_seed()`. For generators of other libraries.
+/// The seed that the CPU's generator began from, in the scope that this thread is in
+/// (`torch.initial_seed`). Generators of other libraries can be seeded with it.
 pub fn initial_seed() -> u64 {
-    generator_at(Place::Cpu).initial_seed()
+    generator_at(ResolvedDevice::Cpu).initial_seed()
 }
 
-/// The golden ratio's fraction in 64 bits: with it zero is scattered, too.
+/// The fraction of the golden ratio in 64 bits. It is added first, since `scatter` maps zero to zero.
 const WEYL: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A permutation of the 64-bit words that changes half of the bits wherever one is changed: the
@@ -91,22 +93,22 @@ fn scatter(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// The generator of a device: the process's, or inside of [`with_manual_seed`] the scope's. Before
-/// the first seed the process's has one that differs from run to run.
+/// The generator of a device: inside of [`with_manual_seed`] that of the scope, elsewhere that of the
+/// process. A process that sets no seed begins from one that differs from run to run.
 ///
 /// # Errors
 /// There is no such device.
 pub fn generator(device: Device) -> Result<Generator> {
-    Ok(generator_at(Place::of(device)?))
+    Ok(generator_at(ResolvedDevice::of(device)?))
 }
 
-pub(crate) fn generator_at(place: Place) -> Generator {
+pub(crate) fn generator_at(device: ResolvedDevice) -> Generator {
     let scope = SeedScope::capture();
-    scope.generators(|generators| generators.at(place, scope.folded))
+    scope.generators(|generators| generators.at(device, scope.folded))
 }
 
-/// Restores the generators that this thread had when the guard was made. Guards that are dropped
-/// out of order leave what the last one dropped had found.
+/// Restores, when it is dropped, the generators that this thread had when the guard was made. If guards are
+/// dropped in another order, the thread has in the end what the last one dropped had found.
 #[must_use = "the seed holds only while the guard lives"]
 #[derive(Debug)]
 pub struct SeedGuard {
@@ -121,22 +123,22 @@ impl Drop for SeedGuard {
     }
 }
 
-/// Which generators a thread draws from.
+/// The generators that a thread draws from.
 #[derive(Clone, Debug)]
 pub(crate) struct SeedScope {
-    /// Those of a seed of its own, or the process's.
+    /// The generators of a scope with its own seed; `None` for those of the process.
     generators: Option<Arc<Generators>>,
-    /// What is folded into the seed.
+    /// The data that is folded into the seed.
     folded: Option<u64>,
 }
 
 impl SeedScope {
-    /// That of a thread that entered none.
+    /// The scope of a thread that entered none.
     const OF_PROCESS: SeedScope = SeedScope { generators: None, folded: None };
 
     /// The scope that this thread is in now.
     pub(crate) fn capture() -> SeedScope {
-        // At the end of the thread, while destructors run, it may be in none any more.
+        // At the end of a thread, while destructors run, its locals may be gone already.
         SCOPED.try_with(|scoped| scoped.borrow().clone()).unwrap_or(SeedScope::OF_PROCESS)
     }
 
@@ -147,14 +149,12 @@ impl SeedScope {
         SeedGuard { found, _of_this_thread: PhantomData }
     }
 
-    /// Calls `f` with the scope's generators, or the process's.
+    /// Calls `f` with the generators of the scope.
     fn generators<R>(&self, f: impl FnOnce(&Generators) -> R) -> R {
-        static PROCESS: OnceLock<Generators> = OnceLock::new();
-        match &self.generators {
-            Some(scoped) => f(scoped),
-            // The standard library's hasher is keyed by the system's source of randomness.
-            None => f(PROCESS.get_or_init(|| Generators::new(RandomState::new().hash_one("seed")))),
-        }
+        // The standard library's hasher is keyed by the system's source of randomness.
+        static PROCESS: LazyLock<Generators> =
+            LazyLock::new(|| Generators::new(RandomState::new().hash_one("seed")));
+        f(self.generators.as_deref().unwrap_or(&PROCESS))
     }
 }
 
@@ -168,9 +168,9 @@ struct Generators(Mutex<Seeded>);
 
 #[derive(Debug)]
 struct Seeded {
-    /// For devices that come into use.
+    /// The seed of generators that are made later.
     seed: u64,
-    in_use: HashMap<(Place, Option<u64>), Generator>,
+    in_use: HashMap<(ResolvedDevice, Option<u64>), Generator>,
 }
 
 impl Generators {
@@ -179,21 +179,17 @@ impl Generators {
     }
 
     fn manual_seed(&self, seed: u64) {
-        let mut seeded = self.lock();
+        let mut seeded = self.0.lock();
         seeded.seed = seed;
         for ((_, folded), generator) in &seeded.in_use {
             generator.manual_seed(with_folded(seed, *folded));
         }
     }
 
-    fn at(&self, place: Place, folded: Option<u64>) -> Generator {
-        let mut seeded = self.lock();
+    fn at(&self, device: ResolvedDevice, folded: Option<u64>) -> Generator {
+        let mut seeded = self.0.lock();
         let seed = with_folded(seeded.seed, folded);
-        seeded.in_use.entry((place, folded)).or_insert_with(|| Generator::new(seed)).clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Seeded> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        seeded.in_use.entry((device, folded)).or_insert_with(|| Generator::new(seed)).clone()
     }
 }
 
@@ -207,17 +203,17 @@ mod tests {
 
     #[test]
     fn a_scope_has_generators_of_its_own_and_gives_them_back() {
-        let outside = generator_at(Place::Cpu);
+        let outside = generator_at(ResolvedDevice::Cpu);
         with_manual_seed(5, || {
-            let inside = generator_at(Place::Cpu);
+            let inside = generator_at(ResolvedDevice::Cpu);
             assert_eq!((inside.initial_seed(), inside.state().draws), (5, 0));
             inside.draw();
-            with_manual_seed(6, || assert_eq!(generator_at(Place::Cpu).initial_seed(), 6));
-            assert_eq!(generator_at(Place::Cpu).state().draws, 1);
+            with_manual_seed(6, || assert_eq!(generator_at(ResolvedDevice::Cpu).initial_seed(), 6));
+            assert_eq!(generator_at(ResolvedDevice::Cpu).state().draws, 1);
             manual_seed(7);
-            assert_eq!(generator_at(Place::Cpu).initial_seed(), 7);
+            assert_eq!(generator_at(ResolvedDevice::Cpu).initial_seed(), 7);
         });
-        assert_eq!(generator_at(Place::Cpu).initial_seed(), outside.initial_seed());
+        assert_eq!(generator_at(ResolvedDevice::Cpu).initial_seed(), outside.initial_seed());
     }
 
     #[test]
@@ -226,18 +222,18 @@ mod tests {
             let scope = SeedScope::capture();
             let child = std::thread::spawn(move || {
                 let _in = scope.enter();
-                generator_at(Place::Cpu).draw()
+                generator_at(ResolvedDevice::Cpu).draw()
             });
             assert_eq!(child.join().expect("no panic").seed, 5);
-            assert_eq!(generator_at(Place::Cpu).state().draws, 1);
+            assert_eq!(generator_at(ResolvedDevice::Cpu).state().draws, 1);
         });
     }
 
     #[test]
     fn a_folded_seed_has_generators_of_its_own_which_go_on() {
-        let state = || generator_at(Place::Cpu).state();
+        let state = || generator_at(ResolvedDevice::Cpu).state();
         with_manual_seed(5, || {
-            with_folded_seed(1, || _ = generator_at(Place::Cpu).draw());
+            with_folded_seed(1, || _ = generator_at(ResolvedDevice::Cpu).draw());
             assert_eq!((state().seed, state().draws), (5, 0));
             with_folded_seed(1, || assert_eq!((state().seed, state().draws), (fold_in(5, 1), 1)));
             with_folded_seed(2, || assert_eq!((state().seed, state().draws), (fold_in(5, 2), 0)));

@@ -1,19 +1,20 @@
-//! Freed host memory, kept for the next tensor of its size.
+//! The cache of freed host memory, for the next tensor of its size.
 //!
-//! The system hands out large blocks page by page, at a price above that of most operations on
-//! them, and takes them back as soon as they are freed. Programs make tensors of the same few sizes
-//! again and again, so the last blocks are kept; how much in all is limited.
+//! The system hands out large blocks page by page, which costs more than most operations on them, and
+//! takes them back as soon as they are freed. Programs make tensors of the same few sizes again and
+//! again, so the blocks that were freed last are kept, up to a limit in bytes.
 
 use std::alloc::{self, Layout};
 use std::collections::VecDeque;
 use std::ptr::NonNull;
-use std::sync::{Mutex, PoisonError};
 
-/// Smaller blocks come from the global allocator as fast as from here.
-const SMALLEST: usize = 1 << 16;
+use parking_lot::Mutex;
 
-/// The most that is kept, in bytes; the oldest blocks go first.
-const LIMIT: usize = 256 << 20;
+/// The smallest block that is kept. The global allocator gives smaller ones as fast as the cache would.
+const MIN_BYTES: usize = 1 << 16;
+
+/// The most bytes that are kept; beyond that the oldest blocks are freed.
+const MAX_CACHED_BYTES: usize = 256 << 20;
 
 static CACHE: Mutex<Cache> = Mutex::new(Cache { blocks: VecDeque::new(), bytes: 0 });
 
@@ -23,7 +24,7 @@ struct IdleBlock {
     layout: Layout,
 }
 
-// SAFETY: the block is owned, and nobody else knows its address.
+// SAFETY: the memory belongs to this value alone, and may be freed in any thread.
 unsafe impl Send for IdleBlock {}
 
 impl Drop for IdleBlock {
@@ -34,27 +35,28 @@ impl Drop for IdleBlock {
 }
 
 struct Cache {
-    /// The one that was freed last is at the back.
+    /// Ordered by when they were freed, the last one at the back.
     blocks: VecDeque<IdleBlock>,
     bytes: usize,
 }
 
-/// The size of the block for a request: at most an eighth more, so that sizes which are almost equal
-/// share their blocks.
+/// The size of the block for a request: rounded up by at most an eighth, so that requests of almost equal
+/// sizes can use each other's blocks.
 pub(super) fn block_size(bytes: usize) -> usize {
-    if bytes < SMALLEST {
+    if bytes < MIN_BYTES {
         return bytes;
     }
     let step = 1 << (bytes.ilog2() - 3);
     bytes.checked_next_multiple_of(step).unwrap_or(bytes)
 }
 
-/// A block of exactly this layout that was kept, with whatever lies in it.
+/// Takes a block of exactly this layout out of the cache, if there is one. Its contents are those that
+/// were there when it was freed.
 pub(super) fn take(layout: Layout) -> Option<NonNull<u8>> {
-    if layout.size() < SMALLEST {
+    if layout.size() < MIN_BYTES {
         return None;
     }
-    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut cache = CACHE.lock();
     let position = cache.blocks.iter().rposition(|block| block.layout == layout)?;
     let block = cache.blocks.remove(position)?;
     cache.bytes -= layout.size();
@@ -64,21 +66,21 @@ pub(super) fn take(layout: Layout) -> Option<NonNull<u8>> {
     Some(start)
 }
 
-/// Takes a block back, for a later [`take`] or for the system.
+/// Gives a block to the cache, for a later [`take`], or back to the system.
 ///
 /// # Safety
 /// The global allocator gave the block with this layout, and nobody uses it any more.
 pub(super) unsafe fn keep(start: NonNull<u8>, layout: Layout) {
     let block = IdleBlock { start, layout };
-    if layout.size() < SMALLEST || layout.size() > LIMIT {
+    if layout.size() < MIN_BYTES || layout.size() > MAX_CACHED_BYTES {
         return;
     }
     // Freed after the lock is: giving memory to the system takes long.
     let mut surplus: Vec<IdleBlock> = Vec::new();
-    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut cache = CACHE.lock();
     cache.bytes += layout.size();
     cache.blocks.push_back(block);
-    while cache.bytes > LIMIT {
+    while cache.bytes > MAX_CACHED_BYTES {
         let Some(oldest) = cache.blocks.pop_front() else { break };
         cache.bytes -= oldest.layout.size();
         surplus.push(oldest);
@@ -101,26 +103,26 @@ mod tests {
     #[test]
     fn a_kept_block_is_given_once_to_a_request_of_its_size() {
         // A size that no other test has.
-        let (start, layout) = fresh(SMALLEST + 8 * 1234);
+        let (start, layout) = fresh(MIN_BYTES + 8 * 1234);
         // SAFETY: the block was just allocated with the layout, and is not used.
         unsafe { keep(start, layout) };
         assert_eq!(take(layout), Some(start));
         assert_eq!(take(layout), None);
-        // SAFETY: as above.
+        // SAFETY: `take` gave the block back, whose layout is this one, and it is not used.
         unsafe { keep(start, layout) };
     }
 
     #[test]
     fn small_blocks_are_not_kept() {
-        let (start, layout) = fresh(SMALLEST / 2);
-        // SAFETY: as above.
+        let (start, layout) = fresh(MIN_BYTES / 2);
+        // SAFETY: the block was just allocated with the layout, and is not used.
         unsafe { keep(start, layout) };
         assert_eq!(take(layout), None);
     }
 
     #[test]
     fn blocks_are_at_most_an_eighth_larger_than_asked_for() {
-        for bytes in [1, 100, SMALLEST, SMALLEST + 1, 1_000_000, (1 << 26) + 5] {
+        for bytes in [1, 100, MIN_BYTES, MIN_BYTES + 1, 1_000_000, (1 << 26) + 5] {
             let size = block_size(bytes);
             assert!(size >= bytes && size - bytes <= bytes / 8, "{bytes} in {size}");
         }

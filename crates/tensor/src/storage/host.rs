@@ -1,21 +1,21 @@
-//! Host memory: of the heap, or page-locked.
+//! Host memory: pageable or page-locked.
 
 use super::Fresh;
-use super::heap::Heap;
+use super::pageable::PageableMemory;
 use super::pinned::Pinned;
 use crate::Result;
 
-/// Host memory, with what orders its users.
+/// Host memory, with the lock or the record that orders its users.
 pub(crate) enum HostMemory {
-    /// Nobody but this crate knows where it lies, so that it can move.
-    Heap(Heap),
-    /// Devices know where it lies.
+    /// Ordinary memory. Only this crate knows its address, so a writer can move it away from a reader.
+    Pageable(PageableMemory),
+    /// Page-locked memory. Devices know its address, so it stays where it is.
     Pinned(Pinned),
 }
 
 impl HostMemory {
-    pub(super) fn heap(bytes: usize, fresh: Fresh) -> Result<HostMemory> {
-        Ok(HostMemory::Heap(Heap::new(bytes, fresh)?))
+    pub(super) fn pageable(bytes: usize, fresh: Fresh) -> Result<HostMemory> {
+        Ok(HostMemory::Pageable(PageableMemory::new(bytes, fresh)?))
     }
 
     #[track_caller]
@@ -23,11 +23,11 @@ impl HostMemory {
         Ok(HostMemory::Pinned(Pinned::new(bytes, fresh)?))
     }
 
-    /// Where the bytes begin: aligned for every dtype, also when there are none. While the memory is
-    /// not held, others may move and write them.
+    /// The address of the first byte, aligned for every dtype, also when there are none. Other threads may
+    /// move and write the bytes while the memory is not held.
     pub(crate) fn start(&self) -> *mut u8 {
         match self {
-            HostMemory::Heap(heap) => heap.start(),
+            HostMemory::Pageable(pageable) => pageable.start(),
             HostMemory::Pinned(pinned) => pinned.start(),
         }
     }

@@ -1,30 +1,30 @@
-//! The memory of tensors: a block on one device that tensors and their views share.
+//! Storages: memory on one device that tensors and their views share.
 
-mod block;
 mod cache;
 mod cuda;
-mod heap;
 mod host;
+mod pageable;
 mod pinned;
+mod shared_buffer;
 mod staging;
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-pub(crate) use block::Block;
-pub(crate) use heap::{Heap, HeapContent};
 pub(crate) use host::HostMemory;
+pub(crate) use pageable::{PageableContent, PageableMemory};
 pub(crate) use pinned::Pinned;
+pub(crate) use shared_buffer::SharedBuffer;
 pub(crate) use staging::Staging;
 
-use crate::placement::Place;
+use crate::resolved_device::ResolvedDevice;
 use crate::{Device, Result};
 
-/// Host memory begins at multiples of this: cache lines do, and the widest vector registers.
+/// The alignment of host memory in bytes: that of cache lines and of the widest vector registers.
 const ALIGNMENT: usize = 64;
 
-/// A block of memory on one device, which a tensor and all its views share (PyTorch's
+/// Memory on one device, which a tensor and all its views share (PyTorch's
 /// `UntypedStorage`).
 ///
 /// It is a handle, as a tensor is: clones are the same memory, which lives until the last of them and
@@ -46,141 +46,144 @@ const ALIGNMENT: usize = 64;
 /// ```
 #[derive(Clone)]
 pub struct Storage {
-    inner: Arc<Inner>,
+    inner: Arc<StorageImpl>,
 }
 
-struct Inner {
-    place: Place,
+/// The memory of a storage, which its handles share.
+struct StorageImpl {
+    device: ResolvedDevice,
     bytes: usize,
-    memory: Memory,
+    memory: StorageMemory,
+    /// The number of times that the contents were changed in place.
     version: AtomicU64,
 }
 
-/// A handle that keeps no memory: it knows of a storage as long as others have it.
-pub(crate) struct WeakStorage(Weak<Inner>);
+/// A weak handle, which does not keep the storage alive.
+pub(crate) struct WeakStorage(Weak<StorageImpl>);
 
-/// Who owns the bytes, and by what they are ordered.
-pub(crate) enum Memory {
-    /// Ordered by a lock, and where it is page-locked by its copies in flight.
+/// The owner of a storage's bytes.
+pub(crate) enum StorageMemory {
+    /// Memory of the host: its users are ordered by a lock, or if it is page-locked by its use record.
     Host(HostMemory),
-    /// Ordered by the streams that use it.
+    /// Memory of a device: its users are ordered by its use record, between streams.
     Cuda(gpu_alloc::DeviceMemory),
 }
 
-/// What new host memory must be.
+/// The contents that new host memory must have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fresh {
-    /// Every byte is written before anybody can read it.
+    /// Any: every byte is written before anybody can read it.
     Overwritten,
-    /// The bytes may be read as they are, so they must have a value; for an operation's output that
-    /// is not known to be written in full.
+    /// Zeros: the bytes may be read before they are written, and uninitialised memory must never be read.
     Zeroed,
 }
 
 impl Storage {
-    /// Where the memory lies; on CUDA always with the device's index.
+    /// The device that the memory lies on; on CUDA always with its index.
     pub fn device(&self) -> Device {
-        self.place().device()
+        self.resolved_device().to_device()
     }
 
-    /// How long it is, in bytes.
+    /// The size in bytes.
     pub fn nbytes(&self) -> usize {
         self.inner.bytes
     }
 
-    /// Whether it is page-locked host memory, from where copies can be asynchronous.
+    /// Whether it is page-locked host memory, which copies from and to devices can use asynchronously.
     #[inline]
     pub fn is_pinned(&self) -> bool {
-        matches!(self.inner.memory, Memory::Host(HostMemory::Pinned(_)))
+        matches!(self.inner.memory, StorageMemory::Host(HostMemory::Pinned(_)))
     }
 
-    /// Whether the two are the same memory.
+    /// Whether the two are handles on the same memory.
     pub fn ptr_eq(&self, other: &Storage) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
 
-    /// Memory for `bytes` at `place`; on CUDA it belongs to the device's current stream.
+    /// Allocates memory for `bytes` on a device; on CUDA for the device's current stream.
     ///
     /// # Errors
     /// There is no such memory left.
     #[track_caller]
-    pub(crate) fn allocate(place: Place, bytes: usize, fresh: Fresh) -> Result<Storage> {
-        let memory = match place {
-            Place::Cpu => Memory::Host(HostMemory::heap(bytes, fresh)?),
-            Place::Cuda(device) => Memory::Cuda(cuda::allocate(device, bytes)?),
+    pub(crate) fn allocate(device: ResolvedDevice, bytes: usize, fresh: Fresh) -> Result<Storage> {
+        let memory = match device {
+            ResolvedDevice::Cpu => StorageMemory::Host(HostMemory::pageable(bytes, fresh)?),
+            ResolvedDevice::Cuda(device) => StorageMemory::Cuda(cuda::allocate(device, bytes)?),
         };
-        Ok(Storage::of(place, bytes, memory))
+        Ok(Storage::of(device, bytes, memory))
     }
 
-    /// Page-locked host memory for `bytes`.
+    /// Allocates page-locked host memory for `bytes`.
     ///
     /// # Errors
     /// The limit of pinned memory is reached, or there is no driver.
     #[track_caller]
     pub(crate) fn allocate_pinned(bytes: usize, fresh: Fresh) -> Result<Storage> {
-        let memory = Memory::Host(HostMemory::pinned(bytes, fresh)?);
-        Ok(Storage::of(Place::Cpu, bytes, memory))
+        let memory = StorageMemory::Host(HostMemory::pinned(bytes, fresh)?);
+        Ok(Storage::of(ResolvedDevice::Cpu, bytes, memory))
     }
 
-    fn of(place: Place, bytes: usize, memory: Memory) -> Storage {
-        Storage { inner: Arc::new(Inner { place, bytes, memory, version: AtomicU64::new(0) }) }
+    fn of(device: ResolvedDevice, bytes: usize, memory: StorageMemory) -> Storage {
+        Storage {
+            inner: Arc::new(StorageImpl { device, bytes, memory, version: AtomicU64::new(0) }),
+        }
     }
 
     #[inline]
-    pub(crate) fn place(&self) -> Place {
-        self.inner.place
+    pub(crate) fn resolved_device(&self) -> ResolvedDevice {
+        self.inner.device
     }
 
-    pub(crate) fn memory(&self) -> &Memory {
+    pub(crate) fn memory(&self) -> &StorageMemory {
         &self.inner.memory
     }
 
     /// The host memory, or `None` on CUDA.
     pub(crate) fn host(&self) -> Option<&HostMemory> {
         match &self.inner.memory {
-            Memory::Host(memory) => Some(memory),
-            Memory::Cuda(_) => None,
+            StorageMemory::Host(memory) => Some(memory),
+            StorageMemory::Cuda(_) => None,
         }
     }
 
-    /// Where the block begins, in the address space that its device's kernels see. That of memory on
-    /// the heap changes but while it is held.
+    /// The address of the first byte, as the kernels of its device see it. The address of pageable memory
+    /// can change whenever the memory is not held.
     pub(crate) fn address(&self) -> u64 {
         match &self.inner.memory {
-            Memory::Host(memory) => memory.start().expose_provenance() as u64,
-            Memory::Cuda(memory) => memory.ptr().address(),
+            StorageMemory::Host(memory) => memory.start().expose_provenance() as u64,
+            StorageMemory::Cuda(memory) => memory.ptr().address(),
         }
     }
 
-    /// A number that no other storage has as long as this one lives.
+    /// A number that no other storage has as long as this one lives: its address.
     pub(crate) fn id(&self) -> usize {
         Arc::as_ptr(&self.inner).addr()
     }
 
-    /// A handle that keeps no memory. As long as it is there, no other storage has this one's
-    /// [`id`](Storage::id).
+    /// A weak handle. As long as it lives, no other storage has this one's [`id`](Storage::id).
     pub(crate) fn downgrade(&self) -> WeakStorage {
         WeakStorage(Arc::downgrade(&self.inner))
     }
 
-    /// Whether nobody else has a handle.
+    /// Whether this is the only handle.
     pub(crate) fn is_sole_owner(&self) -> bool {
         Arc::strong_count(&self.inner) == 1
     }
 
-    /// How often the contents were changed in place.
+    /// The number of times that the contents were changed in place (PyTorch's version counter).
     pub(crate) fn version(&self) -> u64 {
         self.inner.version.load(Ordering::Acquire)
     }
 
-    /// Notes a change in place, so that gradients saved before it are known to be stale.
+    /// Notes a change in place, so that tensors which were saved for the backward pass before it are known
+    /// to be stale.
     pub(crate) fn bump_version(&self) {
         self.inner.version.fetch_add(1, Ordering::AcqRel);
     }
 }
 
 impl WeakStorage {
-    /// The storage, if anybody still has it.
+    /// The storage, if it still has a handle.
     pub(crate) fn upgrade(&self) -> Option<Storage> {
         self.0.upgrade().map(|inner| Storage { inner })
     }

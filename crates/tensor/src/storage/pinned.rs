@@ -1,4 +1,4 @@
-//! Page-locked memory, which stays where it is: a writer that finds a guard of it is told so.
+//! Page-locked host memory. It stays where it is, so a write is refused while a guard of it lives.
 
 use std::panic::Location;
 
@@ -8,7 +8,7 @@ use gpu_runtime::{Access, HostGuard, StreamPoint, UseRecord, Uses};
 use super::{ALIGNMENT, Fresh};
 use crate::Result;
 
-/// Page-locked memory. What orders its users, on the host and on devices, is its [`Uses`].
+/// Page-locked memory. Its [`Uses`] order its users on the host and on devices.
 pub(crate) struct Pinned(PinnedMemory);
 
 impl Pinned {
@@ -16,13 +16,13 @@ impl Pinned {
     pub(super) fn new(bytes: usize, fresh: Fresh) -> Result<Pinned> {
         let memory = gpu_alloc::allocate_pinned(bytes)?;
         if fresh == Fresh::Zeroed && bytes > 0 {
-            // SAFETY: the block is `bytes` long and nobody else knows it yet.
+            // SAFETY: the memory is `bytes` long and nobody else knows it yet.
             unsafe { memory.as_ptr().write_bytes(0, bytes) };
         }
         Ok(Pinned(memory))
     }
 
-    /// Where the bytes begin, which never changes.
+    /// The address of the first byte, which never changes.
     pub(crate) fn start(&self) -> *mut u8 {
         match self.0.bytes() {
             0 => std::ptr::without_provenance_mut(ALIGNMENT),
@@ -30,27 +30,27 @@ impl Pinned {
         }
     }
 
-    /// Who uses the memory.
+    /// The record of the memory's uses.
     pub(crate) fn uses(&self) -> &Uses {
         self.0.uses()
     }
 
-    /// The points after which no copy that was enqueued so far uses the memory.
+    /// The points in streams after which all copies are done that were enqueued so far.
     pub(crate) fn copies(&self) -> Vec<StreamPoint> {
         self.uses().snapshot().points().cloned().collect()
     }
 
-    /// A guard of the program's that was asked for at `place`, once the copies into the memory are done.
+    /// Waits for the copies into the memory, and gives a guard for the program that called at `location`.
     ///
     /// # Errors
     /// A copy failed.
     #[track_caller]
-    pub(crate) fn guard(&self, place: &'static Location<'static>) -> Result<HostGuard> {
-        Ok(self.uses().guard(place)?.expect("page-locked memory has a side of the host"))
+    pub(crate) fn guard(&self, location: &'static Location<'static>) -> Result<HostGuard> {
+        Ok(self.uses().guard(location)?.expect("page-locked memory has a side of the host"))
     }
 
-    /// Waits until the copies in flight are done that an access must come after, and gives what was
-    /// waited for. Nothing is held meanwhile: those copies may wait for code of the program.
+    /// Waits for the copies in flight that an access must come after, and gives the record of the uses
+    /// that were waited for. No lock is held meanwhile: those copies may wait for code of the program.
     ///
     /// # Errors
     /// A copy failed.
@@ -64,7 +64,7 @@ impl Pinned {
         Ok(uses)
     }
 
-    /// Whether nothing has been enqueued since others were waited for that an access must come after.
+    /// Whether no use has been enqueued since `waited` that an access must come after.
     pub(crate) fn is_settled_since(&self, waited: &UseRecord, access: Access) -> bool {
         let is_known = |point: &StreamPoint| {
             waited.points().any(|known| {

@@ -1,24 +1,24 @@
-//! Host memory that a copy from a device to the heap goes through.
+//! Staging memory: the host memory that a copy from a device to pageable memory goes through.
 
 use gpu_alloc::PinnedMemory;
 use gpu_runtime::Uses;
 
 use super::Fresh;
-use super::block::Block;
+use super::shared_buffer::SharedBuffer;
 use crate::Result;
 
-/// Memory that nobody else knows, page-locked where there is some: the device writes it while
-/// nothing of the program is held.
+/// Memory that nobody else knows, page-locked if there is some left: the device writes it while no memory
+/// of the program is locked.
 pub(crate) enum Staging {
-    /// Its record keeps it until the copy is done.
+    /// Page-locked memory. Its use record keeps it until the copy is done.
     Pinned(PinnedMemory),
-    /// Where no page-locked memory is left: the driver's own copy has to do, which is over when its
-    /// call is, and waits in there while the use records are locked.
-    Heap(Block),
+    /// Pageable memory, if no page-locked memory is left. Then the copy is done when the driver's call
+    /// returns, which waits for the device while the use records are locked.
+    Pageable(SharedBuffer),
 }
 
 impl Staging {
-    /// Of so many bytes.
+    /// Staging memory for so many bytes.
     ///
     /// # Errors
     /// There is no memory of either kind.
@@ -26,21 +26,25 @@ impl Staging {
     pub(crate) fn new(bytes: usize) -> Result<Staging> {
         match gpu_alloc::allocate_pinned(bytes) {
             Ok(memory) => Ok(Staging::Pinned(memory)),
-            Err(_no_more_of_it) => Ok(Staging::Heap(Block::new(bytes, Fresh::Overwritten)?)),
+            Err(_no_more_of_it) => {
+                Ok(Staging::Pageable(SharedBuffer::new(bytes, Fresh::Overwritten)?))
+            }
         }
     }
 
+    /// The address of the first byte.
     pub(crate) fn start(&self) -> *mut u8 {
         match self {
             Staging::Pinned(memory) => memory.as_ptr(),
-            Staging::Heap(block) => block.start().as_ptr(),
+            Staging::Pageable(buffer) => buffer.start().as_ptr(),
         }
     }
 
+    /// The use record; pageable memory has none.
     pub(crate) fn uses(&self) -> Option<&Uses> {
         match self {
             Staging::Pinned(memory) => Some(memory.uses()),
-            Staging::Heap(_) => None,
+            Staging::Pageable(_) => None,
         }
     }
 }

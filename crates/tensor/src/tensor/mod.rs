@@ -1,17 +1,17 @@
-//! The tensor: a cheap handle on a layout of a storage, and what can be asked of it.
+//! The tensor: a handle on a layout of a storage, with its properties.
 
 mod history;
 
 use std::sync::Arc;
 
 pub(crate) use history::{
-    Edge, EdgeId, Form, Function, Gradients, GraphRetention, Leaf, Meta, Node,
+    BackwardFunction, Edge, EdgeId, Form, Gradients, GraphRetention, Leaf, Meta, Node,
 };
 
 use crate::checked_size::CheckedSize;
 use crate::dims::resolve_dim;
 use crate::layout::{Layout, NoLayout};
-use crate::placement::Place;
+use crate::resolved_device::ResolvedDevice;
 use crate::storage::{Fresh, Storage};
 use crate::{DType, Device, Error, Result, Shape};
 
@@ -33,10 +33,11 @@ use crate::{DType, Device, Error, Result, Shape};
 /// ```
 #[derive(Clone)]
 pub struct Tensor {
-    inner: Arc<Inner>,
+    inner: Arc<TensorImpl>,
 }
 
-struct Inner {
+/// The parts of a tensor, which its handles share.
+struct TensorImpl {
     storage: Storage,
     layout: Layout,
     dtype: DType,
@@ -78,16 +79,16 @@ impl Tensor {
         self.inner.dtype
     }
 
-    /// Where the tensor lies; on CUDA always with the device's index.
+    /// The device that the tensor lies on; on CUDA always with its index.
     pub fn device(&self) -> Device {
-        self.place().device()
+        self.resolved_device().to_device()
     }
 
-    /// The index of the CUDA device the tensor lies on, -1 on the CPU.
+    /// The index of the CUDA device that the tensor lies on; -1 on the CPU.
     pub fn get_device(&self) -> i64 {
-        match self.place() {
-            Place::Cpu => -1,
-            Place::Cuda(device) => device.index() as i64,
+        match self.resolved_device() {
+            ResolvedDevice::Cpu => -1,
+            ResolvedDevice::Cuda(device) => device.index() as i64,
         }
     }
 
@@ -96,49 +97,50 @@ impl Tensor {
         self.inner.layout.is_contiguous()
     }
 
-    /// Whether the tensor lies in page-locked host memory, from where copies can be asynchronous.
+    /// Whether the tensor lies in page-locked host memory, which copies from and to devices can use
+    /// asynchronously.
     pub fn is_pinned(&self) -> bool {
         self.storage().is_pinned()
     }
 
     /// Whether the tensor lies on a CUDA device.
     pub fn is_cuda(&self) -> bool {
-        matches!(self.place(), Place::Cuda(_))
+        matches!(self.resolved_device(), ResolvedDevice::Cuda(_))
     }
 
-    /// Whether the two are views of the same memory.
+    /// Whether the two tensors have the same storage.
     pub fn shares_memory_with(&self, other: &Tensor) -> bool {
         self.storage().ptr_eq(other.storage())
     }
 
-    /// The memory that the tensor shares with its views.
+    /// The storage: the memory that the tensor shares with its views.
     pub fn storage(&self) -> &Storage {
         &self.inner.storage
     }
 
-    /// A tensor of memory that an operation is about to write in full.
+    /// A new tensor whose elements an operation is about to write, all of them.
     ///
     /// # Errors
     /// The shape is too large, or memory is short.
     #[track_caller]
-    pub(crate) fn uninit(shape: Shape, dtype: DType, place: Place) -> Result<Tensor> {
+    pub(crate) fn uninit(shape: Shape, dtype: DType, device: ResolvedDevice) -> Result<Tensor> {
         let (layout, bytes) = dense(shape, dtype)?;
-        let storage = Storage::allocate(place, bytes, Fresh::Overwritten)?;
+        let storage = Storage::allocate(device, bytes, Fresh::Overwritten)?;
         Ok(Tensor::of_storage(storage, layout, dtype))
     }
 
-    /// A tensor whose elements may be read before they are written; on the CPU they are zero.
+    /// A new tensor whose elements may be read before they are written; on the CPU they are zero.
     ///
     /// # Errors
     /// As [`Tensor::uninit`].
     #[track_caller]
-    pub(crate) fn unwritten(shape: Shape, dtype: DType, place: Place) -> Result<Tensor> {
+    pub(crate) fn unwritten(shape: Shape, dtype: DType, device: ResolvedDevice) -> Result<Tensor> {
         let (layout, bytes) = dense(shape, dtype)?;
-        let storage = Storage::allocate(place, bytes, Fresh::Zeroed)?;
+        let storage = Storage::allocate(device, bytes, Fresh::Zeroed)?;
         Ok(Tensor::of_storage(storage, layout, dtype))
     }
 
-    /// A CPU tensor in page-locked memory, its elements zero or about to be written.
+    /// A new CPU tensor in page-locked memory.
     ///
     /// # Errors
     /// The shape is too large, the limit of pinned memory is reached, or there is no driver.
@@ -153,12 +155,12 @@ impl Tensor {
         Tensor::from_parts(storage, layout, dtype, Meta::none())
     }
 
-    /// The parts must belong together: the layout lies inside the storage.
+    /// A tensor of its parts, of which the layout must lie inside the storage.
     fn from_parts(storage: Storage, layout: Layout, dtype: DType, autograd: Meta) -> Tensor {
-        Tensor { inner: Arc::new(Inner { storage, layout, dtype, autograd }) }
+        Tensor { inner: Arc::new(TensorImpl { storage, layout, dtype, autograd }) }
     }
 
-    /// Another layout of the same memory, unknown to autograd.
+    /// A tensor with another layout of the same memory, without history.
     ///
     /// # Errors
     /// There is no such layout, or it does not lie inside the storage.
@@ -167,7 +169,7 @@ impl Tensor {
         Tensor::view_of(self.storage(), layout, self.dtype())
     }
 
-    /// A layout of memory as a tensor, unknown to autograd.
+    /// A tensor with a layout of a storage, without history.
     ///
     /// # Errors
     /// There is no such layout, or it does not lie inside the storage.
@@ -185,14 +187,14 @@ impl Tensor {
         Ok(Tensor::from_parts(storage.clone(), layout, dtype, Meta::none()))
     }
 
-    /// The same memory, without the history: changes of either are seen by both, and gradients do
-    /// not flow through.
+    /// A tensor of the same memory without history: changes of either are seen by both, and gradients do not
+    /// flow through.
     pub fn detach(&self) -> Tensor {
         let (storage, layout) = (self.storage().clone(), self.layout().clone());
         Tensor::from_parts(storage, layout, self.dtype(), Meta::none())
     }
 
-    /// The same elements with another history: for a freshly made tensor the handle is reused.
+    /// The tensor with another history. A new tensor, which nobody else has, is changed in place.
     pub(crate) fn with_autograd(mut self, autograd: Meta) -> Tensor {
         if let Some(inner) = Arc::get_mut(&mut self.inner) {
             inner.autograd = autograd;
@@ -210,19 +212,22 @@ impl Tensor {
         &self.inner.autograd
     }
 
-    pub(crate) fn place(&self) -> Place {
-        self.storage().place()
+    /// The device that the tensor lies on.
+    pub(crate) fn resolved_device(&self) -> ResolvedDevice {
+        self.storage().resolved_device()
     }
 
     pub(crate) fn offset(&self) -> usize {
         self.layout().offset()
     }
 
-    /// Whether nobody else has this handle or a view of its memory.
+    /// Whether this is the only handle, and the storage has no other tensor.
     pub(crate) fn is_sole_owner(&self) -> bool {
         Arc::strong_count(&self.inner) == 1 && self.storage().is_sole_owner()
     }
 
+    /// # Errors
+    /// The tensor is of another dtype.
     pub(crate) fn expect_dtype(&self, op: &'static str, dtype: DType) -> Result<()> {
         if self.dtype() == dtype {
             return Ok(());
@@ -237,7 +242,7 @@ impl Tensor {
     }
 }
 
-/// The layout of a dense tensor from the start of its memory, and the bytes that it needs.
+/// The layout of a new dense tensor, and its size in bytes.
 ///
 /// # Errors
 /// The shape is too large.

@@ -211,7 +211,7 @@ fn threads_that_write_each_others_operands_neither_deadlock_nor_lose_additions()
 /// The place of a guard that an error names.
 fn held_at(result: Result<Tensor>) -> u32 {
     match result {
-        Err(Error::GuardHeld { place, .. }) if place.file() == file!() => place.line(),
+        Err(Error::GuardHeld { location, .. }) if location.file() == file!() => location.line(),
         other => panic!("a guard lives: {other:?}"),
     }
 }

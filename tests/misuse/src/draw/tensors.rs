@@ -15,7 +15,7 @@ pub(crate) enum OwnedOperand {
 }
 
 impl OwnedOperand {
-    pub(crate) fn get(&self) -> tensor::Operand<'_> {
+    pub(crate) fn get(&self) -> tensor::TensorOrScalar<'_> {
         match self {
             OwnedOperand::Tensor(tensor) => tensor.into(),
             OwnedOperand::Number(number) => (*number).into(),

@@ -10,9 +10,10 @@ use cuda_sys::{
 
 use crate::api::Result;
 use crate::device::{
-    Context, Event, Function, Library, LibraryKernel, Module, Platform, StreamRef, current,
+    Context, ContextModule, Event, KernelFunction, Library, LibraryKernel, Platform, StreamRef,
+    current,
 };
-use crate::graph::{Executable, Graph, NodeId};
+use crate::graph::{Executable, GraphTemplate, NodeId, graphs};
 
 /// The number that a handle is.
 pub(in crate::api) fn number<T>(handle: *mut T) -> u64 {
@@ -35,20 +36,24 @@ pub(in crate::api) fn context(platform: &Platform, handle: CUcontext) -> Result<
 /// A stream on a device that works, for a call that has no part in captures.
 ///
 /// # Errors
-/// Those of [`StreamRef::working`].
+/// Those of [`StreamRef::working`] and of `Captures::permit_uncaptured`.
 pub(in crate::api) fn stream(platform: &'static Platform, handle: CUstream) -> Result<StreamRef> {
-    StreamRef::working(platform, number(handle))
+    let stream = StreamRef::working(platform, number(handle))?;
+    graphs()?.captures.permit_uncaptured(&stream)?;
+    Ok(stream)
 }
 
 /// A stream on a device that works, for a call that can become a node of a graph.
 ///
 /// # Errors
-/// Those of [`StreamRef::capturable`].
+/// Those of [`StreamRef::working`] and of `Captures::permit_capturable`.
 pub(in crate::api) fn capturable(
     platform: &'static Platform,
     handle: CUstream,
 ) -> Result<StreamRef> {
-    StreamRef::capturable(platform, number(handle))
+    let stream = StreamRef::working(platform, number(handle))?;
+    graphs()?.captures.permit_capturable(&stream)?;
+    Ok(stream)
 }
 
 /// The event that a handle names.
@@ -63,7 +68,7 @@ pub(in crate::api) fn event(platform: &Platform, handle: CUevent) -> Result<Arc<
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no module.
-pub(in crate::api) fn module(platform: &Platform, handle: CUmodule) -> Result<Arc<Module>> {
+pub(in crate::api) fn module(platform: &Platform, handle: CUmodule) -> Result<Arc<ContextModule>> {
     platform.modules.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
@@ -71,7 +76,10 @@ pub(in crate::api) fn module(platform: &Platform, handle: CUmodule) -> Result<Ar
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no function.
-pub(in crate::api) fn function(platform: &Platform, handle: CUfunction) -> Result<Arc<Function>> {
+pub(in crate::api) fn function(
+    platform: &Platform,
+    handle: CUfunction,
+) -> Result<Arc<KernelFunction>> {
     platform.functions.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
@@ -79,19 +87,16 @@ pub(in crate::api) fn function(platform: &Platform, handle: CUfunction) -> Resul
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` if the handle names no graph.
-pub(in crate::api) fn graph(platform: &Platform, handle: CUgraph) -> Result<Arc<Graph>> {
-    platform.graphs.graphs.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+pub(in crate::api) fn graph(handle: CUgraph) -> Result<Arc<GraphTemplate>> {
+    graphs()?.table.graphs.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
 /// A node and the graph that it is in.
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` if the handle names none.
-pub(in crate::api) fn node(
-    platform: &Platform,
-    handle: CUgraphNode,
-) -> Result<(Arc<Graph>, NodeId)> {
-    let named = platform.graphs.nodes.get(number(handle));
+pub(in crate::api) fn node(handle: CUgraphNode) -> Result<(Arc<GraphTemplate>, NodeId)> {
+    let named = graphs()?.table.nodes.get(number(handle));
     let found = named.and_then(|named| Some((named.graph()?, named.node)));
     found.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
@@ -100,11 +105,8 @@ pub(in crate::api) fn node(
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` if the handle names no executable graph.
-pub(in crate::api) fn executable(
-    platform: &Platform,
-    handle: CUgraphExec,
-) -> Result<Arc<Executable>> {
-    platform.graphs.executables.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+pub(in crate::api) fn executable(handle: CUgraphExec) -> Result<Arc<Executable>> {
+    graphs()?.executables.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
 /// A function, or a kernel's function in the current context: where something is launched, either
@@ -112,9 +114,14 @@ pub(in crate::api) fn executable(
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names neither.
-pub(in crate::api) fn launchable(platform: &Platform, handle: CUfunction) -> Result<Arc<Function>> {
+pub(in crate::api) fn launchable(
+    platform: &Platform,
+    handle: CUfunction,
+) -> Result<Arc<KernelFunction>> {
     match platform.kernels.get(number(handle)) {
-        Some(kernel) => Ok(kernel.function(platform, &current::current()?)?.1),
+        Some(kernel) => {
+            Ok(kernel.function(&platform.modules, &platform.functions, &current::current()?)?.1)
+        }
         None => function(platform, handle),
     }
 }

@@ -9,7 +9,7 @@ use ptx_jit::Program;
 
 use super::{FromC, INVALID};
 use crate::api::Result;
-use crate::device::image::{self, Refusal};
+use crate::device::image::{self, ImageError};
 
 /// A structure of the program's: a valid `T` during the call, as is what its members point to. It
 /// need not be aligned.
@@ -101,7 +101,7 @@ impl CodeImage<'_> {
     pub(in crate::api) fn load(
         self,
         capability: u32,
-    ) -> std::result::Result<Arc<Program>, Refusal> {
+    ) -> std::result::Result<Arc<Program>, ImageError> {
         // SAFETY: whoever made `self` vouched for an image in one of the formats.
         unsafe { image::load(self.0, capability) }
     }

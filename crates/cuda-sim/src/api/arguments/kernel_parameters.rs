@@ -8,8 +8,8 @@ use smallvec::smallvec;
 
 use super::{FromC, INVALID};
 use crate::api::Result;
-use crate::device::Function;
-use crate::device::launch::Parameters;
+use crate::device::KernelFunction;
+use crate::device::KernelParameters;
 
 /// Pointers to the parameters of the kernel that the call names, or null: during the call there is
 /// a pointer for each, to a value of that parameter's size.
@@ -32,14 +32,14 @@ pub(in crate::api) struct ParameterBuffer<'call>(
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` unless they come in just one way, and for what is missing.
 pub(in crate::api) fn copied(
-    function: &Function,
+    function: &KernelFunction,
     pointers: ParameterPointers,
     buffer: ParameterBuffer,
-) -> Result<Parameters> {
+) -> Result<KernelParameters> {
     match (pointers.0.is_null(), buffer.0.is_null()) {
         (false, true) => pointers.gather(function),
         (true, false) => buffer.unpack(function),
-        (true, true) if function.parameters.is_empty() => Ok(Parameters::new()),
+        (true, true) if function.parameters.is_empty() => Ok(KernelParameters::new()),
         _ => Err(INVALID),
     }
 }
@@ -53,8 +53,8 @@ impl ParameterPointers<'_> {
         ParameterPointers(given, PhantomData)
     }
 
-    fn gather(self, function: &Function) -> Result<Parameters> {
-        let mut buffer: Parameters = smallvec![0; function.parameter_bytes];
+    fn gather(self, function: &KernelFunction) -> Result<KernelParameters> {
+        let mut buffer: KernelParameters = smallvec![0; function.parameter_bytes];
         for (index, parameter) in function.parameters.iter().enumerate() {
             // SAFETY: whoever made `self` vouched for a pointer for each parameter of the kernel.
             let pointer = unsafe { self.0.add(index).read() };
@@ -83,7 +83,7 @@ impl ParameterBuffer<'_> {
         ParameterBuffer(given, PhantomData)
     }
 
-    fn unpack(self, function: &Function) -> Result<Parameters> {
+    fn unpack(self, function: &KernelFunction) -> Result<KernelParameters> {
         const END: usize = 0;
         const BUFFER: usize = 1;
         const SIZE: usize = 2;

@@ -12,7 +12,7 @@ use ptx_jit::Kernel;
 use crate::api::Result;
 use crate::api::arguments::{self, Out};
 use crate::device::attributes::{REGISTERS, STATIC_SHARED, STATIC_SHARED_OPTIN};
-use crate::device::{Function, platform};
+use crate::device::{KernelFunction, platform};
 
 pub(in crate::api) fn cuFuncGetAttribute(
     out: Out<c_int>,
@@ -49,7 +49,7 @@ pub(in crate::api) fn cuFuncGetParamInfo(
     Ok(())
 }
 
-pub(in crate::api) fn working(function: CUfunction) -> Result<Arc<Function>> {
+pub(in crate::api) fn working(function: CUfunction) -> Result<Arc<KernelFunction>> {
     let function = arguments::function(platform()?, function)?;
     function.module.context.check()?;
     Ok(function)
@@ -64,7 +64,7 @@ pub(in crate::api) struct Facts {
 }
 
 impl Facts {
-    fn of_function(function: &Function) -> Facts {
+    fn of_function(function: &KernelFunction) -> Facts {
         Facts {
             max_threads: function.max_threads,
             static_shared: function.static_shared,

@@ -8,7 +8,7 @@ use cuda_sys::{CUjit_option, CUresult};
 
 use crate::api::Result;
 use crate::api::arguments::{Count, FromC, List, OutItems};
-use crate::device::image::Refusal;
+use crate::device::image::ImageError;
 
 /// The lists of a call that have an element for each JIT option.
 pub(in crate::api) enum JitOptions {}
@@ -86,7 +86,7 @@ impl JitLogs {
     }
 
     /// Hands over why an image is refused; gives the error for the program.
-    pub(in crate::api) fn refused(&self, refusal: &Refusal) -> CUresult {
+    pub(in crate::api) fn refused(&self, refusal: &ImageError) -> CUresult {
         tracing::warn!("{}", refusal.reason);
         self.error(&refusal.reason);
         refusal.error

@@ -10,8 +10,8 @@ use cuda_sys::{CUfunction, CUresult, CUstream};
 use crate::api::Result;
 use crate::api::arguments::{self, ParameterBuffer, ParameterPointers, copied_parameters};
 use crate::api::code::occupancy::blocks_at_once;
-use crate::device::launch::{Shape, launch};
-use crate::device::{Function, platform};
+use crate::device::{ExecutionConfiguration, launch::launch};
+use crate::device::{KernelFunction, platform};
 
 pub(in crate::api) fn cuLaunchKernel(
     function: CUfunction,
@@ -26,7 +26,7 @@ pub(in crate::api) fn cuLaunchKernel(
     parameters: ParameterPointers,
     extra: ParameterBuffer,
 ) -> Result {
-    let shape = Shape {
+    let shape = ExecutionConfiguration {
         grid: [grid_x, grid_y, grid_z],
         block: [block_x, block_y, block_z],
         dynamic_shared,
@@ -37,7 +37,7 @@ pub(in crate::api) fn cuLaunchKernel(
 
 pub(in crate::api) fn launch_shape(
     function: CUfunction,
-    shape: Shape,
+    shape: ExecutionConfiguration,
     stream: CUstream,
     parameters: ParameterPointers,
     extra: ParameterBuffer,
@@ -56,7 +56,7 @@ pub(in crate::api) fn launch_shape(
 ///
 /// # Errors
 /// `CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE` if the device cannot hold all blocks at once.
-fn check_cooperative(function: &Function, shape: Shape) -> Result {
+fn check_cooperative(function: &KernelFunction, shape: ExecutionConfiguration) -> Result {
     let product = |extents: [u32; 3]| {
         extents.iter().try_fold(1_u32, |product, &extent| product.checked_mul(extent))
     };

@@ -10,8 +10,8 @@ use ptx_jit::Program;
 use crate::api::Result;
 use crate::api::arguments::{self, CodeImage, Count, List, Out, handle, number};
 use crate::api::code::jit_options::{JitLogs, JitOptions, OptionValues};
-use crate::device::image::Refusal;
-use crate::device::{Module, current, platform};
+use crate::device::image::ImageError;
+use crate::device::{ContextModule, current, platform};
 
 pub(in crate::api) fn cuModuleLoadDataEx(
     out: Out<CUmodule>,
@@ -32,7 +32,7 @@ pub(in crate::api) fn cuModuleUnload(module: CUmodule) -> Result {
     }
     let removed = platform.modules.remove(number(module));
     let module = removed.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
-    module.unload(platform);
+    module.unload(&platform.functions);
     module.context.check()
 }
 
@@ -44,20 +44,20 @@ pub(in crate::api) fn cuModuleGetFunction(
     let platform = platform()?;
     let module = arguments::module(platform, module)?;
     module.context.check()?;
-    out.set(handle(module.function(platform, name)?));
+    out.set(handle(module.function(&platform.functions, name)?));
     Ok(())
 }
 
 pub(in crate::api) fn load(
     out: &Out<CUmodule>,
     logs: &JitLogs,
-    read: impl FnOnce(u32) -> std::result::Result<Arc<Program>, Refusal>,
+    read: impl FnOnce(u32) -> std::result::Result<Arc<Program>, ImageError>,
 ) -> Result {
     let platform = platform()?;
     let context = current::working()?;
     let capability = platform.config.capability.number();
     let program = read(capability).map_err(|refusal| logs.refused(&refusal))?;
-    let module = Module::new(context, program)?;
+    let module = ContextModule::new(context, program)?;
     let inserted = platform.modules.insert(|handle| module.named(handle));
     out.set(handle(inserted.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?.0));
     logs.done();

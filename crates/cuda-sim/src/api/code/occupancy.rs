@@ -1,6 +1,6 @@
 //! Occupancy: how many blocks a multiprocessor holds, which limits cooperative launches.
 
-use crate::device::Function;
+use crate::device::KernelFunction;
 use crate::device::attributes::{
     BLOCKS_PER_MULTIPROCESSOR, MULTIPROCESSORS, SHARED_PER_MULTIPROCESSOR,
     THREADS_PER_MULTIPROCESSOR, WARP,
@@ -8,7 +8,7 @@ use crate::device::attributes::{
 
 /// The number of a kernel's blocks that fit on the device at once.
 pub(in crate::api) fn blocks_at_once(
-    function: &Function,
+    function: &KernelFunction,
     threads: u32,
     dynamic_shared: u32,
 ) -> u64 {
@@ -17,7 +17,7 @@ pub(in crate::api) fn blocks_at_once(
 }
 
 pub(in crate::api) fn blocks_per_multiprocessor(
-    function: &Function,
+    function: &KernelFunction,
     threads: u32,
     dynamic_shared: usize,
 ) -> u32 {

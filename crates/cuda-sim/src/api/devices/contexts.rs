@@ -35,7 +35,7 @@ pub(in crate::api) fn cuCtxSynchronize_v2(context: CUcontext) -> Result {
     let platform = platform()?;
     platform.scheduler.wait_for_owner(context.id);
     context.output.write();
-    platform.pools.synchronised(platform);
+    platform.pools.synchronised(&platform.devices);
     context.check()
 }
 

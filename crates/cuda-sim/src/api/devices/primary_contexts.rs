@@ -8,11 +8,11 @@ use cuda_sys::{CUcontext, CUdevice};
 
 use crate::api::Result;
 use crate::api::arguments::{Out, handle};
-use crate::device::platform;
+use crate::device::{platform, primary};
 
 pub(in crate::api) fn cuDevicePrimaryCtxRetain(out: Out<CUcontext>, device: CUdevice) -> Result {
     let platform = platform()?;
-    out.set(handle(platform.device(device)?.retain_primary(platform)?.handle));
+    out.set(handle(primary::retain(platform, platform.device(device)?)?.handle));
     Ok(())
 }
 
@@ -24,6 +24,6 @@ pub(in crate::api) fn cuDevicePrimaryCtxGetState(
     let platform = platform()?;
     let device = platform.device(device)?;
     flags.set(device.primary_flags());
-    active.set(c_int::from(device.primary_is_active(platform)));
+    active.set(c_int::from(primary::is_active(platform, device)));
     Ok(())
 }

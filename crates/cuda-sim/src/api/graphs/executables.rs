@@ -9,7 +9,7 @@ use cuda_sys::{CUgraph, CUgraphExec, CUgraphInstantiate_flags as Flags, CUresult
 use crate::api::Result;
 use crate::api::arguments::{self, Out, handle, number};
 use crate::device::{current, platform};
-use crate::graph::{Executable, Instantiation};
+use crate::graph::{Executable, Instantiation, graphs};
 
 pub(in crate::api) fn cuGraphInstantiateWithFlags(
     out: Out<CUgraphExec>,
@@ -32,13 +32,13 @@ pub(in crate::api) fn cuGraphInstantiateWithFlags(
 
 pub(in crate::api) fn cuGraphLaunch(executable: CUgraphExec, stream: CUstream) -> Result {
     let platform = platform()?;
-    let executable = arguments::executable(platform, executable)?;
+    let executable = arguments::executable(executable)?;
     executable.launch(platform, &arguments::capturable(platform, stream)?)
 }
 
 /// Launches that are under way run to the end.
 pub(in crate::api) fn cuGraphExecDestroy(executable: CUgraphExec) -> Result {
-    let removed = platform()?.graphs.executables.remove(number(executable));
+    let removed = graphs()?.executables.remove(number(executable));
     removed.map(drop).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
@@ -47,7 +47,11 @@ pub(in crate::api) fn instantiate(
     flags: u64,
 ) -> std::result::Result<u64, Instantiation> {
     let platform = platform().map_err(Instantiation::Failed)?;
-    let graph = arguments::graph(platform, graph).map_err(Instantiation::Failed)?;
+    let graph = arguments::graph(graph).map_err(Instantiation::Failed)?;
     let context = current::working().map_err(Instantiation::Failed)?;
-    Executable::new(platform, &graph, &context, flags).map(|(number, _)| number)
+    let graphs = graphs().map_err(Instantiation::Failed)?;
+    let executable = Executable::new(platform, &graph, &context, flags, &graphs.memories)?;
+    let inserted = graphs.executables.insert(|_| executable);
+    let out_of_memory = Instantiation::Failed(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+    inserted.map(|(number, _)| number).ok_or(out_of_memory)
 }

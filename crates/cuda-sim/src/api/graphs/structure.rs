@@ -9,16 +9,14 @@ use cuda_sys::{CUgraph, CUgraphEdgeData, CUgraphNode, CUresult};
 
 use crate::api::Result;
 use crate::api::arguments::{self, CountInOut, Items, Room, handle};
-use crate::device::{Platform, platform};
-use crate::graph::{Edge, Graph, NodeId, Ports};
+use crate::graph::{GraphEdge, GraphTemplate, NodeId, Ports, graphs};
 
 pub(in crate::api) fn cuGraphDestroy(graph: CUgraph) -> Result {
-    let platform = platform()?;
-    let graph = arguments::graph(platform, graph)?;
+    let graph = arguments::graph(graph)?;
     if graph.is_child() || graph.is_being_captured() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    let removed = platform.graphs.graphs.remove(graph.handle);
+    let removed = graphs()?.table.graphs.remove(graph.handle);
     removed.map(drop).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
@@ -27,7 +25,7 @@ pub(in crate::api) fn cuGraphGetNodes(
     nodes: Room<CUgraphNode>,
     count: Option<CountInOut>,
 ) -> Result {
-    let graph = arguments::graph(platform()?, graph)?;
+    let graph = arguments::graph(graph)?;
     let count = count.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     write_nodes(nodes, &count, &graph.handles());
     Ok(())
@@ -40,7 +38,7 @@ pub(in crate::api) fn cuGraphGetEdges_v2(
     data: Room<CUgraphEdgeData>,
     count: Option<CountInOut>,
 ) -> Result {
-    let graph = arguments::graph(platform()?, graph)?;
+    let graph = arguments::graph(graph)?;
     let edges = graph.edges();
     if from.is_null() != to.is_null() || (from.is_null() && !data.is_null()) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -59,28 +57,23 @@ pub(in crate::api) fn cuGraphGetEdges_v2(
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for what is not a node of the graph.
 pub(in crate::api) fn edges(
-    platform: &Platform,
-    graph: &Arc<Graph>,
+    graph: &Arc<GraphTemplate>,
     nodes: Items<CUgraphNode>,
     data: Items<CUgraphEdgeData>,
-) -> Result<Vec<Edge>> {
-    let nodes = nodes.iter()?.map(|node| node_of(platform, graph, node));
+) -> Result<Vec<GraphEdge>> {
+    let nodes = nodes.iter()?.map(|node| node_of(graph, node));
     if data.is_null() {
-        return nodes.map(|from| Ok(Edge { from: from?, ports: Ports::default() })).collect();
+        return nodes.map(|from| Ok(GraphEdge { from: from?, ports: Ports::default() })).collect();
     }
     let ports = data.iter()?.map(|data| match data.reserved {
         [0, 0, 0, 0, 0] => Ok(Ports { from: data.from_port, to: data.to_port, kind: data.type_ }),
         _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     });
-    nodes.zip(ports).map(|(from, ports)| Ok(Edge { from: from?, ports: ports? })).collect()
+    nodes.zip(ports).map(|(from, ports)| Ok(GraphEdge { from: from?, ports: ports? })).collect()
 }
 
-pub(in crate::api) fn node_of(
-    platform: &Platform,
-    graph: &Arc<Graph>,
-    node: CUgraphNode,
-) -> Result<NodeId> {
-    let (owner, node) = arguments::node(platform, node)?;
+pub(in crate::api) fn node_of(graph: &Arc<GraphTemplate>, node: CUgraphNode) -> Result<NodeId> {
+    let (owner, node) = arguments::node(node)?;
     Arc::ptr_eq(&owner, graph).then_some(node).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 

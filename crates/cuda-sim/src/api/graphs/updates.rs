@@ -8,7 +8,6 @@ use cuda_sys::{
 
 use crate::api::Result;
 use crate::api::arguments::{self, Out, handle};
-use crate::device::platform;
 use crate::graph::Mismatch;
 
 pub(in crate::api) fn cuGraphExecUpdate_v2(
@@ -16,13 +15,12 @@ pub(in crate::api) fn cuGraphExecUpdate_v2(
     graph: CUgraph,
     out: Out<CUgraphExecUpdateResultInfo>,
 ) -> Result {
-    let platform = platform()?;
     let failed = |error| {
         let outcome = Outcome::CU_GRAPH_EXEC_UPDATE_ERROR;
         (Mismatch { outcome, node: 0, from: 0 }, Err(error))
     };
-    let found = arguments::executable(platform, executable)
-        .and_then(|executable| Ok((executable, arguments::graph(platform, graph)?)));
+    let found = arguments::executable(executable)
+        .and_then(|executable| Ok((executable, arguments::graph(graph)?)));
     let (told, result) = match found {
         Err(error) => failed(error),
         Ok((_, graph)) if graph.is_being_captured() => failed(CUresult::CUDA_ERROR_INVALID_VALUE),

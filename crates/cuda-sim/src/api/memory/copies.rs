@@ -7,7 +7,7 @@ use ptx_jit::AccessKind;
 
 use crate::api::Result;
 use crate::api::arguments::{self, CopyAddress};
-use crate::device::copy::{End, Returns, copy};
+use crate::device::copy::{CopyEnd, Returns, copy};
 use crate::device::{Location, Platform, platform};
 
 /// The kind of memory that a call says one end of its copy is in.
@@ -95,7 +95,7 @@ pub(in crate::api) fn end(
     bytes: u64,
     device: u32,
     access: AccessKind,
-) -> Result<End> {
+) -> Result<CopyEnd> {
     let address = memory.address();
     let location = Location::of(platform, address, bytes)?;
     let (location, device) = match claim {
@@ -111,7 +111,7 @@ pub(in crate::api) fn end(
         }
     };
     let location = location.open_to(platform, device, address..address + bytes, access)?;
-    Ok(End { address, location })
+    Ok(CopyEnd { address, location })
 }
 
 /// When a call returns that copies between these places: the program may have asked for more waits.

@@ -7,6 +7,7 @@ use cuda_sys::{CUdeviceptr, CUresult};
 use crate::api::Result;
 use crate::api::arguments::Out;
 use crate::device::{Purpose, current, platform};
+use crate::graph::graphs;
 
 pub(in crate::api) fn cuMemAlloc_v2(out: Out<CUdeviceptr>, bytes: usize) -> Result {
     let context = current::working()?;
@@ -34,7 +35,7 @@ pub(in crate::api) fn cuMemFree_v2(pointer: CUdeviceptr) -> Result {
         Purpose::Array | Purpose::Module | Purpose::Heap => false,
         Purpose::Graph => {
             platform.scheduler.wait_for_device(&device.health);
-            platform.graphs.memories.free(pointer).is_ok()
+            graphs()?.memories.free(pointer).is_ok()
         }
         Purpose::Pool => platform.pools.free(&device.memory, &allocation, None),
         Purpose::Program => {

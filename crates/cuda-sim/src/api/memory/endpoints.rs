@@ -11,9 +11,8 @@ use ptx_jit::AccessKind;
 
 use crate::api::Result;
 use crate::api::arguments::{self, CopyAddress, In, number};
-use crate::device::rows::{Extent, Rows};
-use crate::device::{Location, Platform};
-use crate::graph;
+use crate::device::pitched::{Extent, PitchedPointer};
+use crate::device::{CopyNodeEnd, Location, Platform};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -155,12 +154,12 @@ impl Endpoint {
     }
 
     /// The end as a copy node keeps it, which copies no arrays.
-    pub(in crate::api) fn of_node(self) -> graph::Side {
+    pub(in crate::api) fn of_node(self) -> CopyNodeEnd {
         let [x, y, z, pitch, height] =
             [self.x, self.y, self.z, self.pitch, self.height].map(|value| value as u64);
         let (kind, address) = (self.kind, self.address);
         // The check of the node notes what memory it is.
-        graph::Side { kind, address, x, y, z, pitch, height, is_page_locked: false }
+        CopyNodeEnd { kind, address, x, y, z, pitch, height, is_page_locked: false }
     }
 
     /// The rows that the device of that ordinal copies.
@@ -170,7 +169,7 @@ impl Endpoint {
         extent: Extent,
         device: u32,
         access: AccessKind,
-    ) -> Result<Rows> {
+    ) -> Result<PitchedPointer> {
         let base = match self.kind {
             Kind::CU_MEMORYTYPE_ARRAY => return self.rows_of_array(platform, extent),
             Kind::CU_MEMORYTYPE_HOST | Kind::CU_MEMORYTYPE_DEVICE | Kind::CU_MEMORYTYPE_UNIFIED => {
@@ -189,10 +188,10 @@ impl Endpoint {
         let before = z.checked_mul(rows).and_then(|rows| rows.checked_add(y)).ok_or(INVALID)?;
         let offset = before.checked_mul(pitch).and_then(|bytes| bytes.checked_add(x));
         let address = offset.and_then(|offset| base.checked_add(offset)).ok_or(INVALID)?;
-        let span = Rows::span(pitch, rows, extent).ok_or(INVALID)?;
+        let span = PitchedPointer::span(pitch, rows, extent).ok_or(INVALID)?;
         let location = Location::of(platform, address, span)?;
         let location = self.check(platform, location, device, address..address + span, access)?;
-        Ok(Rows { address, pitch, rows, location })
+        Ok(PitchedPointer { address, pitch, rows, location })
     }
 
     fn check(
@@ -218,7 +217,7 @@ impl Endpoint {
         location.open_to(platform, device, range, access)
     }
 
-    fn rows_of_array(&self, platform: &Platform, extent: Extent) -> Result<Rows> {
+    fn rows_of_array(&self, platform: &Platform, extent: Extent) -> Result<PitchedPointer> {
         let array = platform.arrays.get(number(self.array));
         let array = array.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
         let element = array.shape.element().ok_or(INVALID)?;
@@ -236,7 +235,12 @@ impl Endpoint {
             return Err(INVALID);
         }
         let address = array.address() + (z * height + y) * array.pitch + x;
-        Ok(Rows { address, pitch: array.pitch, rows: height, location: array.location() })
+        Ok(PitchedPointer {
+            address,
+            pitch: array.pitch,
+            rows: height,
+            location: Location::of_array(&array),
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use cuda_sys::{CUdeviceptr, CUresult, CUstream};
 use ptx_jit::AccessKind;
 
 use crate::api::{Result, arguments};
-use crate::device::rows::{Extent, Rows, fill_rows};
+use crate::device::pitched::{Extent, PitchedPointer, fill_rows};
 use crate::device::{Location, platform};
 
 /// When a call that fills returns.
@@ -63,13 +63,13 @@ pub(in crate::api) fn start_rows(
         return Err(invalid);
     }
     let extent = Extent { width, height, depth: 1 };
-    let span = Rows::span(pitch, height, extent).ok_or(invalid)?;
+    let span = PitchedPointer::span(pitch, height, extent).ok_or(invalid)?;
     let location = Location::of(platform, to, span)?.device_accessible()?;
     let device = stream.context().device.id.ordinal;
     let location = location.open_to(platform, device, to..to + span, AccessKind::Write)?;
     let is_waited_for = !location.is_device() || location.is_managed() || location.is_synchronous();
     let waits = returns == FillReturns::Done && is_waited_for;
-    let rows = Rows { address: to, pitch, rows: height, location };
+    let rows = PitchedPointer { address: to, pitch, rows: height, location };
     let point = fill_rows(rows, value, size, [count, height], &stream)?;
     if let Some(point) = point.filter(|_| waits) {
         stream.wait(&point);

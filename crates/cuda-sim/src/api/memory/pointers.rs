@@ -9,7 +9,7 @@ use cuda_sys::{CUdeviceptr, CUmemorytype, CUpointer_attribute as Attribute, CUre
 
 use crate::api::Result;
 use crate::api::arguments::Untyped;
-use crate::device::virtual_memory::Protection;
+use crate::device::Protection;
 use crate::device::{Context, Location, Platform, current, platform};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -143,7 +143,7 @@ fn value_at(
         },
         Attribute::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => match location {
             Location::Device(allocation) => {
-                allocation.pool.as_ref().map_or(0, |part| part.pool.handle)
+                allocation.pool.as_ref().map_or(0, |pool| pool.handle())
             }
             _ => 0,
         },

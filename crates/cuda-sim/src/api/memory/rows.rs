@@ -10,7 +10,7 @@ use crate::api::arguments::{self, In};
 use crate::api::memory::copies::returns_for;
 use crate::api::memory::endpoints::Endpoint;
 use crate::device::copy::Returns;
-use crate::device::rows::{Extent, copy_rows};
+use crate::device::pitched::{Extent, copy_rows};
 use crate::device::{attributes, platform};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;

@@ -12,8 +12,8 @@ use cuda_sys::{
 
 use crate::api::Result;
 use crate::api::arguments::{Count, In, List, Out};
-use crate::device::virtual_memory::{GRANULARITY, Protection};
-use crate::device::{Device, Place, Platform, current, platform};
+use crate::device::{Device, MemoryLocation, Platform, current, platform};
+use crate::device::{GRANULARITY, Protection};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -47,7 +47,7 @@ pub(in crate::api) fn cuMemAddressReserve(
 
 pub(in crate::api) fn cuMemAddressFree(pointer: CUdeviceptr, bytes: usize) -> Result {
     let platform = platform()?;
-    platform.virtual_memory.free(platform, pointer, bytes as u64)
+    platform.virtual_memory.free(&platform.devices, pointer, bytes as u64)
 }
 
 pub(in crate::api) fn cuMemCreate(
@@ -87,7 +87,7 @@ pub(in crate::api) fn cuMemMap(
 /// Waits for nothing: work that still uses the mapping finds nothing there.
 pub(in crate::api) fn cuMemUnmap(pointer: CUdeviceptr, bytes: usize) -> Result {
     let platform = platform()?;
-    platform.virtual_memory.unmap(platform, pointer, bytes as u64)
+    platform.virtual_memory.unmap(&platform.devices, pointer, bytes as u64)
 }
 
 pub(in crate::api) fn cuMemSetAccess(
@@ -105,7 +105,7 @@ pub(in crate::api) fn cuMemSetAccess(
     for description in descriptions {
         changes.push((accessor(platform, description.location)?, protection(description.flags)?));
     }
-    platform.virtual_memory.set_access(platform, pointer, bytes as u64, &changes)
+    platform.virtual_memory.set_access(&platform.devices, pointer, bytes as u64, &changes)
 }
 
 pub(in crate::api) fn cuMemGetAllocationGranularity(
@@ -137,7 +137,7 @@ fn supporting() -> Result<&'static Platform> {
 fn check(
     platform: &'static Platform,
     properties: &CUmemAllocationProp,
-) -> Result<(Place, Option<&'static Device>)> {
+) -> Result<(MemoryLocation, Option<&'static Device>)> {
     if properties.type_ != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED
         || !properties.win32HandleMetaData.is_null()
     {
@@ -146,11 +146,11 @@ fn check(
     let (place, device) = match properties.location.type_ {
         Kind::CU_MEM_LOCATION_TYPE_DEVICE => {
             let device = platform.device(properties.location.id)?;
-            (Place::Device(device.id.ordinal), Some(device))
+            (MemoryLocation::Device(device.id.ordinal), Some(device))
         }
-        Kind::CU_MEM_LOCATION_TYPE_HOST => (Place::Host, None),
+        Kind::CU_MEM_LOCATION_TYPE_HOST => (MemoryLocation::Host, None),
         Kind::CU_MEM_LOCATION_TYPE_HOST_NUMA if properties.location.id == 0 => {
-            (Place::HostNode, None)
+            (MemoryLocation::HostNode, None)
         }
         _ => return Err(INVALID),
     };

@@ -14,8 +14,8 @@ use crate::api::Result;
 use crate::api::arguments::{Count, InOut, List, Out, handle, number};
 use crate::api::graphs::structure::edges;
 use crate::control::DriverFunction;
-use crate::device::{Platform, Stream, StreamRef, current, platform};
-use crate::graph::{Capture, Mode};
+use crate::device::{Stream, StreamCapture, StreamRef, current, platform};
+use crate::graph::{CaptureSequence, Captures, StreamCaptureMode, graphs};
 
 pub(in crate::api) fn cuStreamBeginCapture_v2(
     stream: CUstream,
@@ -23,16 +23,17 @@ pub(in crate::api) fn cuStreamBeginCapture_v2(
 ) -> Result {
     let platform = platform()?;
     let stream = own(StreamRef::resolve(platform, number(stream))?)?;
-    let mode = Mode::new(mode)?;
+    let mode = StreamCaptureMode::new(mode)?;
     stream.context.check()?;
-    Capture::begin(&platform.graphs, &stream, mode, None)
+    let graphs = graphs()?;
+    CaptureSequence::begin(&graphs.table, &graphs.captures, &stream, mode, None)
 }
 
 pub(in crate::api) fn cuStreamEndCapture(stream: CUstream, out: Out<CUgraph>) -> Result {
     let stream = StreamRef::resolve(platform()?, number(stream))?;
     let illegal = CUresult::CUDA_ERROR_ILLEGAL_STATE;
     let StreamRef::Other(stream) = stream else { return Err(illegal) };
-    let captured = stream.capture().ok_or(illegal)?.end(&stream);
+    let captured = CaptureSequence::of(&stream).ok_or(illegal)?.end(&stream);
     out.set(handle(captured.as_ref().map_or(0, |graph| graph.handle)));
     captured.map(drop)
 }
@@ -43,7 +44,7 @@ pub(in crate::api) fn cuStreamIsCapturing(
 ) -> Result {
     let platform = platform()?;
     let stream = StreamRef::resolve(platform, number(stream))?;
-    out.set(status_of(platform, &stream)?.0);
+    out.set(status_of(&stream)?.0);
     Ok(())
 }
 
@@ -61,7 +62,7 @@ pub(in crate::api) fn cuStreamGetCaptureInfo_v3(
     }
     let platform = platform()?;
     let stream = StreamRef::resolve(platform, number(stream))?;
-    let (answer, capture) = status_of(platform, &stream)?;
+    let (answer, capture) = status_of(&stream)?;
     if let (StreamRef::Other(stream), Some(capture)) = (&stream, capture) {
         let info = capture.info(stream)?;
         if info.has_ports && dependencies.is_some() && data.is_none() {
@@ -88,20 +89,20 @@ pub(in crate::api) fn cuStreamUpdateCaptureDependencies_v2(
     let stream = StreamRef::resolve(platform, number(stream))?;
     let illegal = CUresult::CUDA_ERROR_ILLEGAL_STATE;
     let StreamRef::Other(stream) = stream else { return Err(illegal) };
-    let capture = stream.capture().ok_or(illegal)?;
+    let capture = CaptureSequence::of(&stream).ok_or(illegal)?;
     let replaces = match UpdateFlags(flags) {
         UpdateFlags::CU_STREAM_ADD_CAPTURE_DEPENDENCIES => false,
         UpdateFlags::CU_STREAM_SET_CAPTURE_DEPENDENCIES => true,
         _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     };
-    let edges = edges(platform, &capture.graph, dependencies.of(count), data.of(count))?;
+    let edges = edges(&capture.graph, dependencies.of(count), data.of(count))?;
     capture.update(&stream, edges, replaces)
 }
 
 pub(in crate::api) fn cuThreadExchangeStreamCaptureMode(
     mode: InOut<CUstreamCaptureMode>,
 ) -> Result {
-    let new = Mode::new(mode.get())?;
+    let new = StreamCaptureMode::new(mode.get())?;
     mode.set(new.exchange().number());
     Ok(())
 }
@@ -112,8 +113,7 @@ pub(in crate::api) fn cuThreadExchangeStreamCaptureMode(
 ///
 /// # Errors
 /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`, `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT`.
-pub(in crate::api) fn permit(function: DriverFunction, platform: &Platform) -> Result {
-    let captures = &platform.graphs.captures;
+pub(in crate::api) fn permit(function: DriverFunction, captures: &Captures) -> Result {
     if captures.is_empty() {
         return Ok(());
     }
@@ -160,16 +160,17 @@ fn copies_at_once(name: &str) -> bool {
     (name.starts_with("cuMemcpy") || name.starts_with("cuMemset")) && !name.contains("Async")
 }
 
-fn status_of(
-    platform: &Platform,
-    stream: &StreamRef,
-) -> Result<(CUstreamCaptureStatus, Option<Arc<Capture>>)> {
+fn status_of(stream: &StreamRef) -> Result<(CUstreamCaptureStatus, Option<Arc<CaptureSequence>>)> {
     if let StreamRef::Legacy(context) = stream
-        && platform.graphs.captures.blocks_legacy(context.id)
+        && graphs()?.captures.blocks_legacy(context.id)
     {
         return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     }
-    Ok(match stream.capture() {
+    let capture = match stream {
+        StreamRef::Legacy(_) => None,
+        StreamRef::Other(stream) => CaptureSequence::of(stream),
+    };
+    Ok(match capture {
         None => (CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE, None),
         Some(capture) if capture.is_valid() => {
             (CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE, Some(capture))

@@ -9,7 +9,7 @@ use cuda_sys::{CUevent, CUevent_flags, CUevent_record_flags, CUresult, CUstream}
 use crate::api::Result;
 use crate::api::arguments::{self, Out, handle, number};
 use crate::device::{Event, current, platform};
-use crate::graph::Operation;
+use crate::graph::{CaptureSequence, NodeOperation, graphs};
 
 const FLAGS: c_uint = CUevent_flags::CU_EVENT_BLOCKING_SYNC.0
     | CUevent_flags::CU_EVENT_DISABLE_TIMING.0
@@ -54,7 +54,7 @@ pub(in crate::api) fn cuEventRecordWithFlags(
         CUevent_record_flags::CU_EVENT_RECORD_DEFAULT => event.record(&stream),
         // A node of the graph records it; outside of captures there is no such thing.
         CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL
-            if stream.capture_operation(|| Operation::Record(event))? =>
+            if CaptureSequence::take_in(&stream, || NodeOperation::Record(event))? =>
         {
             Ok(())
         }
@@ -67,7 +67,7 @@ pub(in crate::api) fn cuEventQuery(event: CUevent) -> Result {
     let event = arguments::event(platform, event)?;
     event.context.check()?;
     let point = event.point()?;
-    platform.graphs.captures.permit()?;
+    graphs()?.captures.permit()?;
     if !point.is_none_or(|point| platform.scheduler.is_done(&point)) {
         return Err(CUresult::CUDA_ERROR_NOT_READY);
     }
@@ -79,12 +79,12 @@ pub(in crate::api) fn cuEventSynchronize(event: CUevent) -> Result {
     let event = arguments::event(platform, event)?;
     event.context.check()?;
     let point = event.point()?;
-    platform.graphs.captures.permit()?;
+    graphs()?.captures.permit()?;
     if let Some(point) = point {
         platform.scheduler.wait(&point);
     }
     event.context.output.write();
-    platform.pools.synchronised(platform);
+    platform.pools.synchronised(&platform.devices);
     event.context.check()
 }
 

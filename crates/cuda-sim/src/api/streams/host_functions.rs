@@ -8,7 +8,7 @@ use cuda_sys::{CUhostFn, CUresult, CUstream};
 
 use crate::api::{Result, arguments};
 use crate::device::platform;
-use crate::graph::{HostCall, Operation};
+use crate::graph::{CaptureSequence, HostFunction, NodeOperation};
 
 pub(in crate::api) fn cuLaunchHostFunc(
     stream: CUstream,
@@ -17,8 +17,8 @@ pub(in crate::api) fn cuLaunchHostFunc(
 ) -> Result {
     let function = function.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     let stream = arguments::capturable(platform()?, stream)?;
-    let call = HostCall::new(function, argument);
-    if !stream.capture_operation(|| Operation::Host(call))? {
+    let call = HostFunction::new(function, argument);
+    if !CaptureSequence::take_in(&stream, || NodeOperation::Host(call))? {
         stream.queue().enqueue(call.work());
     }
     Ok(())

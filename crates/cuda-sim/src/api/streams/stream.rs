@@ -9,7 +9,7 @@ use cuda_sys::{CUcontext, CUevent, CUevent_wait_flags, CUresult, CUstream, CUstr
 use crate::api::Result;
 use crate::api::arguments::{self, Out, handle, number};
 use crate::device::{Stream, StreamRef, current, platform};
-use crate::graph::Operation;
+use crate::graph::{CaptureSequence, NodeOperation};
 
 pub(in crate::api) fn cuStreamCreateWithPriority(
     out: Out<CUstream>,
@@ -21,7 +21,7 @@ pub(in crate::api) fn cuStreamCreateWithPriority(
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     let platform = platform()?;
-    let make = |_| Stream::new(platform, context, flags, priority);
+    let make = |_| Stream::new(context, flags, priority);
     let (number, _) = platform.streams.insert(make).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     out.set(handle(number));
     Ok(())
@@ -31,7 +31,7 @@ pub(in crate::api) fn cuStreamDestroy_v2(stream: CUstream) -> Result {
     let removed = platform()?.streams.remove(number(stream));
     let stream = removed.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
     if let Some(capture) = stream.capture() {
-        capture.leave(stream.id);
+        capture.stream_destroyed(stream.id);
     }
     stream.context.check()
 }
@@ -40,7 +40,7 @@ pub(in crate::api) fn cuStreamSynchronize(stream: CUstream) -> Result {
     let platform = platform()?;
     let stream = arguments::stream(platform, stream)?;
     stream.synchronize();
-    platform.pools.synchronised(platform);
+    platform.pools.synchronised(&platform.devices);
     stream.context().check()
 }
 
@@ -62,7 +62,7 @@ pub(in crate::api) fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags:
         _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     };
     if is_external {
-        let captured = stream.capture_operation(|| Operation::Wait(event))?;
+        let captured = CaptureSequence::take_in(&stream, || NodeOperation::Wait(event))?;
         // Outside of captures there is no such thing.
         return if captured { Ok(()) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) };
     }

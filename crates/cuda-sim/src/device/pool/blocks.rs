@@ -6,25 +6,25 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::Segment;
+use super::stream_ordered::PoolSegment;
 use crate::queue::QueuePoint;
 
 /// The segments of a pool by address.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
-    segments: BTreeMap<u64, Free>,
+    segments: BTreeMap<u64, FreeList>,
 }
 
 /// What is free in a segment.
 #[derive(Debug)]
-struct Free {
-    segment: Arc<Segment>,
-    blocks: BTreeMap<u64, Block>,
+struct FreeList {
+    segment: Arc<PoolSegment>,
+    blocks: BTreeMap<u64, FreeBlock>,
 }
 
 /// A free block that ends there. It was freed at a point, or is nobody's.
 #[derive(Debug)]
-struct Block {
+struct FreeBlock {
     end: u64,
     freed: Option<QueuePoint>,
 }
@@ -33,16 +33,16 @@ struct Block {
 #[derive(Debug)]
 pub(super) struct Taken {
     pub(super) start: u64,
-    pub(super) segment: Arc<Segment>,
+    pub(super) segment: Arc<PoolSegment>,
     /// When the parts of it were freed.
     pub(super) freed: SmallVec<[QueuePoint; 2]>,
 }
 
 impl Blocks {
-    pub(super) fn add(&mut self, segment: Segment) {
+    pub(super) fn add(&mut self, segment: PoolSegment) {
         let Range { start, end } = segment.range;
-        let blocks = BTreeMap::from([(start, Block { end, freed: None })]);
-        self.segments.insert(start, Free { segment: Arc::new(segment), blocks });
+        let blocks = BTreeMap::from([(start, FreeBlock { end, freed: None })]);
+        self.segments.insert(start, FreeList { segment: Arc::new(segment), blocks });
     }
 
     /// Takes `size` bytes from the smallest run of blocks that has room for them, and of which each
@@ -70,7 +70,7 @@ impl Blocks {
     /// Makes what was freed at points that are complete nobody's. Returns how much there is left to
     /// see to later: blocks of which that cannot be said, and segments that somebody holds.
     pub(super) fn settle(&mut self) -> usize {
-        self.segments.values_mut().map(Free::settle).sum()
+        self.segments.values_mut().map(FreeList::settle).sum()
     }
 
     /// Gives segments back that are nobody's, the highest ones first, as long as no fewer than
@@ -91,7 +91,7 @@ impl Blocks {
     }
 }
 
-impl Free {
+impl FreeList {
     /// The longest ranges of usable blocks.
     fn runs(&self, usable: impl Fn(&QueuePoint) -> bool) -> Vec<Range<u64>> {
         let mut runs: Vec<Range<u64>> = Vec::new();
@@ -114,12 +114,14 @@ impl Free {
         let starts: SmallVec<[u64; 4]> = inside.map(|(&start, _)| start).collect();
         let mut freed = SmallVec::new();
         for start in starts {
-            let Some(Block { end, freed: point }) = self.blocks.remove(&start) else { continue };
+            let Some(FreeBlock { end, freed: point }) = self.blocks.remove(&start) else {
+                continue;
+            };
             if start < range.start {
-                self.blocks.insert(start, Block { end: range.start, freed: point.clone() });
+                self.blocks.insert(start, FreeBlock { end: range.start, freed: point.clone() });
             }
             if end > range.end {
-                self.blocks.insert(range.end, Block { end, freed: point.clone() });
+                self.blocks.insert(range.end, FreeBlock { end, freed: point.clone() });
             }
             freed.extend(point);
         }
@@ -127,7 +129,7 @@ impl Free {
     }
 
     fn give(&mut self, range: Range<u64>, freed: Option<QueuePoint>) {
-        self.blocks.insert(range.start, Block { end: range.end, freed });
+        self.blocks.insert(range.start, FreeBlock { end: range.end, freed });
         self.merge(range.start);
         let before = self.blocks.range(..range.start).next_back().map(|(&start, _)| start);
         before.into_iter().for_each(|start| self.merge(start));
@@ -146,7 +148,7 @@ impl Free {
         };
         let (middle, end) = (block.end, next.end);
         self.blocks.remove(&middle);
-        self.blocks.insert(start, Block { end, freed });
+        self.blocks.insert(start, FreeBlock { end, freed });
     }
 
     fn settle(&mut self) -> usize {

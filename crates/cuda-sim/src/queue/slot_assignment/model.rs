@@ -1,4 +1,4 @@
-//! A model of what threads do to the books, for tests: change by change, in any order.
+//! A model of what threads do to the state, for tests: change by change, in any order.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,7 +12,8 @@ use super::super::point::StreamProgress;
 use super::super::work::StreamWork;
 use super::*;
 
-/// What hosts do. Stream `s` gets work from host `s % HOSTS`, and the others may wait for it.
+/// The calls of the hosts. Stream `s` gets work from host `s % HOSTS`, and the others may wait for
+/// it.
 #[derive(Debug, Clone)]
 pub(super) struct Program {
     pub(super) slots: usize,
@@ -54,12 +55,12 @@ impl Job for Pieces {
     }
 }
 
-/// The books and all threads.
+/// The state and all threads.
 pub(super) struct Machine {
     state: SchedulerState,
     streams: Vec<Arc<StreamProgress>>,
     calls: Vec<(usize, Call)>,
-    /// Where the work of the calls was enqueued, and whether a piece of it has run.
+    /// The points at which the work of the calls ends, and whether a piece of it has run.
     points: Vec<Option<QueuePoint>>,
     has_run: Vec<bool>,
     threads: Vec<Thread>,
@@ -122,7 +123,7 @@ impl Machine {
         }
     }
 
-    /// As `Scheduler::update`.
+    /// Changes the state, as `Scheduler::update` does.
     fn update<R>(&mut self, change: impl FnOnce(&mut SchedulerState, &mut Effects) -> R) -> R {
         let mut effects = Effects::default();
         let result = change(&mut self.state, &mut effects);
@@ -297,22 +298,22 @@ impl Machine {
         }
     }
 
-    /// What always holds.
+    /// Checks what always holds.
     fn check(&mut self) {
         let count =
             |is_so: fn(&At) -> bool| self.threads.iter().filter(|thread| is_so(&thread.at)).count();
-        let resting = count(|at| matches!(at, At::Yielded(..)));
+        let yielded = count(|at| matches!(at, At::Yielded(..)));
         let acquired = count(|at| matches!(at, At::Acquired(_) | At::Running(..)));
         let workers = self.threads.iter().filter(|thread| {
             thread.host.is_none() && !matches!(thread.at, At::HostFunction(_) | At::Ended)
         });
         let workers = workers.count();
-        self.most_yielded = self.most_yielded.max(resting);
+        self.most_yielded = self.most_yielded.max(yielded);
         let slots = &self.state.slots;
-        // Who was just told to sit has yet to wake.
+        // A thread that was just given a slot has yet to wake.
         assert!(
             acquired <= slots.taken() && slots.taken() <= slots.total(),
-            "{acquired} sit: {slots:?}"
+            "{acquired} hold one: {slots:?}"
         );
         assert!(workers <= slots.total() + self.most_yielded, "{workers} workers: {slots:?}");
         let slots_wait = slots.free() > 0 && self.state.ready.waiting() > 0;
@@ -320,7 +321,7 @@ impl Machine {
         assert!(self.state.openings() <= slots.coming(), "nobody comes: {slots:?}");
     }
 
-    /// What holds when no thread can go on.
+    /// Checks what holds when no thread can go on.
     pub(super) fn check_end(&self) {
         let undone = self.points.iter().flatten().filter(|point| !point.is_complete()).count();
         let waiting = self.threads.iter().filter(|thread| thread.host.is_some());

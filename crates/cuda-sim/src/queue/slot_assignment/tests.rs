@@ -1,4 +1,4 @@
-//! Explores what threads may do to the books: at each step, any thread that can go on does so.
+//! Explores what threads may do to the state: at each step, any thread that can go on does so.
 
 use std::collections::HashSet;
 

@@ -1,56 +1,60 @@
-//! Where gradients end: the leaf of a graph, and the form that a gradient must have.
+//! Leaves of the graph, at which gradients are accumulated (PyTorch's `AccumulateGrad`), and the form that a
+//! gradient must have.
 
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::lineage::Lineage;
-use crate::placement::Place;
+use crate::resolved_device::ResolvedDevice;
 use crate::{DType, Device, Result, Shape, Tensor};
 
-/// What a tensor's gradient must look like: the tensor itself.
+/// The shape, dtype and device of a tensor, which its gradient must have too.
 pub(crate) struct Form {
     shape: Shape,
     dtype: DType,
-    place: Place,
+    device: ResolvedDevice,
 }
 
 impl Form {
     pub(crate) fn of(tensor: &Tensor) -> Form {
         let shape = tensor.layout().shape().clone();
-        Form { shape, dtype: tensor.dtype(), place: tensor.place() }
+        Form { shape, dtype: tensor.dtype(), device: tensor.resolved_device() }
     }
 
-    /// Brings a gradient to this form. A backward function works in the dtype, on the device and in
-    /// the broadcast shape of its operation, so it need not know what its operands looked like.
+    /// Brings a gradient to this form: sums it over broadcast dimensions, converts and moves it. A backward
+    /// function works in the dtype, on the device and in the broadcast shape of its operation, so that it
+    /// need not know those of its operands.
     pub(crate) fn conform(&self, gradient: Tensor) -> Result<Tensor> {
         let mut gradient = gradient;
         if gradient.shape() != &self.shape[..] {
             gradient = gradient.sum_to_size(&self.shape)?;
         }
-        if gradient.dtype() != self.dtype || gradient.place() != self.place {
-            gradient = gradient.to((self.dtype, self.place.device()))?;
+        if gradient.dtype() != self.dtype || gradient.resolved_device() != self.device {
+            gradient = gradient.to((self.dtype, self.device.to_device()))?;
         }
         Ok(gradient)
     }
 
+    /// Whether a gradient has this form.
     pub(crate) fn matches(&self, gradient: &Tensor) -> bool {
         gradient.shape() == &self.shape[..]
             && gradient.dtype() == self.dtype
-            && gradient.place() == self.place
+            && gradient.resolved_device() == self.device
     }
 
     pub(crate) fn device(&self) -> Device {
-        self.place.device()
+        self.device.to_device()
     }
 
-    /// For an error message.
+    /// Shape, dtype and device, for an error message.
     pub(crate) fn describe(&self) -> Box<(Shape, DType, Device)> {
-        Box::new((self.shape.clone(), self.dtype, self.place.device()))
+        Box::new((self.shape.clone(), self.dtype, self.device.to_device()))
     }
 }
 
-/// The end of a graph: a tensor that requires a gradient and was not computed. Graphs hold the leaf
-/// and not the tensor, so a tensor that is dropped frees its memory though graphs of it live on.
+/// A leaf of the graph: the gradient of a tensor that no operation computed. Graphs hold the leaf and not
+/// the tensor, so that a tensor which is dropped frees its memory even if graphs of it live on.
 pub(crate) struct Leaf {
     form: Form,
     gradient: Mutex<Option<Tensor>>,
@@ -71,18 +75,19 @@ impl Leaf {
     }
 
     pub(crate) fn gradient(&self) -> Option<Tensor> {
-        self.lock().clone()
+        self.gradient.lock().clone()
     }
 
     pub(crate) fn set(&self, gradient: Option<Tensor>) {
-        // The one before is dropped without the lock: it may own values of the program.
-        let _before = mem::replace(&mut *self.lock(), gradient);
+        // The one before is dropped after the lock: it may own values of the program, whose destructors may
+        // do anything.
+        let _before = mem::replace(&mut *self.gradient.lock(), gradient);
     }
 
-    /// Adds to the gradient, in the memory that it has. Several threads may: each addition is one
-    /// operation in place, and whoever replaces the gradient meanwhile comes after it.
+    /// Adds to the gradient, in its own memory. Several threads may do so at a time: each addition is one
+    /// operation in place, and if another thread replaces the gradient meanwhile, that counts as later.
     ///
-    /// Nothing is computed under the lock, which would keep those waiting who only ask.
+    /// Nothing is computed under the lock, so that threads which only read the gradient do not wait.
     pub(crate) fn accumulate(&self, gradient: Tensor) -> Result<()> {
         let mut first = None;
         loop {
@@ -90,7 +95,7 @@ impl Leaf {
                 sum.add_(&gradient)?;
                 return Ok(());
             }
-            // Later gradients are added in place, so this one must not be anybody else's memory.
+            // Later gradients are added in place, so nobody else may have this memory.
             let own = match first.take() {
                 Some(own) => own,
                 None if gradient.is_sole_owner() && gradient.is_contiguous() => gradient.clone(),
@@ -103,9 +108,9 @@ impl Leaf {
         }
     }
 
-    /// Sets the gradient where there is none; gives it back where there is.
+    /// Sets the gradient if there is none yet, and gives it back if there is.
     fn set_first(&self, gradient: Tensor) -> Option<Tensor> {
-        let mut slot = self.lock();
+        let mut slot = self.gradient.lock();
         match &*slot {
             Some(_) => Some(gradient),
             None => {
@@ -113,9 +118,5 @@ impl Leaf {
                 None
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Tensor>> {
-        self.gradient.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

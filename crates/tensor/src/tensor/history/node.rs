@@ -1,72 +1,76 @@
-//! The graph's nodes: one per recorded operation, each holding on to what it was computed from.
+//! The nodes of the graph: one per recorded operation, each of which owns the nodes before it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use gpu_runtime::Stream;
+use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use super::leaf::{Form, Leaf};
 use crate::AutogradError;
-use crate::placement::Place;
+use crate::resolved_device::ResolvedDevice;
 use crate::{Result, Tensor};
 
 /// The gradients of an operation's inputs, in their order.
 pub(crate) type Gradients = SmallVec<[Option<Tensor>; 3]>;
 
-/// From the gradient of the output, and which inputs need one, to the gradients of the inputs.
-pub(crate) type Function = dyn Fn(&Tensor, &[bool]) -> Result<Gradients> + Send + Sync;
+/// The backward function of an operation: takes the gradient of the output, and for each input whether it
+/// needs one, and gives the gradients of the inputs.
+pub(crate) type BackwardFunction = dyn Fn(&Tensor, &[bool]) -> Result<Gradients> + Send + Sync;
 
-/// Whether a walk through the graph gives back what the nodes had saved.
+/// The choice whether a backward pass frees the tensors that the nodes have saved (`retain_graph`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GraphRetention {
     Free,
     Retain,
 }
 
-/// One operation that was recorded.
+/// A recorded operation (PyTorch's `Node`).
 pub(crate) struct Node {
     pub(crate) name: &'static str,
     pub(crate) inputs: SmallVec<[Option<Edge>; 3]>,
-    /// `None` once a walk freed it.
-    function: Mutex<Option<Arc<Function>>>,
+    /// `None` after a pass has freed it.
+    function: Mutex<Option<Arc<BackwardFunction>>>,
     form: Form,
-    /// The stream the operation was enqueued on, where its backward function will be too.
+    /// The stream that the operation was enqueued on. Its backward function is enqueued there too.
     pub(crate) stream: Option<Stream>,
 }
 
 impl Node {
-    /// The record of an operation that gave `output` just now, on its device's current stream.
+    /// The node of an operation that has just computed `output`, on its device's current stream.
     pub(crate) fn new(
         name: &'static str,
         inputs: SmallVec<[Option<Edge>; 3]>,
         output: &Tensor,
-        function: Arc<Function>,
+        function: Arc<BackwardFunction>,
     ) -> Node {
-        let stream = match output.place() {
-            Place::Cpu => None,
-            // Without a stream of its own the backward function runs on the current one.
-            Place::Cuda(device) => device.current_stream().ok(),
+        let stream = match output.resolved_device() {
+            ResolvedDevice::Cpu => None,
+            // If the stream cannot be found, the backward function runs on the current one.
+            ResolvedDevice::Cuda(device) => device.current_stream().ok(),
         };
         Node { name, inputs, function: Mutex::new(Some(function)), form: Form::of(output), stream }
     }
 
-    /// The backward function; with [`GraphRetention::Free`] the node lets go of it.
-    pub(crate) fn function(&self, graph: GraphRetention) -> Result<Arc<Function>, AutogradError> {
-        let mut function = self.lock();
+    /// The backward function. With [`GraphRetention::Free`] the node gives it away.
+    ///
+    /// # Errors
+    /// An earlier pass has freed it.
+    pub(crate) fn function(
+        &self,
+        graph: GraphRetention,
+    ) -> Result<Arc<BackwardFunction>, AutogradError> {
+        let mut function = self.function.lock();
         match graph {
             GraphRetention::Free => function.take(),
             GraphRetention::Retain => function.clone(),
         }
         .ok_or(AutogradError::GraphFreed { op: self.name })
     }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Arc<Function>>> {
-        self.function.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Node {
-    /// Takes a chain apart link by link: recursion would overflow the stack on long ones.
+    /// Frees a long chain of nodes one by one. Recursion, node by node, would overflow the stack.
     fn drop(&mut self) {
         let mut orphans: SmallVec<[Option<Edge>; 3]> = std::mem::take(&mut self.inputs);
         while let Some(edge) = orphans.pop() {
@@ -79,21 +83,21 @@ impl Drop for Node {
     }
 }
 
-/// Where the gradient of an operation's input flows to.
+/// The target of the gradient of an operation's input (PyTorch's `Edge`).
 #[derive(Clone)]
 pub(crate) enum Edge {
-    /// To the operation that computed the input.
+    /// The operation that computed the input.
     Node(Arc<Node>),
-    /// To the input itself.
+    /// The leaf that the input is.
     Leaf(Arc<Leaf>),
 }
 
-/// The identity of an edge's end, valid while the edge lives.
+/// The identity of the node or leaf that an edge leads to, valid while the edge lives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct EdgeId(usize);
 
 impl EdgeId {
-    /// Of the edges that end at this node or leaf.
+    /// The identity of a node or leaf.
     pub(crate) fn of<T>(end: &Arc<T>) -> EdgeId {
         EdgeId(Arc::as_ptr(end).addr())
     }

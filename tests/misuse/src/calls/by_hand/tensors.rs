@@ -32,7 +32,7 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         1 => from_vec(d, true),
         _ => from_vec(d, -1i64),
     };
-    "tensor::Tensor::to_host_async", "tensor::Pending::wait", "tensor::Pending::is_ready" => |d| {
+    "tensor::Tensor::to_host_async", "tensor::PendingTensor::wait", "tensor::PendingTensor::is_ready" => |d| {
         let pending = d.tensor()?.to_host_async().ok()?;
         let _ = pending.is_ready();
         if d.flag()? {

@@ -34,22 +34,25 @@ impl LaunchAttributes {
         let value = &attribute.value;
         match attribute.id {
             Id::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
-                // SAFETY: the identifier says that this is the member.
+                // SAFETY: the identifier says that this is the member that the program has set, and
+                // any bytes are a value of its type.
                 self.cooperative = unsafe { value.cooperative } != 0;
             }
             Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
-                // SAFETY: as above.
+                // SAFETY: the identifier says that the program has set these three numbers.
                 let size = unsafe { value.clusterDim };
                 if [size.x, size.y, size.z] != [1; 3] {
                     return Err(CUresult::CUDA_ERROR_INVALID_CLUSTER_SIZE);
                 }
             }
             Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT => {
-                // SAFETY: as above.
+                // SAFETY: the identifier says that the program has set an event; its handle is only
+                // looked up.
                 self.events.push(unsafe { value.programmaticEvent }.event);
             }
             Id::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT => {
-                // SAFETY: as above.
+                // SAFETY: the identifier says that the program has set an event; its handle is only
+                // looked up.
                 self.events.push(unsafe { value.launchCompletionEvent }.event);
             }
             Id::CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE => {

@@ -12,7 +12,7 @@ use crate::api::arguments::{In, ParameterBuffer, ParameterPointers};
 use crate::api::code::launches::launch_shape;
 use crate::api::other_programs::code::launch_attributes::LaunchAttributes;
 use crate::api::streams::events::cuEventRecord;
-use crate::device::launch::Shape;
+use crate::device::ExecutionConfiguration;
 
 pub(in crate::api) fn cuLaunchCooperativeKernel(
     function: CUfunction,
@@ -26,7 +26,7 @@ pub(in crate::api) fn cuLaunchCooperativeKernel(
     stream: CUstream,
     parameters: ParameterPointers,
 ) -> Result {
-    let shape = Shape {
+    let shape = ExecutionConfiguration {
         grid: [grid_x, grid_y, grid_z],
         block: [block_x, block_y, block_z],
         dynamic_shared,
@@ -43,7 +43,7 @@ pub(in crate::api) fn cuLaunchKernelEx(
 ) -> Result {
     let attributes = LaunchAttributes::read(config)?;
     let config = config.read();
-    let shape = Shape {
+    let shape = ExecutionConfiguration {
         grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
         block: [config.blockDimX, config.blockDimY, config.blockDimZ],
         dynamic_shared: config.sharedMemBytes,

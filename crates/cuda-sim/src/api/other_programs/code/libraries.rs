@@ -16,7 +16,7 @@ use crate::api::Result;
 use crate::api::arguments::{self, CodeImage, Count, Items, List, Out, Room, handle, number};
 use crate::api::code::functions::{self, Facts};
 use crate::api::code::jit_options::{JitLogs, JitOptions, OptionValues};
-use crate::device::image::{self, Refusal};
+use crate::device::image::{self, ImageError};
 use crate::device::{Library, current, platform, settings};
 
 /// The lists of a call that have an element for each option of the library.
@@ -55,7 +55,11 @@ pub(in crate::api) fn cuLibraryLoadFromFile(
 pub(in crate::api) fn cuLibraryUnload(library: CUlibrary) -> Result {
     let platform = platform()?;
     let removed = platform.libraries.remove(number(library));
-    removed.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?.unload(platform);
+    removed.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?.unload(
+        &platform.kernels,
+        &platform.modules,
+        &platform.functions,
+    );
     Ok(())
 }
 
@@ -65,7 +69,7 @@ pub(in crate::api) fn cuLibraryGetKernel(
     name: &str,
 ) -> Result {
     let platform = platform()?;
-    out.set(handle(arguments::library(platform, library)?.kernel(platform, name)?));
+    out.set(handle(arguments::library(platform, library)?.kernel(&platform.kernels, name)?));
     Ok(())
 }
 
@@ -82,14 +86,14 @@ pub(in crate::api) fn cuLibraryEnumerateKernels(
 ) -> Result {
     let platform = platform()?;
     let library = arguments::library(platform, library)?;
-    let handles = library.kernel_names().map(|name| library.kernel(platform, name));
+    let handles = library.kernel_names().map(|name| library.kernel(&platform.kernels, name));
     kernels.of(room).try_write(handles.map(|number| number.map(handle)))
 }
 
 pub(in crate::api) fn cuLibraryGetModule(out: Out<CUmodule>, library: CUlibrary) -> Result {
     let platform = platform()?;
     let library = arguments::library(platform, library)?;
-    out.set(handle(library.module(platform, &current::working()?)?.handle));
+    out.set(handle(library.module(&platform.modules, &current::working()?)?.handle));
     Ok(())
 }
 
@@ -100,7 +104,8 @@ pub(in crate::api) fn cuLibraryGetGlobal(
     name: &str,
 ) -> Result {
     let platform = platform()?;
-    let module = arguments::library(platform, library)?.module(platform, &current::working()?)?;
+    let module =
+        arguments::library(platform, library)?.module(&platform.modules, &current::working()?)?;
     let (address, size) = module.variable(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
     pointer.into_iter().for_each(|out| out.set(address));
     bytes.into_iter().for_each(|out| out.set(size));
@@ -133,7 +138,9 @@ pub(in crate::api) fn cuLibraryGetUnifiedFunction(
 pub(in crate::api) fn cuKernelGetFunction(out: Out<CUfunction>, kernel: CUkernel) -> Result {
     let platform = platform()?;
     let kernel = arguments::kernel(platform, kernel)?;
-    out.set(handle(kernel.function(platform, &current::working()?)?.0));
+    out.set(handle(
+        kernel.function(&platform.modules, &platform.functions, &current::working()?)?.0,
+    ));
     Ok(())
 }
 
@@ -206,7 +213,7 @@ pub(in crate::api) fn cuKernelGetParamInfo(
 fn load(
     out: &Out<CUlibrary>,
     logs: &JitLogs,
-    read: impl FnOnce(u32) -> std::result::Result<Arc<Program>, Refusal>,
+    read: impl FnOnce(u32) -> std::result::Result<Arc<Program>, ImageError>,
 ) -> Result {
     let platform = platform()?;
     let capability = platform.config.capability.number();

@@ -4,14 +4,15 @@
 #![expect(clippy::too_many_arguments, reason = "as many as CUDA gives the functions")]
 
 use std::ffi::{c_char, c_void};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use cuda_sys::{CUjit_option, CUjitInputType as Kind, CUlinkState, CUresult};
+use parking_lot::Mutex;
 
 use crate::api::Result;
 use crate::api::arguments::{Count, List, Out, handle, number};
 use crate::api::code::jit_options::{JitLogs, JitOptions, OptionValues};
-use crate::device::image::{self, Refusal};
+use crate::device::image::{self, ImageError};
 use crate::device::{Linker, current, platform};
 
 /// The buffers among the options are used until the state is destroyed.
@@ -65,7 +66,7 @@ pub(in crate::api) fn cuLinkComplete(
     bytes: Option<Out<usize>>,
 ) -> Result {
     let linker = find(state)?;
-    let mut linker = linker.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut linker = linker.lock();
     let linked = linker.complete(platform()?.config.capability.number())?.as_bytes_with_nul();
     image.set(linked.as_ptr().cast_mut().cast());
     bytes.into_iter().for_each(|out| out.set(linked.len()));
@@ -82,8 +83,12 @@ fn find(state: CUlinkState) -> Result<Arc<Mutex<Linker>>> {
     linker.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
-fn add(linker: &Mutex<Linker>, kind: Kind, image: std::result::Result<Vec<u8>, Refusal>) -> Result {
-    let mut linker = linker.lock().unwrap_or_else(PoisonError::into_inner);
+fn add(
+    linker: &Mutex<Linker>,
+    kind: Kind,
+    image: std::result::Result<Vec<u8>, ImageError>,
+) -> Result {
+    let mut linker = linker.lock();
     let image = image.map_err(|refusal| linker.refused(&refusal))?;
     // A text may be handed over with the NUL that ends it.
     let end = match kind {
@@ -92,7 +97,7 @@ fn add(linker: &Mutex<Linker>, kind: Kind, image: std::result::Result<Vec<u8>, R
         Kind::CU_JIT_INPUT_CUBIN | Kind::CU_JIT_INPUT_OBJECT | Kind::CU_JIT_INPUT_LIBRARY => {
             let error = CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU;
             let reason = "the software driver links PTX, and no machine code";
-            return Err(linker.refused(&Refusal::new(error, reason)));
+            return Err(linker.refused(&ImageError::new(error, reason)));
         }
         Kind::CU_JIT_INPUT_NVVM => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
         _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),

@@ -51,7 +51,7 @@ pub(in crate::api) fn cuModuleEnumerateFunctions(
 ) -> Result {
     let platform = platform()?;
     let module = arguments::module(platform, module)?;
-    let handles = module.kernel_names().map(|name| module.function(platform, name));
+    let handles = module.kernel_names().map(|name| module.function(&platform.functions, name));
     functions.of(room).try_write(handles.map(|number| number.map(handle)))
 }
 

@@ -11,7 +11,7 @@ use crate::api::Result;
 use crate::api::arguments::{self, In, Out, handle, number};
 use crate::api::devices::contexts::given_or_current;
 use crate::device::settings::checked_flags;
-use crate::device::{Context, current, platform};
+use crate::device::{Context, current, platform, teardown};
 
 pub(in crate::api) fn cuCtxCreate_v2(
     out: Out<CUcontext>,
@@ -22,7 +22,7 @@ pub(in crate::api) fn cuCtxCreate_v2(
     let device = platform.device(device)?;
     let flags = checked_flags(flags)?;
     device.health.check()?;
-    let make = |handle| Context::new(platform, device, handle, false, flags);
+    let make = |handle| Context::new(platform.scheduler, device, handle, false, flags);
     let (number, context) =
         platform.contexts.insert(make).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     current::push(platform, context)?;
@@ -59,7 +59,8 @@ pub(in crate::api) fn cuCtxDestroy_v2(context: CUcontext) -> Result {
     }
     // Whoever removes it destroys it: two calls at a time do not both succeed.
     let removed = platform.contexts.remove(known.handle);
-    removed.ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?.destroy(platform);
+    let context = removed.ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
+    teardown::destroy_context(platform, &context);
     Ok(())
 }
 

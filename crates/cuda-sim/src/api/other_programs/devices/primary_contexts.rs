@@ -7,23 +7,23 @@ use std::ffi::c_uint;
 use cuda_sys::CUdevice;
 
 use crate::api::Result;
-use crate::device::platform;
 use crate::device::settings::checked_flags;
+use crate::device::{platform, primary};
 
 pub(in crate::api) fn cuDevicePrimaryCtxRelease_v2(device: CUdevice) -> Result {
     let platform = platform()?;
-    platform.device(device)?.release_primary(platform)
+    primary::release(platform, platform.device(device)?)
 }
 
 pub(in crate::api) fn cuDevicePrimaryCtxSetFlags_v2(device: CUdevice, flags: c_uint) -> Result {
     let platform = platform()?;
     let device = platform.device(device)?;
-    device.set_primary_flags(platform, checked_flags(flags)?);
+    primary::set_flags(platform, device, checked_flags(flags)?);
     Ok(())
 }
 
 pub(in crate::api) fn cuDevicePrimaryCtxReset_v2(device: CUdevice) -> Result {
     let platform = platform()?;
-    platform.device(device)?.reset_primary(platform);
+    primary::reset(platform, platform.device(device)?);
     Ok(())
 }

@@ -64,10 +64,12 @@ struct Meaning {
 #[derive(Clone, Copy)]
 struct FunctionAddress(*const c_void);
 
-// SAFETY: the address of a function, which is never written to.
+// SAFETY: it is the address of a function of this library, which any thread may call and nothing
+// writes to.
 unsafe impl Send for FunctionAddress {}
 
-// SAFETY: as above.
+// SAFETY: a shared address of a function can be copied out and nothing else; functions may be called
+// from several threads at once.
 unsafe impl Sync for FunctionAddress {}
 
 /// The meanings of each name, oldest first.

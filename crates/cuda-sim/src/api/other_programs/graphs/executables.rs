@@ -46,11 +46,11 @@ pub(in crate::api) fn cuGraphInstantiateWithParams(
 /// There is nothing to upload: it only has to be a launch that could be.
 pub(in crate::api) fn cuGraphUpload(executable: CUgraphExec, stream: CUstream) -> Result {
     let platform = platform()?;
-    arguments::executable(platform, executable)?;
+    arguments::executable(executable)?;
     arguments::stream(platform, stream).map(drop)
 }
 
 pub(in crate::api) fn cuGraphExecGetFlags(executable: CUgraphExec, out: Out<cuuint64_t>) -> Result {
-    out.set(arguments::executable(platform()?, executable)?.flags);
+    out.set(arguments::executable(executable)?.flags);
     Ok(())
 }

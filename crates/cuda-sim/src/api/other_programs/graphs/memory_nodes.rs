@@ -14,7 +14,7 @@ use crate::api::Result;
 use crate::api::arguments::{self, Count, InOut, List, Out, Untyped};
 use crate::api::other_programs::graphs::nodes::{Dependencies, add};
 use crate::device::{current, platform};
-use crate::graph::{Amount, Operation};
+use crate::graph::{Amount, NodeOperation, graphs};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -32,8 +32,8 @@ pub(in crate::api) fn cuGraphMemAllocNodeGetParams(
     node: CUgraphNode,
     out: Out<CUDA_MEM_ALLOC_NODE_PARAMS>,
 ) -> Result {
-    let (graph, node) = arguments::node(platform()?, node)?;
-    let Some(Operation::Allocate(memory)) = graph.operation(node) else { return Err(INVALID) };
+    let (graph, node) = arguments::node(node)?;
+    let Some(NodeOperation::Allocate(memory)) = graph.operation(node) else { return Err(INVALID) };
     let location = CUmemLocation {
         type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
         id: memory.device.id.ordinal as i32,
@@ -71,8 +71,8 @@ pub(in crate::api) fn cuGraphMemFreeNodeGetParams(
     node: CUgraphNode,
     out: Out<CUdeviceptr>,
 ) -> Result {
-    let (graph, node) = arguments::node(platform()?, node)?;
-    let Some(Operation::Free(right)) = graph.operation(node) else { return Err(INVALID) };
+    let (graph, node) = arguments::node(node)?;
+    let Some(NodeOperation::Free(right)) = graph.operation(node) else { return Err(INVALID) };
     out.set(right.memory.allocation.address);
     Ok(())
 }
@@ -91,7 +91,8 @@ pub(in crate::api) fn cuDeviceGetGraphMemAttribute(
     let out = unsafe { value.out::<cuuint64_t>() }?;
     let platform = platform()?;
     let ordinal = platform.device(device)?.id.ordinal;
-    let amounts = |amount| platform.graphs.memories.amounts(ordinal, amount);
+    let memories = &graphs()?.memories;
+    let amounts = |amount| memories.amounts(ordinal, amount);
     out.set(match attribute {
         Attribute::CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT => amounts(Amount::Used).0,
         Attribute::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH => amounts(Amount::Used).1,
@@ -118,7 +119,7 @@ pub(in crate::api) fn cuDeviceSetGraphMemAttribute(
     if unsafe { value.read::<cuuint64_t>() }? != 0 {
         return Err(INVALID);
     }
-    platform.graphs.memories.reset_high(ordinal, amount);
+    graphs()?.memories.reset_high(ordinal, amount);
     Ok(())
 }
 
@@ -149,9 +150,9 @@ pub(in crate::api) fn add_allocation(
     };
     let owner = current::current()?.id;
     let bytes = given.bytesize as u64;
-    let memory = platform.graphs.memories.reserve(device, bytes, owner, access)?;
+    let memory = graphs()?.memories.reserve(device, bytes, owner, access)?;
     given.dptr = memory.allocation.address;
-    add(node.ok_or(INVALID)?, graph, after, |_| Ok(Operation::Allocate(memory)))?;
+    add(node.ok_or(INVALID)?, graph, after, |_| Ok(NodeOperation::Allocate(memory)))?;
     parameters.set(given);
     Ok(())
 }
@@ -163,8 +164,7 @@ pub(in crate::api) fn add_free(
     after: Dependencies,
     pointer: CUdeviceptr,
 ) -> Result {
-    let operation = |platform: &'static crate::device::Platform| {
-        platform.graphs.memories.right_to_free(pointer).map(Operation::Free)
-    };
+    let operation =
+        |_: &'static _| graphs()?.memories.right_to_free(pointer).map(NodeOperation::Free);
     add(node, graph, after, operation)
 }

@@ -13,8 +13,8 @@ use crate::api::arguments::{self, In, Out, handle};
 use crate::api::other_programs::graphs::nodes::child_graph;
 use crate::api::other_programs::graphs::parameters as given;
 use crate::api::other_programs::streams::memory_operations::listed;
-use crate::device::{Platform, platform};
-use crate::graph::{OF_KERNELS, Operation, Shown, Value};
+use crate::device::{LaunchAttributeValue, OF_KERNELS, Platform, platform};
+use crate::graph::{NodeOperation, Shown};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -23,8 +23,8 @@ pub(in crate::api) fn cuGraphKernelNodeGetParams_v2(
     out: Out<CUDA_KERNEL_NODE_PARAMS>,
 ) -> Result {
     let platform = platform()?;
-    let (graph, node) = arguments::node(platform, node)?;
-    let Some(Operation::Kernel(call)) = graph.operation(node) else { return Err(INVALID) };
+    let (graph, node) = arguments::node(node)?;
+    let Some(NodeOperation::Kernel(call)) = graph.operation(node) else { return Err(INVALID) };
     let shown = graph.show(node, || Shown::parameters(&call)).ok_or(INVALID)?;
     out.set(given::kernel_back(platform, &call, &shown)?);
     Ok(())
@@ -41,7 +41,7 @@ pub(in crate::api) fn cuGraphMemcpyNodeGetParams(
     node: CUgraphNode,
     out: Out<CUDA_MEMCPY3D>,
 ) -> Result {
-    let Operation::Copy(copy, _) = get(node)? else { return Err(INVALID) };
+    let NodeOperation::Copy(copy, _) = get(node)? else { return Err(INVALID) };
     out.set(given::copy_back(&copy));
     Ok(())
 }
@@ -50,7 +50,7 @@ pub(in crate::api) fn cuGraphMemcpyNodeSetParams(
     node: CUgraphNode,
     parameters: Option<In<CUDA_MEMCPY3D>>,
 ) -> Result {
-    let Operation::Copy(_, context) = get(node)? else { return Err(INVALID) };
+    let NodeOperation::Copy(_, context) = get(node)? else { return Err(INVALID) };
     let context = handle(context.handle);
     set(node, |platform| given::copy(platform, parameters, context))
 }
@@ -59,7 +59,7 @@ pub(in crate::api) fn cuGraphMemsetNodeGetParams(
     node: CUgraphNode,
     out: Out<CUDA_MEMSET_NODE_PARAMS>,
 ) -> Result {
-    let Operation::Fill(fill, _) = get(node)? else { return Err(INVALID) };
+    let NodeOperation::Fill(fill, _) = get(node)? else { return Err(INVALID) };
     out.set(given::fill_back(&fill));
     Ok(())
 }
@@ -68,7 +68,7 @@ pub(in crate::api) fn cuGraphMemsetNodeSetParams(
     node: CUgraphNode,
     parameters: Option<In<CUDA_MEMSET_NODE_PARAMS>>,
 ) -> Result {
-    let Operation::Fill(_, context) = get(node)? else { return Err(INVALID) };
+    let NodeOperation::Fill(_, context) = get(node)? else { return Err(INVALID) };
     let context = handle(context.handle);
     set(node, |platform| given::fill(platform, parameters, context))
 }
@@ -77,7 +77,7 @@ pub(in crate::api) fn cuGraphHostNodeGetParams(
     node: CUgraphNode,
     out: Out<CUDA_HOST_NODE_PARAMS>,
 ) -> Result {
-    let Operation::Host(call) = get(node)? else { return Err(INVALID) };
+    let NodeOperation::Host(call) = get(node)? else { return Err(INVALID) };
     let (function, argument) = call.parts();
     out.set(CUDA_HOST_NODE_PARAMS { fn_: Some(function), userData: argument });
     Ok(())
@@ -102,7 +102,7 @@ pub(in crate::api) fn cuGraphEventRecordNodeGetEvent(
     node: CUgraphNode,
     out: Out<CUevent>,
 ) -> Result {
-    let Operation::Record(event) = get(node)? else { return Err(INVALID) };
+    let NodeOperation::Record(event) = get(node)? else { return Err(INVALID) };
     out.set(given::event_back(platform()?, &event));
     Ok(())
 }
@@ -112,7 +112,7 @@ pub(in crate::api) fn cuGraphEventRecordNodeSetEvent(node: CUgraphNode, event: C
 }
 
 pub(in crate::api) fn cuGraphEventWaitNodeGetEvent(node: CUgraphNode, out: Out<CUevent>) -> Result {
-    let Operation::Wait(event) = get(node)? else { return Err(INVALID) };
+    let NodeOperation::Wait(event) = get(node)? else { return Err(INVALID) };
     out.set(given::event_back(platform()?, &event));
     Ok(())
 }
@@ -125,9 +125,9 @@ pub(in crate::api) fn cuGraphBatchMemOpNodeGetParams(
     node: CUgraphNode,
     out: Out<CUDA_BATCH_MEM_OP_NODE_PARAMS>,
 ) -> Result {
-    let (graph, node) = arguments::node(platform()?, node)?;
+    let (graph, node) = arguments::node(node)?;
     let operation = graph.operation(node);
-    let Some(Operation::Batch(batch, context)) = operation else { return Err(INVALID) };
+    let Some(NodeOperation::Batch(batch, context)) = operation else { return Err(INVALID) };
     let shown = graph.show(node, || Shown::list(batch.iter().map(listed))).ok_or(INVALID)?;
     out.set(CUDA_BATCH_MEM_OP_NODE_PARAMS {
         ctx: handle(context.handle),
@@ -156,9 +156,7 @@ pub(in crate::api) fn cuGraphKernelNodeCopyAttributes(
     to: CUgraphNode,
     from: CUgraphNode,
 ) -> Result {
-    let platform = platform()?;
-    let ((to_graph, to), (from_graph, from)) =
-        (arguments::node(platform, to)?, arguments::node(platform, from)?);
+    let ((to_graph, to), (from_graph, from)) = (arguments::node(to)?, arguments::node(from)?);
     let attributes = from_graph.with_attributes(from, |attributes| attributes.clone())?;
     to_graph.with_attributes(to, |present| *present = attributes)
 }
@@ -168,8 +166,8 @@ pub(in crate::api) fn cuGraphKernelNodeGetAttribute(
     attribute: CUkernelNodeAttrID,
     value: Out<CUkernelNodeAttrValue>,
 ) -> Result {
-    let out = value.cast::<Value>();
-    let (graph, node) = arguments::node(platform()?, node)?;
+    let out = value.cast::<LaunchAttributeValue>();
+    let (graph, node) = arguments::node(node)?;
     if attribute == CUkernelNodeAttrID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE {
         let cooperative = graph.with_kernel(node, |call| call.shape.cooperative)?;
         let mut value = [0; 64];
@@ -186,8 +184,8 @@ pub(in crate::api) fn cuGraphKernelNodeSetAttribute(
     attribute: CUkernelNodeAttrID,
     value: In<CUkernelNodeAttrValue>,
 ) -> Result {
-    let value: Value = value.bytes();
-    let (graph, node) = arguments::node(platform()?, node)?;
+    let value: LaunchAttributeValue = value.bytes();
+    let (graph, node) = arguments::node(node)?;
     if attribute == CUkernelNodeAttrID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE {
         let cooperative = value[..4] != [0; 4];
         return graph.with_kernel(node, |call| call.shape.cooperative = cooperative);
@@ -195,16 +193,16 @@ pub(in crate::api) fn cuGraphKernelNodeSetAttribute(
     graph.with_attributes(node, |all| all.set(attribute, value, OF_KERNELS))?
 }
 
-fn get(node: CUgraphNode) -> Result<Operation> {
-    let (graph, node) = arguments::node(platform()?, node)?;
+fn get(node: CUgraphNode) -> Result<NodeOperation> {
+    let (graph, node) = arguments::node(node)?;
     graph.operation(node).ok_or(INVALID)
 }
 
 fn set(
     node: CUgraphNode,
-    operation: impl FnOnce(&'static Platform) -> Result<Operation>,
+    operation: impl FnOnce(&'static Platform) -> Result<NodeOperation>,
 ) -> Result {
     let platform = platform()?;
-    let (graph, node) = arguments::node(platform, node)?;
+    let (graph, node) = arguments::node(node)?;
     graph.set_operation(node, operation(platform)?)
 }

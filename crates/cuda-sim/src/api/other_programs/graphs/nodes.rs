@@ -14,7 +14,7 @@ use crate::api::graphs::structure::edges;
 use crate::api::other_programs::graphs::memory_nodes::{add_allocation, add_free};
 use crate::api::other_programs::graphs::parameters as given;
 use crate::device::{Platform, platform};
-use crate::graph::Operation;
+use crate::graph::NodeOperation;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -40,7 +40,7 @@ pub(in crate::api) fn cuGraphAddEmptyNode(
     count: Count,
 ) -> Result {
     let after = Dependencies::new(dependencies, count);
-    add(node, graph, after, |_| Ok(Operation::Empty))
+    add(node, graph, after, |_| Ok(NodeOperation::Empty))
 }
 
 pub(in crate::api) fn cuGraphAddHostNode(
@@ -131,7 +131,7 @@ pub(in crate::api) fn cuGraphAddChildGraphNode(
     child: CUgraph,
 ) -> Result {
     let after = Dependencies::new(dependencies, count);
-    add(node, graph, after, |platform| child_of(platform, graph, child))
+    add(node, graph, after, |_| child_of(graph, child))
 }
 
 pub(in crate::api) fn cuGraphAddNode_v2(
@@ -164,7 +164,7 @@ pub(in crate::api) fn cuGraphAddNode_v2(
                 return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
             }
             let node = node.ok_or(INVALID)?;
-            let added = insert(graph, after, |platform| child_of(platform, graph, child.graph))?;
+            let added = insert(graph, after, |_| child_of(graph, child.graph))?;
             node.set(added);
             all.__bindgen_anon_1.graph.graph = handle(child_graph(added)?);
         }
@@ -183,7 +183,7 @@ pub(in crate::api) fn add(
     out: Out<CUgraphNode>,
     graph: CUgraph,
     after: Dependencies,
-    operation: impl FnOnce(&'static Platform) -> Result<Operation>,
+    operation: impl FnOnce(&'static Platform) -> Result<NodeOperation>,
 ) -> Result {
     out.set(insert(graph, after, operation)?);
     Ok(())
@@ -192,28 +192,28 @@ pub(in crate::api) fn add(
 fn insert(
     graph: CUgraph,
     after: Dependencies,
-    operation: impl FnOnce(&'static Platform) -> Result<Operation>,
+    operation: impl FnOnce(&'static Platform) -> Result<NodeOperation>,
 ) -> Result<CUgraphNode> {
     let platform = platform()?;
-    let graph = arguments::graph(platform, graph)?;
-    let edges = edges(platform, &graph, after.nodes, after.data)?;
+    let graph = arguments::graph(graph)?;
+    let edges = edges(&graph, after.nodes, after.data)?;
     let added = graph.add(operation(platform)?, edges)?;
     Ok(handle(graph.handle_of(added)))
 }
 
 /// The handle of the graph that a node runs.
 pub(in crate::api) fn child_graph(node: CUgraphNode) -> Result<u64> {
-    let (graph, node) = arguments::node(platform()?, node)?;
+    let (graph, node) = arguments::node(node)?;
     match graph.operation(node) {
-        Some(Operation::Child(child)) => Ok(child.handle),
+        Some(NodeOperation::Child(child)) => Ok(child.handle),
         _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     }
 }
 
-fn child_of(platform: &Platform, parent: CUgraph, child: CUgraph) -> Result<Operation> {
-    let child = arguments::graph(platform, child)?;
+fn child_of(parent: CUgraph, child: CUgraph) -> Result<NodeOperation> {
+    let child = arguments::graph(child)?;
     if parent == handle(child.handle) || child.is_being_captured() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    Ok(Operation::Child(child.duplicate()?.into_child()))
+    Ok(NodeOperation::Child(child.duplicate()?.into_child()))
 }

@@ -16,27 +16,29 @@ use crate::api::arguments::{
 };
 use crate::api::memory::endpoints::Endpoint;
 use crate::api::other_programs::streams::memory_operations::operations;
-use crate::device::launch::{KernelCall, Shape};
-use crate::device::{Context, Event, Platform, current};
-use crate::graph::{CopyParameters, FillParameters, HostCall, Operation, Shown};
+use crate::device::{
+    Context, CopyNodeEnd, CopyParameters, Event, FillParameters, Platform, current,
+};
+use crate::device::{ExecutionConfiguration, KernelCall};
+use crate::graph::{HostFunction, NodeOperation, Shown};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// A node that calls a host function.
-pub(in crate::api) fn host(given: Option<In<CUDA_HOST_NODE_PARAMS>>) -> Result<Operation> {
+pub(in crate::api) fn host(given: Option<In<CUDA_HOST_NODE_PARAMS>>) -> Result<NodeOperation> {
     let given = read(given)?;
     let function = given.fn_.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-    Ok(Operation::Host(HostCall::new(function, given.userData)))
+    Ok(NodeOperation::Host(HostFunction::new(function, given.userData)))
 }
 
 /// A node that launches a kernel.
 pub(in crate::api) fn kernel(
     platform: &'static Platform,
     given: Option<In<CUDA_KERNEL_NODE_PARAMS>>,
-) -> Result<Operation> {
+) -> Result<NodeOperation> {
     let given = read(given)?;
     let function = arguments::function(platform, given.func)?;
-    let shape = Shape {
+    let shape = ExecutionConfiguration {
         grid: [given.gridDimX, given.gridDimY, given.gridDimZ],
         block: [given.blockDimX, given.blockDimY, given.blockDimZ],
         dynamic_shared: given.sharedMemBytes,
@@ -48,7 +50,7 @@ pub(in crate::api) fn kernel(
     let parameters = copied_parameters(&function, pointers, buffer)?;
     let call = KernelCall { function, shape, parameters };
     call.check()?;
-    Ok(Operation::Kernel(call))
+    Ok(NodeOperation::Kernel(call))
 }
 
 /// A node that copies.
@@ -56,7 +58,7 @@ pub(in crate::api) fn copy(
     platform: &'static Platform,
     given: Option<In<CUDA_MEMCPY3D>>,
     context: CUcontext,
-) -> Result<Operation> {
+) -> Result<NodeOperation> {
     let described = given.ok_or(INVALID)?;
     let given = described.read();
     let (to, from) =
@@ -65,7 +67,7 @@ pub(in crate::api) fn copy(
     let [width, height, depth] = extents.map(|extent| extent as u64);
     let mut parameters = CopyParameters { from, to, width, height, depth };
     parameters.check(platform)?;
-    Ok(Operation::Copy(parameters, context_or_current(platform, context)?))
+    Ok(NodeOperation::Copy(parameters, context_or_current(platform, context)?))
 }
 
 /// A node that fills.
@@ -73,7 +75,7 @@ pub(in crate::api) fn fill(
     platform: &'static Platform,
     given: Option<In<CUDA_MEMSET_NODE_PARAMS>>,
     context: CUcontext,
-) -> Result<Operation> {
+) -> Result<NodeOperation> {
     let given = read(given)?;
     let parameters = FillParameters {
         address: given.dst,
@@ -84,14 +86,14 @@ pub(in crate::api) fn fill(
         height: given.height as u64,
     };
     parameters.check(platform)?;
-    Ok(Operation::Fill(parameters, context_or_current(platform, context)?))
+    Ok(NodeOperation::Fill(parameters, context_or_current(platform, context)?))
 }
 
 /// The parameters of a node of any kind but those that give something back.
 pub(in crate::api) fn any(
     platform: &'static Platform,
     given: In<CUgraphNodeParams>,
-) -> Result<Operation> {
+) -> Result<NodeOperation> {
     let given = given.read();
     if given.reserved0 != [0; 3] || given.reserved2 != 0 {
         return Err(INVALID);
@@ -101,7 +103,7 @@ pub(in crate::api) fn any(
     // the first members of the newer structures are those of the older ones.
     unsafe {
         match given.type_ {
-            Type::CU_GRAPH_NODE_TYPE_EMPTY => Ok(Operation::Empty),
+            Type::CU_GRAPH_NODE_TYPE_EMPTY => Ok(NodeOperation::Empty),
             Type::CU_GRAPH_NODE_TYPE_KERNEL => {
                 kernel(platform, Some(In::new((&raw const of.kernel).cast())))
             }
@@ -130,30 +132,30 @@ pub(in crate::api) fn any(
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no event.
-pub(in crate::api) fn record(platform: &'static Platform, event: CUevent) -> Result<Operation> {
-    arguments::event(platform, event).map(Operation::Record)
+pub(in crate::api) fn record(platform: &'static Platform, event: CUevent) -> Result<NodeOperation> {
+    arguments::event(platform, event).map(NodeOperation::Record)
 }
 
 /// A node that waits for an event.
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no event.
-pub(in crate::api) fn wait(platform: &'static Platform, event: CUevent) -> Result<Operation> {
-    arguments::event(platform, event).map(Operation::Wait)
+pub(in crate::api) fn wait(platform: &'static Platform, event: CUevent) -> Result<NodeOperation> {
+    arguments::event(platform, event).map(NodeOperation::Wait)
 }
 
 /// A node that works on single values in memory.
 pub(in crate::api) fn batch(
     platform: &'static Platform,
     given: Option<In<CUDA_BATCH_MEM_OP_NODE_PARAMS>>,
-) -> Result<Operation> {
+) -> Result<NodeOperation> {
     let given = read(given)?;
     // SAFETY: the program says how many elements its list has.
     let list = unsafe { Items::new(given.paramArray.cast_const(), given.count as usize) };
     let operations = operations(list, given.flags)?;
     let context = context_or_current(platform, given.ctx)?;
     operations.iter().try_for_each(|operation| operation.check(platform, &context))?;
-    Ok(Operation::Batch(operations.into(), context))
+    Ok(NodeOperation::Batch(operations.into(), context))
 }
 
 /// The parameters that a kernel node was given. The lists are the node's.
@@ -164,7 +166,7 @@ pub(in crate::api) fn kernel_back(
 ) -> Result<CUDA_KERNEL_NODE_PARAMS> {
     let [grid, block] = [call.shape.grid, call.shape.block];
     Ok(CUDA_KERNEL_NODE_PARAMS {
-        func: handle(call.function.module.function(platform, &call.function.name)?),
+        func: handle(call.function.module.function(&platform.functions, &call.function.name)?),
         gridDimX: grid[0],
         gridDimY: grid[1],
         gridDimZ: grid[2],
@@ -182,11 +184,11 @@ pub(in crate::api) fn kernel_back(
 /// The parameters that a copy node was given.
 pub(in crate::api) fn copy_back(given: &CopyParameters) -> CUDA_MEMCPY3D {
     let CopyParameters { from, to, width, height, depth } = *given;
-    let host = |side: crate::graph::Side| match side.kind {
+    let host = |side: CopyNodeEnd| match side.kind {
         CUmemorytype::CU_MEMORYTYPE_HOST => ptr::with_exposed_provenance_mut(side.address as usize),
         _ => ptr::null_mut(),
     };
-    let device = |side: crate::graph::Side| match side.kind {
+    let device = |side: CopyNodeEnd| match side.kind {
         CUmemorytype::CU_MEMORYTYPE_HOST => 0,
         _ => side.address,
     };

@@ -13,19 +13,18 @@ use cuda_sys::{
 use crate::api::Result;
 use crate::api::arguments::{self, Count, CountInOut, Items, List, Out, Room, handle, number};
 use crate::api::graphs::structure::{check_lossless, edge_data, edges, node_of, write_nodes};
-use crate::device::{Platform, platform};
-use crate::graph::{Edge, Graph, NodeId, Ports, dot};
+use crate::graph::{GraphEdge, GraphTemplate, NodeId, Ports, dot, graphs};
 
 pub(in crate::api) fn cuGraphCreate(out: Out<CUgraph>, flags: c_uint) -> Result {
     if flags != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    out.set(handle(Graph::new(&platform()?.graphs)?.handle));
+    out.set(handle(GraphTemplate::new(&graphs()?.table)?.handle));
     Ok(())
 }
 
 pub(in crate::api) fn cuGraphDestroyNode(node: CUgraphNode) -> Result {
-    let (graph, node) = arguments::node(platform()?, node)?;
+    let (graph, node) = arguments::node(node)?;
     if graph.is_being_captured() || graph.has_memory_nodes() || !graph.remove(node) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
@@ -33,7 +32,7 @@ pub(in crate::api) fn cuGraphDestroyNode(node: CUgraphNode) -> Result {
 }
 
 pub(in crate::api) fn cuGraphClone(out: Out<CUgraph>, original: CUgraph) -> Result {
-    out.set(handle(arguments::graph(platform()?, original)?.duplicate()?.handle));
+    out.set(handle(arguments::graph(original)?.duplicate()?.handle));
     Ok(())
 }
 
@@ -42,15 +41,14 @@ pub(in crate::api) fn cuGraphNodeFindInClone(
     original: CUgraphNode,
     clone: CUgraph,
 ) -> Result {
-    let platform = platform()?;
-    arguments::node(platform, original)?;
-    let found = arguments::graph(platform, clone)?.copy_of(number(original));
+    arguments::node(original)?;
+    let found = arguments::graph(clone)?.copy_of(number(original));
     out.set(handle(found.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?));
     Ok(())
 }
 
 pub(in crate::api) fn cuGraphDebugDotPrint(graph: CUgraph, path: &str, flags: c_uint) -> Result {
-    let graph = arguments::graph(platform()?, graph)?;
+    let graph = arguments::graph(graph)?;
     let handles =
         DotFlags::CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES.0 | DotFlags::CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE.0;
     let written = std::fs::write(path, dot(&graph, flags & handles != 0));
@@ -61,7 +59,7 @@ pub(in crate::api) fn cuGraphDebugDotPrint(graph: CUgraph, path: &str, flags: c_
 }
 
 pub(in crate::api) fn cuGraphNodeGetType(node: CUgraphNode, out: Out<CUgraphNodeType>) -> Result {
-    let (graph, node) = arguments::node(platform()?, node)?;
+    let (graph, node) = arguments::node(node)?;
     let operation = graph.operation(node).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     out.set(operation.node_type());
     Ok(())
@@ -72,7 +70,7 @@ pub(in crate::api) fn cuGraphGetRootNodes(
     nodes: Room<CUgraphNode>,
     count: Option<CountInOut>,
 ) -> Result {
-    let graph = arguments::graph(platform()?, graph)?;
+    let graph = arguments::graph(graph)?;
     let count = count.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     write_nodes(nodes, &count, &graph.roots());
     Ok(())
@@ -84,7 +82,7 @@ pub(in crate::api) fn cuGraphNodeGetDependencies_v2(
     data: Room<CUgraphEdgeData>,
     count: Option<CountInOut>,
 ) -> Result {
-    let (graph, node) = arguments::node(platform()?, node)?;
+    let (graph, node) = arguments::node(node)?;
     write_neighbours(dependencies, data, count, &graph.dependencies(node))
 }
 
@@ -94,7 +92,7 @@ pub(in crate::api) fn cuGraphNodeGetDependentNodes_v2(
     data: Room<CUgraphEdgeData>,
     count: Option<CountInOut>,
 ) -> Result {
-    let (graph, node) = arguments::node(platform()?, node)?;
+    let (graph, node) = arguments::node(node)?;
     write_neighbours(dependents, data, count, &graph.dependents(node))
 }
 
@@ -105,9 +103,8 @@ pub(in crate::api) fn cuGraphAddDependencies_v2(
     data: List<CUgraphEdgeData>,
     count: Count,
 ) -> Result {
-    let platform = platform()?;
-    let graph = arguments::graph(platform, graph)?;
-    graph.add_edges(&pairs(platform, &graph, [from.of(count), to.of(count)], data.of(count))?)
+    let graph = arguments::graph(graph)?;
+    graph.add_edges(&pairs(&graph, [from.of(count), to.of(count)], data.of(count))?)
 }
 
 pub(in crate::api) fn cuGraphRemoveDependencies_v2(
@@ -117,20 +114,18 @@ pub(in crate::api) fn cuGraphRemoveDependencies_v2(
     data: List<CUgraphEdgeData>,
     count: Count,
 ) -> Result {
-    let platform = platform()?;
-    let graph = arguments::graph(platform, graph)?;
-    graph.remove_edges(&pairs(platform, &graph, [from.of(count), to.of(count)], data.of(count))?)
+    let graph = arguments::graph(graph)?;
+    graph.remove_edges(&pairs(&graph, [from.of(count), to.of(count)], data.of(count))?)
 }
 
 /// The edges that a call lists by both ends.
 fn pairs(
-    platform: &Platform,
-    graph: &Arc<Graph>,
+    graph: &Arc<GraphTemplate>,
     [from, to]: [Items<CUgraphNode>; 2],
     data: Items<CUgraphEdgeData>,
-) -> Result<Vec<(NodeId, Edge)>> {
-    let from = edges(platform, graph, from, data)?;
-    let to = to.iter()?.map(|node| node_of(platform, graph, node));
+) -> Result<Vec<(NodeId, GraphEdge)>> {
+    let from = edges(graph, from, data)?;
+    let to = to.iter()?.map(|node| node_of(graph, node));
     to.zip(from).map(|(to, from)| Ok((to?, from))).collect()
 }
 

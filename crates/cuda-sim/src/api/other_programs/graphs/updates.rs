@@ -14,7 +14,7 @@ use crate::api::Result;
 use crate::api::arguments::{self, In, Out, number};
 use crate::api::other_programs::graphs::parameters as given;
 use crate::device::{Platform, platform};
-use crate::graph::Operation;
+use crate::graph::NodeOperation;
 
 pub(in crate::api) fn cuGraphExecKernelNodeSetParams_v2(
     executable: CUgraphExec,
@@ -79,9 +79,8 @@ pub(in crate::api) fn cuGraphExecChildGraphNodeSetParams(
     node: CUgraphNode,
     child: CUgraph,
 ) -> Result {
-    let platform = platform()?;
-    let executable = arguments::executable(platform, executable)?;
-    executable.update_child(number(node), &*arguments::graph(platform, child)?)
+    let executable = arguments::executable(executable)?;
+    executable.update_child(number(node), &*arguments::graph(child)?)
 }
 
 pub(in crate::api) fn cuGraphExecNodeSetParams(
@@ -103,7 +102,7 @@ pub(in crate::api) fn cuGraphNodeSetEnabled(
     node: CUgraphNode,
     enables: c_uint,
 ) -> Result {
-    arguments::executable(platform()?, executable)?.enable(number(node), enables != 0)
+    arguments::executable(executable)?.enable(number(node), enables != 0)
 }
 
 pub(in crate::api) fn cuGraphNodeGetEnabled(
@@ -111,7 +110,7 @@ pub(in crate::api) fn cuGraphNodeGetEnabled(
     node: CUgraphNode,
     out: Out<c_uint>,
 ) -> Result {
-    let executable = arguments::executable(platform()?, executable)?;
+    let executable = arguments::executable(executable)?;
     out.set(c_uint::from(executable.is_enabled(number(node))?));
     Ok(())
 }
@@ -119,9 +118,9 @@ pub(in crate::api) fn cuGraphNodeGetEnabled(
 fn replace(
     executable: CUgraphExec,
     node: CUgraphNode,
-    operation: impl FnOnce(&'static Platform) -> Result<Operation>,
+    operation: impl FnOnce(&'static Platform) -> Result<NodeOperation>,
 ) -> Result {
     let platform = platform()?;
-    let executable = arguments::executable(platform, executable)?;
+    let executable = arguments::executable(executable)?;
     executable.replace(number(node), operation(platform)?)
 }

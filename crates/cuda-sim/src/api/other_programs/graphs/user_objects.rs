@@ -11,8 +11,7 @@ use cuda_sys::{
 
 use crate::api::Result;
 use crate::api::arguments::{self, Out, handle, number};
-use crate::device::platform;
-use crate::graph::UserObject;
+use crate::graph::{UserObject, graphs};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -28,8 +27,13 @@ pub(in crate::api) fn cuUserObjectCreate(
     if flags != CUuserObject_flags::CU_USER_OBJECT_NO_DESTRUCTOR_SYNC.0 {
         return Err(INVALID);
     }
-    let books = &platform()?.graphs;
-    out.set(handle(UserObject::register(books, destroy, pointer, some(references)?)?));
+    let graphs = graphs()?;
+    out.set(handle(UserObject::register(
+        &graphs.user_objects,
+        destroy,
+        pointer,
+        some(references)?,
+    )?));
     Ok(())
 }
 
@@ -48,7 +52,7 @@ pub(in crate::api) fn cuGraphRetainUserObject(
     count: c_uint,
     flags: c_uint,
 ) -> Result {
-    let graph = arguments::graph(platform()?, graph)?;
+    let graph = arguments::graph(graph)?;
     let (object, count) = (find(object)?, some(count)?);
     let moves = match CUuserObjectRetain_flags(flags) {
         CUuserObjectRetain_flags(0) => false,
@@ -64,12 +68,12 @@ pub(in crate::api) fn cuGraphReleaseUserObject(
     object: CUuserObject,
     count: c_uint,
 ) -> Result {
-    let graph = arguments::graph(platform()?, graph)?;
+    let graph = arguments::graph(graph)?;
     graph.let_go(&find(object)?, some(count)?)
 }
 
 fn find(object: CUuserObject) -> Result<Arc<UserObject>> {
-    platform()?.graphs.user_objects.get(number(object)).ok_or(INVALID)
+    graphs()?.user_objects.get(number(object)).ok_or(INVALID)
 }
 
 /// A count of references: from 1 to what a signed number can be.

@@ -13,7 +13,7 @@ use cuda_sys::{
 use crate::api::Result;
 use crate::api::arguments::{Out, number};
 use crate::api::memory::host_memory::{cuMemHostAlloc, free};
-use crate::device::{HostAllocation, HostSource, current, platform, process_memory};
+use crate::device::{HostSource, PageLockedAllocation, current, platform, process_memory};
 
 const REGISTER_FLAGS: c_uint =
     CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
@@ -70,7 +70,7 @@ pub(in crate::api) fn cuMemHostGetFlags(out: Out<c_uint>, pointer: *mut c_void) 
     Ok(())
 }
 
-fn find(pointer: *mut c_void) -> Result<Arc<HostAllocation>> {
+fn find(pointer: *mut c_void) -> Result<Arc<PageLockedAllocation>> {
     current::working()?;
     let found = platform()?.host_memory.containing(number(pointer));
     found.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)

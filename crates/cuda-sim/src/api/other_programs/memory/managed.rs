@@ -14,7 +14,7 @@ use cuda_sys::{
 use crate::api::Result;
 use crate::api::arguments::{self, Count, List, Out, OutItems, Room, number};
 use crate::device::managed::{Managed, Processor};
-use crate::device::{Allocation, Location, Platform, current, platform};
+use crate::device::{GlobalAllocation, Location, Platform, current, platform};
 use crate::queue::StreamWork;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -217,7 +217,7 @@ pub(in crate::api) fn cuMemRangeGetAttributes(
 
 /// A range of managed memory.
 struct Shared {
-    allocation: Arc<Allocation>,
+    allocation: Arc<GlobalAllocation>,
     /// Offsets in it.
     range: Range<u64>,
 }

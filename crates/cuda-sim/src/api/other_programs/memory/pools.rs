@@ -16,10 +16,10 @@ use crate::api::arguments::{self, Count, In, List, Out, Untyped, handle, number}
 use crate::api::memory::virtual_memory::{accessor, protection};
 use crate::api::other_programs::memory::virtual_memory::access_flags;
 use crate::check;
-use crate::device::pool::{Pool, Settings};
-use crate::device::virtual_memory::Protection;
+use crate::device::Protection;
 use crate::device::{Device, Platform, Purpose, StreamRef, allocation_work, free_work, platform};
-use crate::graph::Operation;
+use crate::device::{PoolAttributes, StreamOrderedPool};
+use crate::graph::{CaptureSequence, NodeOperation, graphs};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -50,13 +50,13 @@ pub(in crate::api) fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> 
     let platform = platform()?;
     let stream = arguments::capturable(platform, stream)?;
     if stream.capture().is_some() {
-        let right = platform.graphs.memories.right_to_free(pointer)?;
-        return stream.capture_operation(|| Operation::Free(right)).map(drop);
+        let right = graphs()?.memories.right_to_free(pointer)?;
+        return CaptureSequence::take_in(&stream, || NodeOperation::Free(right)).map(drop);
     }
     let device = platform.device_at(pointer).ok_or(INVALID)?;
     let allocation = device.memory.starting_at(pointer).ok_or(INVALID)?;
     if allocation.purpose == Purpose::Graph {
-        let memory = platform.graphs.memories.free(pointer)?;
+        let memory = graphs()?.memories.free(pointer)?;
         stream.queue().enqueue(memory.freeing());
         return Ok(());
     }
@@ -143,8 +143,12 @@ pub(in crate::api) fn cuMemPoolGetAttribute(
     value: Untyped,
 ) -> Result {
     let pool = find(platform()?, pool)?;
-    let Settings { release_threshold, follow_dependencies, opportunistic, internal_dependencies } =
-        pool.settings();
+    let PoolAttributes {
+        release_threshold,
+        follow_dependencies,
+        opportunistic,
+        internal_dependencies,
+    } = pool.settings();
     let usage = pool.usage();
     // SAFETY: it is called for attributes that are integers.
     let switch = |on| unsafe { value.out() }.map(|out| out.set(c_int::from(on)));
@@ -300,20 +304,25 @@ pub(in crate::api) fn cuMemPoolImportPointer(
     Err(INVALID)
 }
 
-fn allocate(out: &Out<CUdeviceptr>, bytes: usize, pool: &Arc<Pool>, stream: &StreamRef) -> Result {
+fn allocate(
+    out: &Out<CUdeviceptr>,
+    bytes: usize,
+    pool: &Arc<StreamOrderedPool>,
+    stream: &StreamRef,
+) -> Result {
     if bytes == 0 {
         return Err(INVALID);
     }
     pool.device.health.check()?;
     if stream.capture().is_some() {
-        let (owner, memories) = (stream.context().id, &platform()?.graphs.memories);
+        let (owner, memories) = (stream.context().id, &graphs()?.memories);
         let memory = memories.reserve(pool.device, bytes as u64, owner, Box::default())?;
         let address = memory.allocation.address;
-        stream.capture_operation(|| Operation::Allocate(memory))?;
+        CaptureSequence::take_in(stream, || NodeOperation::Allocate(memory))?;
         out.set(address);
         return Ok(());
     }
-    let allocation = pool.allocate(bytes as u64, stream)?;
+    let allocation = pool.allocate(bytes as u64, stream.queue())?;
     if check::is_on() {
         stream.queue().enqueue(allocation_work(&allocation));
     }
@@ -321,7 +330,7 @@ fn allocate(out: &Out<CUdeviceptr>, bytes: usize, pool: &Arc<Pool>, stream: &Str
     Ok(())
 }
 
-fn find(platform: &Platform, pool: CUmemoryPool) -> Result<Arc<Pool>> {
+fn find(platform: &Platform, pool: CUmemoryPool) -> Result<Arc<StreamOrderedPool>> {
     platform.pools.get(number(pool)).ok_or(INVALID)
 }
 

@@ -13,8 +13,8 @@ use cuda_sys::{
 use crate::api::Result;
 use crate::api::arguments::{In, Out, number};
 use crate::api::memory::virtual_memory::accessor;
-use crate::device::virtual_memory::Protection;
-use crate::device::{Place, platform};
+use crate::device::Protection;
+use crate::device::{MemoryLocation, platform};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -39,9 +39,9 @@ pub(in crate::api) fn cuMemGetAllocationPropertiesFromHandle(
 ) -> Result {
     let physical = platform()?.virtual_memory.physical(handle)?;
     let (kind, id) = match physical.place {
-        Place::Device(ordinal) => (Kind::CU_MEM_LOCATION_TYPE_DEVICE, ordinal as i32),
-        Place::Host => (Kind::CU_MEM_LOCATION_TYPE_HOST, 0),
-        Place::HostNode => (Kind::CU_MEM_LOCATION_TYPE_HOST_NUMA, 0),
+        MemoryLocation::Device(ordinal) => (Kind::CU_MEM_LOCATION_TYPE_DEVICE, ordinal as i32),
+        MemoryLocation::Host => (Kind::CU_MEM_LOCATION_TYPE_HOST, 0),
+        MemoryLocation::HostNode => (Kind::CU_MEM_LOCATION_TYPE_HOST_NUMA, 0),
     };
     out.set(CUmemAllocationProp {
         type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,

@@ -14,7 +14,7 @@ use crate::api::other_programs::devices::contexts::{
 use crate::api::other_programs::devices::primary_contexts::{
     cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxSetFlags_v2,
 };
-use crate::device::{current, platform, settings};
+use crate::device::{current, platform, primary, settings};
 
 /// The function before CUDA 3.2, which made pointers wide.
 pub(in crate::api) fn cuCtxCreate(out: Out<CUcontext>, flags: c_uint, device: CUdevice) -> Result {
@@ -86,7 +86,7 @@ pub(in crate::api) fn cuDevicePrimaryCtxSetFlags(device: CUdevice, flags: c_uint
     let platform = platform()?;
     let known = platform.device(device)?;
     let flags = settings::checked_flags(flags)?;
-    if known.primary_is_active(platform) && known.primary_flags() != flags {
+    if primary::is_active(platform, known) && known.primary_flags() != flags {
         return Err(CUresult::CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE);
     }
     cuDevicePrimaryCtxSetFlags_v2(device, flags)

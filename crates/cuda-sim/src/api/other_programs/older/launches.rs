@@ -12,7 +12,7 @@ use crate::api::Result;
 use crate::api::arguments::{self, Count, List, Out};
 use crate::api::other_programs::memory::ipc::cuIpcOpenMemHandle_v2;
 use crate::device::launch::launch;
-use crate::device::{Function, platform};
+use crate::device::{KernelFunction, platform};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -99,7 +99,7 @@ fn extent(given: c_int) -> Result<u32> {
     u32::try_from(given).map_err(|_| INVALID)
 }
 
-fn working(function: CUfunction) -> Result<Arc<Function>> {
+fn working(function: CUfunction) -> Result<Arc<KernelFunction>> {
     let function = arguments::function(platform()?, function)?;
     function.module.context.check()?;
     Ok(function)

@@ -10,8 +10,8 @@ use cuda_sys::{
 
 use crate::api::Result;
 use crate::api::arguments::{In, Out, handle, number};
+use crate::device::{AttributeSet, LaunchAttributeValue, OF_STREAMS};
 use crate::device::{StreamRef, platform};
-use crate::graph::{Attributes, OF_STREAMS, Value};
 
 pub(in crate::api) fn cuStreamGetDevice(stream: CUstream, out: Out<CUdevice>) -> Result {
     out.set(find(stream)?.context().device.id.ordinal as CUdevice);
@@ -39,7 +39,7 @@ pub(in crate::api) fn cuStreamGetAttribute(
     attribute: CUstreamAttrID,
     value: Out<CUstreamAttrValue>,
 ) -> Result {
-    let out = value.cast::<Value>();
+    let out = value.cast::<LaunchAttributeValue>();
     out.set(with(stream, |attributes| attributes.get(attribute, OF_STREAMS))??);
     Ok(())
 }
@@ -49,12 +49,12 @@ pub(in crate::api) fn cuStreamSetAttribute(
     attribute: CUstreamAttrID,
     value: In<CUstreamAttrValue>,
 ) -> Result {
-    let value: Value = value.bytes();
+    let value: LaunchAttributeValue = value.bytes();
     with(stream, |attributes| attributes.set(attribute, value, OF_STREAMS))?
 }
 
 /// The attributes of a stream. A legacy default stream has none.
-fn with<R>(stream: CUstream, change: impl FnOnce(&mut Attributes) -> R) -> Result<R> {
+fn with<R>(stream: CUstream, change: impl FnOnce(&mut AttributeSet) -> R) -> Result<R> {
     match find(stream)? {
         StreamRef::Other(stream) => Ok(change(&mut stream.attributes())),
         StreamRef::Legacy(_) => Err(CUresult::CUDA_ERROR_INVALID_HANDLE),

@@ -9,7 +9,7 @@ use crate::api::arguments::{self, Count, List, number};
 use crate::api::graphs::structure::edges;
 use crate::api::streams::captures::own;
 use crate::device::{StreamRef, platform};
-use crate::graph::{Capture, Mode};
+use crate::graph::{CaptureSequence, StreamCaptureMode, graphs};
 
 pub(in crate::api) fn cuStreamBeginCaptureToGraph(
     stream: CUstream,
@@ -21,9 +21,10 @@ pub(in crate::api) fn cuStreamBeginCaptureToGraph(
 ) -> Result {
     let platform = platform()?;
     let stream = own(StreamRef::resolve(platform, number(stream))?)?;
-    let mode = Mode::new(mode)?;
-    let graph = arguments::graph(platform, graph)?;
-    let edges = edges(platform, &graph, dependencies.of(count), data.of(count))?;
+    let mode = StreamCaptureMode::new(mode)?;
+    let graph = arguments::graph(graph)?;
+    let edges = edges(&graph, dependencies.of(count), data.of(count))?;
     stream.context.check()?;
-    Capture::begin(&platform.graphs, &stream, mode, Some((graph, edges)))
+    let graphs = graphs()?;
+    CaptureSequence::begin(&graphs.table, &graphs.captures, &stream, mode, Some((graph, edges)))
 }

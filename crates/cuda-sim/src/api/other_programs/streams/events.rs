@@ -8,6 +8,7 @@ use crate::api::Result;
 use crate::api::arguments::{self, Out};
 use crate::api::streams::events::cuEventElapsedTime;
 use crate::device::platform;
+use crate::graph::graphs;
 
 pub(in crate::api) fn cuCtxRecordEvent(context: CUcontext, event: CUevent) -> Result {
     let platform = platform()?;
@@ -17,8 +18,8 @@ pub(in crate::api) fn cuCtxRecordEvent(context: CUcontext, event: CUevent) -> Re
     if event.context.id != context.id {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
     }
-    platform.graphs.captures.permit_context(context.id)?;
-    event.record_context(platform);
+    graphs()?.captures.permit_context(context.id)?;
+    event.record_context();
     Ok(())
 }
 
@@ -27,7 +28,7 @@ pub(in crate::api) fn cuCtxWaitEvent(context: CUcontext, event: CUevent) -> Resu
     let context = arguments::context(platform, context)?;
     let event = arguments::event(platform, event)?;
     context.check()?;
-    platform.graphs.captures.permit_context(context.id)?;
+    graphs()?.captures.permit_context(context.id)?;
     let point = event.point().map_err(|_| CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)?;
     point.into_iter().for_each(|point| context.awaited.add(point));
     Ok(())

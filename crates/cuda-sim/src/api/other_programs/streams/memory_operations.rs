@@ -13,9 +13,9 @@ use cuda_sys::{
 
 use crate::api::Result;
 use crate::api::arguments::{self, Count, Items, List};
+use crate::device::memory_operations::{Condition, MemoryOperation, MemoryWord, memory_operations};
 use crate::device::platform;
-use crate::device::stream_memory::{Condition, MemoryOperation, Place, memory_operations};
-use crate::graph::Operation;
+use crate::graph::{CaptureSequence, NodeOperation};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -25,7 +25,7 @@ pub(in crate::api) fn cuStreamWaitValue32_v2(
     value: cuuint32_t,
     flags: c_uint,
 ) -> Result {
-    let place = Place { address, is_wide: false };
+    let place = MemoryWord { address, is_wide: false };
     enqueue(stream, &[wait(place, value.into(), flags)?])
 }
 
@@ -35,7 +35,7 @@ pub(in crate::api) fn cuStreamWaitValue64_v2(
     value: cuuint64_t,
     flags: c_uint,
 ) -> Result {
-    enqueue(stream, &[wait(Place { address, is_wide: true }, value, flags)?])
+    enqueue(stream, &[wait(MemoryWord { address, is_wide: true }, value, flags)?])
 }
 
 pub(in crate::api) fn cuStreamWriteValue32_v2(
@@ -44,7 +44,7 @@ pub(in crate::api) fn cuStreamWriteValue32_v2(
     value: cuuint32_t,
     flags: c_uint,
 ) -> Result {
-    let place = Place { address, is_wide: false };
+    let place = MemoryWord { address, is_wide: false };
     enqueue(stream, &[write(place, value.into(), flags)?])
 }
 
@@ -54,7 +54,7 @@ pub(in crate::api) fn cuStreamWriteValue64_v2(
     value: cuuint64_t,
     flags: c_uint,
 ) -> Result {
-    enqueue(stream, &[write(Place { address, is_wide: true }, value, flags)?])
+    enqueue(stream, &[write(MemoryWord { address, is_wide: true }, value, flags)?])
 }
 
 pub(in crate::api) fn cuStreamBatchMemOp_v2(
@@ -84,8 +84,8 @@ pub(in crate::api) fn operations(
 }
 
 fn operation(item: CUstreamBatchMemOpParams) -> Result<MemoryOperation> {
-    let narrow = |address| Place { address, is_wide: false };
-    let wide = |address| Place { address, is_wide: true };
+    let narrow = |address| MemoryWord { address, is_wide: false };
+    let wide = |address| MemoryWord { address, is_wide: true };
     // SAFETY: the members of the unions are plain numbers, which any bytes are; the kind of the
     // operation says which members the program has set.
     unsafe {
@@ -112,7 +112,7 @@ fn operation(item: CUstreamBatchMemOpParams) -> Result<MemoryOperation> {
 
 /// An operation as an element of a list: `CUstreamBatchMemOpParams` in words.
 pub(in crate::api) fn listed(operation: &MemoryOperation) -> [u64; 6] {
-    let kind = |narrow: Type, wide: Type, place: &Place| {
+    let kind = |narrow: Type, wide: Type, place: &MemoryWord| {
         u64::from(if place.is_wide { wide.0 } else { narrow.0 })
     };
     match operation {
@@ -133,7 +133,7 @@ pub(in crate::api) fn listed(operation: &MemoryOperation) -> [u64; 6] {
     }
 }
 
-fn wait(place: Place, value: u64, flags: c_uint) -> Result<MemoryOperation> {
+fn wait(place: MemoryWord, value: u64, flags: c_uint) -> Result<MemoryOperation> {
     let flush = WaitFlags::CU_STREAM_WAIT_VALUE_FLUSH.0;
     if flags & flush != 0 {
         return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
@@ -148,7 +148,7 @@ fn wait(place: Place, value: u64, flags: c_uint) -> Result<MemoryOperation> {
     Ok(MemoryOperation::Wait { place, value, condition })
 }
 
-fn write(place: Place, value: u64, flags: c_uint) -> Result<MemoryOperation> {
+fn write(place: MemoryWord, value: u64, flags: c_uint) -> Result<MemoryOperation> {
     let known = WriteFlags::CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER.0;
     if flags & !known != 0 {
         return Err(INVALID);
@@ -168,8 +168,8 @@ fn enqueue(stream: CUstream, operations: &[MemoryOperation]) -> Result {
     let platform = platform()?;
     let stream = arguments::capturable(platform, stream)?;
     let work = memory_operations(platform, operations, stream.context())?;
-    let node = || Operation::Batch(operations.into(), Arc::clone(stream.context()));
-    if !stream.capture_operation(node)? {
+    let node = || NodeOperation::Batch(operations.into(), Arc::clone(stream.context()));
+    if !CaptureSequence::take_in(&stream, node)? {
         stream.queue().enqueue(work);
     }
     Ok(())

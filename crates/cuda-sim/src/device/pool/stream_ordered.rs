@@ -1,0 +1,282 @@
+//! Stream-ordered memory: pools from which streams allocate, and to which they free.
+//!
+//! A block that was freed in a stream is used again for work that comes after: in the same stream,
+//! in one that waits for the free, once the free is complete, or, if there is no other memory, in
+//! a stream that is made to wait.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cuda_sys::CUresult;
+use parking_lot::{Mutex, MutexGuard};
+
+use super::blocks::Blocks;
+use crate::device::gpu::Device;
+use crate::device::memory::allocation::{GlobalAllocation, OwningPool};
+use crate::device::memory::free_addresses::ALIGNMENT;
+use crate::device::memory::global_memory::GlobalMemory;
+use crate::device::memory::protection::Protection;
+use crate::device::memory::window::GRANULE;
+use crate::queue::{self, QueuePoint};
+
+/// A memory pool.
+#[derive(Debug)]
+pub(crate) struct StreamOrderedPool {
+    pub(crate) handle: u64,
+    pub(crate) device: &'static Device,
+    pub(crate) is_default: bool,
+    /// The most that it may reserve.
+    pub(crate) most: u64,
+    state: Mutex<PoolState>,
+    /// Not zero if a call that synchronises has something to do: blocks were freed, or less is to be
+    /// kept.
+    unsettled: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct PoolState {
+    blocks: Blocks,
+    settings: PoolAttributes,
+    usage: Usage,
+    /// What devices may do, by ordinal; others may do nothing.
+    access: BTreeMap<u32, Protection>,
+    /// Keeps nothing: its handle is gone.
+    is_destroyed: bool,
+}
+
+/// What a program sets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PoolAttributes {
+    /// What the pool keeps when it is not in use.
+    pub(crate) release_threshold: u64,
+    /// Whether a free that the allocation's stream waits for is followed.
+    pub(crate) follow_dependencies: bool,
+    /// Whether a free that happens to be complete is.
+    pub(crate) opportunistic: bool,
+    /// Whether a stream may be made to wait for a free.
+    pub(crate) internal_dependencies: bool,
+}
+
+/// How much there is, and the most that there was.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Usage {
+    pub(crate) reserved: u64,
+    pub(crate) reserved_high: u64,
+    pub(crate) used: u64,
+    pub(crate) used_high: u64,
+}
+
+/// Memory that a pool has of a device.
+#[derive(Debug)]
+pub(crate) struct PoolSegment {
+    memory: &'static GlobalMemory,
+    pub(super) range: Range<u64>,
+}
+
+impl Drop for PoolSegment {
+    fn drop(&mut self) {
+        self.memory.take_segment_back(self.range.clone());
+    }
+}
+
+impl StreamOrderedPool {
+    pub(super) fn new(
+        handle: u64,
+        device: &'static Device,
+        most: u64,
+        is_default: bool,
+    ) -> StreamOrderedPool {
+        let settings = PoolAttributes {
+            release_threshold: 0,
+            follow_dependencies: true,
+            opportunistic: true,
+            internal_dependencies: true,
+        };
+        let state = PoolState {
+            blocks: Blocks::default(),
+            settings,
+            usage: Usage::default(),
+            access: BTreeMap::new(),
+            is_destroyed: false,
+        };
+        let (state, unsettled) = (Mutex::new(state), AtomicUsize::new(0));
+        StreamOrderedPool { handle, device, is_default, most, state, unsettled }
+    }
+
+    /// Allocates for the work that is enqueued in a stream from now on.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_OUT_OF_MEMORY`.
+    pub(crate) fn allocate(
+        self: &Arc<StreamOrderedPool>,
+        bytes: u64,
+        stream: &queue::Stream,
+    ) -> Result<Arc<GlobalAllocation>, CUresult> {
+        let out_of_memory = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
+        let size = bytes.checked_next_multiple_of(ALIGNMENT).ok_or(out_of_memory)?;
+        let mut state = self.lock();
+        let settings = state.settings;
+        let after = match settings.follow_dependencies {
+            true => stream.awaited(),
+            false => vec![stream.end()],
+        };
+        let follows = |freed: &QueuePoint| after.iter().any(|point| freed.precedes(point));
+        let complete = |freed: &QueuePoint| follows(freed) || freed.is_complete();
+        let blocks = &mut state.blocks;
+        let mut found = blocks.take(size, follows);
+        if found.is_none() && settings.opportunistic {
+            found = blocks.take(size, complete);
+        }
+        if found.is_none() {
+            found = self.grow(&mut state, size).then(|| state.blocks.take(size, follows)).flatten();
+        }
+        if found.is_none() && settings.internal_dependencies {
+            found = state.blocks.take(size, |_| true);
+        }
+        let taken = found.ok_or(out_of_memory)?;
+        for freed in taken.freed.iter().filter(|freed| !follows(freed)) {
+            stream.wait_for(freed);
+        }
+        let usage = &mut state.usage;
+        usage.used += size;
+        usage.used_high = usage.used_high.max(usage.used);
+        let address = taken.start;
+        let part = Box::new(PoolPart { pool: Arc::clone(self), _segment: taken.segment });
+        let taken = address..address + size;
+        Ok(self.device.memory.enter_pooled(bytes, taken, part))
+    }
+
+    /// Takes a block back, after the work up to a point, or as it is: nobody uses it.
+    fn free(&self, allocation: &GlobalAllocation, after: Option<QueuePoint>) {
+        let block = allocation.taken.clone();
+        let mut state = self.lock();
+        state.usage.used -= block.end - block.start;
+        self.unsettled.fetch_add(1, Ordering::AcqRel);
+        state.blocks.give(block, after);
+    }
+
+    /// The host has synchronised: sees what has been freed, and gives back what is too much.
+    pub(crate) fn settle(&self) {
+        if self.unsettled.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let mut state = self.lock();
+        let left = state.blocks.settle();
+        self.unsettled.store(left, Ordering::Release);
+        let keep = if state.is_destroyed { 0 } else { state.settings.release_threshold };
+        state.release(keep);
+    }
+
+    /// Gives unused memory back, down to so many bytes.
+    pub(crate) fn trim(&self, keep: u64) {
+        self.lock().release(keep);
+    }
+
+    /// The handle is gone: what is left goes when it is freed.
+    pub(super) fn destroy(&self) {
+        let mut state = self.lock();
+        state.is_destroyed = true;
+        state.release(0);
+        self.unsettled.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().usage.reserved == 0
+    }
+
+    pub(crate) fn settings(&self) -> PoolAttributes {
+        self.lock().settings
+    }
+
+    pub(crate) fn change(&self, change: impl FnOnce(&mut PoolAttributes)) {
+        change(&mut self.lock().settings);
+        // What was kept may have to go.
+        self.unsettled.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn usage(&self) -> Usage {
+        self.lock().usage
+    }
+
+    /// Starts the highest reserved and used amounts anew.
+    pub(crate) fn forget_highs(&self, reserved: bool, used: bool) {
+        let usage = &mut self.lock().usage;
+        if reserved {
+            usage.reserved_high = usage.reserved;
+        }
+        if used {
+            usage.used_high = usage.used;
+        }
+    }
+
+    /// What the device of that ordinal may do.
+    pub(crate) fn access(&self, ordinal: u32) -> Protection {
+        if ordinal == self.device.id.ordinal {
+            return Protection::ReadWrite;
+        }
+        self.lock().access.get(&ordinal).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn set_access(&self, ordinal: u32, protection: Protection) {
+        self.lock().access.insert(ordinal, protection);
+    }
+
+    /// Gets more memory from the device.
+    fn grow(&self, state: &mut PoolState, size: u64) -> bool {
+        let Some(bytes) = size.checked_next_multiple_of(GRANULE) else { return false };
+        let memory = &self.device.memory;
+        let fits = |state: &PoolState| state.usage.reserved.saturating_add(bytes) <= self.most;
+        let take = |state: &PoolState| fits(state).then(|| memory.take_segment(bytes)).flatten();
+        let taken = take(state).or_else(|| {
+            // What is free here in pieces may do for a whole.
+            state.release(0);
+            take(state)
+        });
+        let Some(range) = taken else { return false };
+        state.usage.reserved += bytes;
+        state.usage.reserved_high = state.usage.reserved_high.max(state.usage.reserved);
+        state.blocks.add(PoolSegment { memory, range });
+        true
+    }
+
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
+        self.state.lock()
+    }
+}
+
+impl PoolState {
+    /// Gives memory back. It is free when it is counted as reserved no more: both change under the
+    /// lock.
+    fn release(&mut self, keep: u64) {
+        self.usage.reserved = self.blocks.release(self.usage.reserved, keep);
+    }
+}
+
+impl PoolSegment {
+    pub(super) fn bytes(&self) -> u64 {
+        self.range.end - self.range.start
+    }
+}
+
+/// What an allocation has of a pool.
+#[derive(Debug)]
+struct PoolPart {
+    pool: Arc<StreamOrderedPool>,
+    _segment: Arc<PoolSegment>,
+}
+
+impl OwningPool for PoolPart {
+    fn handle(&self) -> u64 {
+        self.pool.handle
+    }
+
+    fn access(&self, ordinal: u32) -> Protection {
+        self.pool.access(ordinal)
+    }
+
+    fn take_back(&self, allocation: &GlobalAllocation, after: Option<QueuePoint>) {
+        self.pool.free(allocation, after);
+    }
+}

@@ -1,0 +1,62 @@
+//! What is done when the process ends: work that checks would look at is finished, what kernels
+//! printed is written, and checks say what nobody has heard yet.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use super::initialise::platform;
+use crate::check;
+use crate::device::contexts::output::write_all;
+use crate::device::platform::Platform;
+use crate::queue::in_host_function;
+
+/// So long nothing may be finished before what is left counts as never ending: a kernel that waits
+/// for a program which has ended runs for ever.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Has it done at the end of a process that ends in order.
+pub(in crate::device) fn watch() {
+    // SAFETY: the function may be called when the process exits: what locks it takes are held for
+    // moments only, by threads that go on meanwhile.
+    let registered = unsafe { libc::atexit(at_exit) };
+    debug_assert_eq!(registered, 0, "there is room for a handler");
+}
+
+extern "C" fn at_exit() {
+    // In a forked child there is none: what is left is its parent's to tell.
+    let Ok(platform) = platform() else { return };
+    let mut told = String::new();
+    if check::is_on() {
+        finish(platform, &mut told);
+    }
+    platform.contexts.all().iter().for_each(|context| context.output.write());
+    check::tell_what_is_left(&mut told);
+    // A closed stream is nothing that can be told of any more.
+    let _ = write_all(libc::STDERR_FILENO, told.as_bytes());
+}
+
+/// Waits for what is enqueued, as checks find what is wrong with it when it runs, and tells of
+/// devices that were lost without any call to say so.
+fn finish(platform: &'static Platform, told: &mut String) {
+    // Who ends the process from a host function would wait for itself.
+    let left = match in_host_function() {
+        true => platform.scheduler.unfinished_streams(),
+        false => platform.scheduler.finish(PATIENCE),
+    };
+    if left > 0 {
+        let _ = writeln!(
+            told,
+            "cuda-sim: the work of {left} streams was not done when the process ended, and not \
+             checked: synchronise before the end"
+        );
+    }
+    for device in &platform.devices {
+        if let Some(text) = device.health.untold() {
+            let ordinal = device.id.ordinal;
+            let _ = writeln!(
+                told,
+                "cuda-sim: device {ordinal} was lost after the program's last call: {text}"
+            );
+        }
+    }
+}

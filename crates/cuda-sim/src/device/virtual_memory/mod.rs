@@ -1,0 +1,5 @@
+//! Virtual memory management: physical memory that programs create (`cuMemCreate`), and what is
+//! mapped where (`cuMemMap`).
+
+pub(in crate::device) mod mappings;
+pub(in crate::device) mod physical;

@@ -1,0 +1,41 @@
+//! Calls of functions of whole rows: softmax, log-softmax, and their backward functions.
+
+use gpu_runtime::Access;
+
+use super::abi::Rowwise;
+use super::{Operands, Operator};
+use crate::{Result, Tensor};
+
+/// Applies a function to each row (the last dimension) of `a`, or of `a` and `b`, and gives the result as
+/// a new tensor. Both must be contiguous and have one shape and dtype.
+///
+/// # Errors
+/// The operator has no such dtype; memory or the runtime failed.
+#[track_caller]
+pub(crate) fn rowwise(
+    operator: &'static Operator<Rowwise>,
+    a: &Tensor,
+    b: Option<&Tensor>,
+) -> Result<Tensor> {
+    let fits = |b: &Tensor| b.shape() == a.shape() && b.dtype() == a.dtype() && b.is_contiguous();
+    assert!(a.is_contiguous() && b.is_none_or(fits), "{}: rows must be dense", operator.name());
+    let output = Tensor::uninit(a.layout().shape().clone(), a.dtype(), a.resolved_device())?;
+    let cols = a.shape().last().copied().unwrap_or(1);
+    if a.numel() == 0 {
+        return Ok(output);
+    }
+    // Where there is no `b`, `a` stands twice; memory that is named twice is held once.
+    let operands = [(&output, Access::Write), (a, Access::Read), (b.unwrap_or(a), Access::Read)];
+    let operands = Operands::hold_for_new(operator.name(), a.resolved_device(), &operands)?;
+    let call = Rowwise {
+        out: operands.address(0),
+        a: operands.address(1),
+        b: b.map_or(0, |_| operands.address(2)),
+        rows: (a.numel() / cols) as i64,
+        cols: cols as i64,
+    };
+    // SAFETY: all are dense matrices of `rows` by `cols` elements of the operator's dtype (asserted above).
+    unsafe { operator.run(a.dtype(), &operands, &call)? };
+    drop(operands);
+    Ok(output)
+}
