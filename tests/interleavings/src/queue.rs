@@ -8,7 +8,7 @@ use loom::sync::Arc;
 use crate::event_history::{EventHistory, EventSource};
 use crate::sync::{AtomicU64, Mutex, Ordering};
 
-/// What is in a stream.
+/// An entry of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     Work,
@@ -41,7 +41,7 @@ pub(crate) struct Queue {
 #[derive(Default)]
 struct Driver {
     items: Vec<Item>,
-    /// How many of them are done.
+    /// The number of those that are done.
     done: usize,
 }
 
@@ -77,13 +77,13 @@ impl Queue {
         driver.done = driver.items.len().min(driver.done + 1);
     }
 
-    /// How many pieces of work are among the first items, so many.
+    /// The number of pieces of work among the first `place` items.
     pub(crate) fn work_before(&self, place: usize) -> u64 {
         let driver = self.driver.lock().expect("no panic");
         driver.items[..place].iter().filter(|item| **item == Item::Work).count() as u64
     }
 
-    /// How many pieces of work the device has done.
+    /// The number of pieces of work that the device has done.
     pub(crate) fn work_done(&self) -> u64 {
         let done = self.driver.lock().expect("no panic").done;
         self.work_before(done)

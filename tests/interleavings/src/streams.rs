@@ -4,8 +4,8 @@ use loom::sync::Arc;
 use loom::thread;
 
 use crate::edges::Edges;
-use crate::in_every_order;
 use crate::event_history::EventSource;
+use crate::in_every_order;
 use crate::queue::{Item, Queue};
 
 #[test]

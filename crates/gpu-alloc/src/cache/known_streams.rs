@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpu_runtime::{StreamKeepAlive, Stream, StreamId, StreamPoint};
+use gpu_runtime::{Stream, StreamId, StreamKeepAlive, StreamPoint};
 use smallvec::SmallVec;
 
 /// The streams that memory belongs to or waits for, by name.

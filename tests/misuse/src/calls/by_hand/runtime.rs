@@ -4,8 +4,8 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use gpu_runtime::{
-    Access, DeviceAllocation, DriverChoice, Freed, HostAllocation, StreamKeepAlive, MemoryAccess,
-    Observer, MemoryUse, Pending, RaceChecker, Timeline, Uses, hold_on_host, ordered,
+    Access, DeviceAllocation, DriverChoice, Freed, HostAllocation, MemoryAccess, MemoryUse,
+    Observer, Pending, RaceChecker, StreamKeepAlive, Timeline, Uses, hold_on_host, ordered,
     ordered_between, ordered_on_host,
 };
 
