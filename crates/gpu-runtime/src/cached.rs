@@ -41,7 +41,6 @@ pub fn tell_what_is_cached(who: fn(&mut Cached<'_>)) {
 }
 
 /// Tells the driver of all that is kept.
-#[cfg_attr(not(feature = "software"), allow(dead_code, reason = "no other driver asks"))]
 pub(crate) fn tell(driver: &mut dyn FnMut(CachedItem)) {
     let Some(platform) = platform::existing() else { return };
     let tellers = TELLERS.lock().clone();

@@ -27,8 +27,8 @@ use crate::types::{Device, LaunchRecord, StreamId, Work};
 /// dropped does its work to the end; nobody waits for that.
 ///
 /// Enqueuing returns before the work is done. The host waits only in
-/// [`synchronize`](Stream::synchronize), [`StreamPoint::wait`](crate::StreamPoint::wait), [`Event::synchronize`](crate::Event::synchronize) and
-/// [`Pending::wait`](crate::Pending::wait).
+/// [`synchronize`](Stream::synchronize), [`StreamPoint::wait`](crate::StreamPoint::wait),
+/// [`Event::synchronize`](crate::Event::synchronize) and [`Pending::wait`](crate::Pending::wait).
 ///
 /// ```
 /// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: None })?;
