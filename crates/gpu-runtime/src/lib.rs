@@ -116,7 +116,8 @@
 //! Inside, the rooms lie one above the other. Plain values (`types`) and errors name nothing above them;
 //! `device` has the driver and what lasts; `stream` has queues, and `queue` hands work to them; `uses`
 //! records the uses of memory, and `order` puts work in order by them; `capture` and `graph` make graphs of
-//! work; `race` and `timeline` look on as any [`Observer`] may; `startup` chooses the driver and connects the
+//! work; `race` and `timeline` look on as any [`Observer`] may; `startup` chooses the driver and
+//! connects the
 //! others to it. The methods of [`Device`] and [`Stream`] stand in the room that does their work.
 
 // Layers, the top one first; a module imports only from lines below its own.

@@ -32,7 +32,8 @@ pub use memory_use::MemoryUse;
 /// driver. Under [`Order::Manual`] nothing is waited for. The host never waits in here, and
 /// `enqueue` must not either: other threads may need the records.
 ///
-/// Of memory that the host uses as well ([`Uses::shared_with_host`](crate::Uses::shared_with_host)) the host is kept away while `enqueue`
+/// Of memory that the host uses as well ([`Uses::shared_with_host`](crate::Uses::shared_with_host)) the
+/// host is kept away while `enqueue`
 /// runs; kernels of the host are waited for.
 ///
 /// On a stream that is being captured ([`Stream::capture`]) the order is that of the captured work

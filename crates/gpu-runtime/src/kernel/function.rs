@@ -208,7 +208,8 @@ impl Function {
         let request =
             Request { place, keeps: Some(self), ..Request::new(&self.0.work, "cuLaunchKernel") };
         enqueue(stream, &request, |driver, raw| {
-            // SAFETY: the caller promises what `launch` asks for; the driver copies the arguments before it returns.
+            // SAFETY: the caller promises what `launch` asks for; the driver copies the arguments before
+            // it returns.
             unsafe {
                 (driver.cuLaunchKernel)(
                     function,

@@ -30,7 +30,8 @@ impl DeviceAllocation {
     /// memory: the address is null.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has not enough left; [`Error::Capture`](crate::Error::Capture) if a capture
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has not enough left;
+    /// [`Error::Capture`](crate::Error::Capture) if a capture
     /// forbids it ([`CaptureMode`](crate::CaptureMode)).
     #[track_caller]
     pub fn new(device: Device, bytes: usize) -> Result<DeviceAllocation> {

@@ -15,7 +15,8 @@ pub enum WaitReason {
     /// [`StreamPoint::wait`](crate::StreamPoint::wait), and all that stands on it:
     /// [`Pending::wait`](crate::Pending::wait), blocking copies, [`Uses`](crate::Uses).
     Point,
-    /// A copy to pageable memory ([`Stream::enqueue_dtoh`](crate::Stream::enqueue_dtoh)), which the driver waits for.
+    /// A copy to pageable memory ([`Stream::enqueue_dtoh`](crate::Stream::enqueue_dtoh)), which the
+    /// driver waits for.
     PageableCopy,
     /// A [`Timeline`](crate::Timeline) was begun or finished.
     Timeline,

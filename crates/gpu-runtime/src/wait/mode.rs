@@ -44,7 +44,8 @@ pub enum WaitMode {
     Record,
     /// It is recorded, and a `tracing` warning tells of it.
     Warn,
-    /// The function that would wait returns [`Error::WaitRefused`](crate::Error::WaitRefused) before it does anything. What
+    /// The function that would wait returns [`Error::WaitRefused`](crate::Error::WaitRefused) before it
+    /// does anything. What
     /// `CUDA_LAUNCH_BLOCKING=1` or a [`Timeline`](crate::Timeline) waits for is not refused.
     Fail,
 }
