@@ -16,7 +16,7 @@ use cranelift_module::{ModuleError, ModuleResult};
 /// The arena's size in bytes. It takes addresses, and memory only for what is in use.
 const ADDRESSES: usize = 1 << 30;
 
-/// Where addresses are rationed, the arena takes a part of them, but no less than this.
+/// The least that the arena takes where the process may have few addresses (`ulimit -v`).
 const MIN_ADDRESSES: usize = 16 << 20;
 
 /// One part in so many of a process's addresses are for code.
@@ -29,11 +29,12 @@ const STEP: usize = 32 << 10;
 struct Arena {
     addresses: Range<usize>,
     page: usize,
-    free: Mutex<FreeList>,
+    free: Mutex<AddressGaps>,
 }
 
-/// What is free of the arena: the length of each gap by where it begins. Gaps do not touch.
-struct FreeList {
+/// The free addresses of the arena: the length of each gap by where it begins. Gaps do not touch, for
+/// those that would are joined.
+struct AddressGaps {
     gaps: BTreeMap<usize, usize>,
 }
 
@@ -58,7 +59,7 @@ impl Arena {
             match map(None, bytes) {
                 Ok(start) => {
                     let addresses = start..start + bytes;
-                    let free = Mutex::new(FreeList { gaps: BTreeMap::from([(start, bytes)]) });
+                    let free = Mutex::new(AddressGaps { gaps: BTreeMap::from([(start, bytes)]) });
                     return Ok(Arena { addresses, page, free });
                 }
                 Err(error) if bytes == MIN_ADDRESSES => return Err(error),
@@ -90,12 +91,12 @@ impl Arena {
         }
     }
 
-    fn free(&self) -> std::sync::MutexGuard<'_, FreeList> {
+    fn free(&self) -> std::sync::MutexGuard<'_, AddressGaps> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl FreeList {
+impl AddressGaps {
     /// The first gap's beginning in which there is room for so many bytes.
     fn take(&mut self, bytes: usize) -> Option<Range<usize>> {
         let (&start, &length) = self.gaps.iter().find(|&(_, &length)| length >= bytes)?;
@@ -121,7 +122,7 @@ impl FreeList {
     }
 }
 
-/// How many addresses the process may have.
+/// The number of addresses that the process may have.
 fn ration() -> usize {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: it writes to the limit, which is a local variable.
@@ -161,7 +162,7 @@ pub(super) struct CodeMemory {
 /// Pages for one kind of contents.
 struct CodePages {
     pages: Range<usize>,
-    /// Where the next function goes.
+    /// The address for the next function.
     end: usize,
     executable: bool,
     /// Whether it can be run, or read, and no more be written.
@@ -317,7 +318,7 @@ mod tests {
 
     #[test]
     fn gaps_that_touch_become_one() {
-        let mut free = FreeList { gaps: BTreeMap::from([(0, 10)]) };
+        let mut free = AddressGaps { gaps: BTreeMap::from([(0, 10)]) };
         let taken: Vec<_> = std::iter::from_fn(|| free.take(2)).collect();
         assert_eq!(taken, [0..2, 2..4, 4..6, 6..8, 8..10]);
         for index in [1, 4, 0, 3] {

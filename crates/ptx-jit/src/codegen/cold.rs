@@ -38,7 +38,7 @@ pub(super) fn name(helper: Helper) -> String {
     format!("{}_cold", helper.name())
 }
 
-/// How native code calls a helper on the cold way.
+/// The signature with which native code calls a helper on the cold way.
 pub(super) fn signature(helper: Helper) -> Signature {
     let mut signature = Signature::new(CallConv::PreserveAll);
     signature.params.extend(helper.parameters().iter().map(|&ty| AbiParam::new(ty)));

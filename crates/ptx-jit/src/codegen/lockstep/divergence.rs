@@ -145,11 +145,11 @@ pub(super) fn leave_here(w: &mut WarpCode<'_>) {
 
 /// The registers that matter on the paths that lanes take by themselves.
 struct PathRegisters {
-    /// Those that they need to have in their cells before.
+    /// The registers that the lanes need to have in their cells before.
     before: RegisterSet,
-    /// Those that they neither use nor change there, but may need later.
+    /// The registers that they neither use nor change there, but may need later.
     rest: RegisterSet,
-    /// Those that they may have changed, and are needed where they come together.
+    /// The registers that they may have changed, and that are needed where they come together.
     after: RegisterSet,
 }
 

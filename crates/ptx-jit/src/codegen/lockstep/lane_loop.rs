@@ -18,7 +18,7 @@ use crate::ir::{LaneStrides, Uniformity};
 #[derive(Clone, Copy)]
 pub(super) enum ActiveLanes {
     All,
-    /// Those whose bits are set, of which there is at least one.
+    /// The lanes whose bits are set, of which there is at least one.
     Bits(Value),
     One(u32),
 }

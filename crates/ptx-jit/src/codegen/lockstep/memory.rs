@@ -23,7 +23,7 @@ use crate::codegen::types::machine_type;
 use crate::codegen::vector::{self, Lanes};
 use crate::ir::{LaneStrides, Uniformity};
 
-/// How the lanes' places lie.
+/// The pattern of the addresses of an access. Lanes are taken as rows, as the warp's shape says.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pattern {
     /// The lanes of a row next to each other.
@@ -91,7 +91,7 @@ pub(super) fn access(
     true
 }
 
-/// How the places of an access lie, if there are vectors for it.
+/// The strides and the pattern of an access's addresses, if there are vectors for it.
 fn pattern(
     w: &WarpCode<'_>,
     form: MemoryForm,
@@ -209,8 +209,8 @@ fn one_by_one(
     w.t.e.ins().brif(refused, fault, &[], next, arguments);
 }
 
-/// Where the first row lies, and how far the next one is from it: in the memory that is
-/// accessed, and in the context.
+/// The address of the first row, and the distance of the next one from it: in the memory that is
+/// accessed, and in the context's buffer.
 fn ends(w: &mut WarpCode<'_>, access: &WarpAccess) -> (RowArguments, RowArguments) {
     let near = match w.t.spaces.window(access.form.space) {
         Some(window) => {
@@ -240,7 +240,7 @@ fn begin_rows(w: &mut WarpCode<'_>, block: clif::Block) {
     }
 }
 
-/// Where each row lies, by the parameters of the current block.
+/// The address of each row, by the parameters of the current block.
 fn rows(w: &mut WarpCode<'_>, block: clif::Block) -> RowAddresses {
     let parameters: SmallVec<[Value; 2]> = w.t.e.builder().block_params(block).into();
     let mut rows: RowAddresses = smallvec![parameters[0]];
@@ -318,12 +318,12 @@ struct WarpAccess {
     number: i64,
 }
 
-/// Where the rows of an access lie.
+/// The addresses of the rows of an access.
 type RowAddresses = SmallVec<[Value; 8]>;
 
 type RowArguments = SmallVec<[clif::BlockArg; 2]>;
 
-/// What a lane accesses.
+/// The bytes that a lane accesses.
 fn bytes(form: MemoryForm) -> u32 {
     form.ty.bytes() * u32::from(form.count)
 }

@@ -1,4 +1,4 @@
-//! What is known about the predicates of a basic block beside their masks.
+//! The predicates of a basic block of which more is known than their masks.
 
 use std::collections::HashMap;
 
@@ -46,13 +46,13 @@ impl UniformPredicates {
         }
     }
 
-    /// What is known about a guard.
+    /// Finds what is known about a guard.
     pub(super) fn guard(&self, w: &mut WarpCode<'_>, guard: Guard) -> Option<UniformPredicate> {
         let known = *self.known.get(&guard.register)?;
         Some(if guard.negated { known.opposite(&mut w.t.e) } else { known })
     }
 
-    /// What is known about a predicate as an operand.
+    /// Finds what is known about a predicate as an operand.
     fn operand(&self, w: &mut WarpCode<'_>, operand: Operand) -> Option<UniformPredicate> {
         let (register, negated) = match operand {
             Operand::Register(register) => (register, false),

@@ -28,7 +28,7 @@ impl<'a> WarpRegisters<'a> {
         &self.plan.resumable.code.function
     }
 
-    /// How the lanes' values of a register differ.
+    /// The uniformity of a register: how the lanes' values differ.
     pub(super) fn kind(&self, register: Register) -> Uniformity {
         self.plan.uniformity.of(register)
     }
@@ -43,7 +43,7 @@ impl<'a> WarpRegisters<'a> {
         self.plan.uniformity.operand(self.function(), operand) == Some(Uniformity::Uniform)
     }
 
-    /// What a register is declared as.
+    /// The type that a register is declared with.
     pub(super) fn class(&self, register: Register) -> RegisterType {
         self.function().registers[register.index()]
     }

@@ -71,7 +71,7 @@ impl WarpResumption {
         &self.blocks
     }
 
-    /// What the runtime is told.
+    /// The table for the runtime.
     pub(super) fn into_table(self) -> ResumeTable {
         self.table
     }

@@ -54,7 +54,7 @@ fn call_function(t: &mut ThreadCode<'_>, instruction: &Instruction, callee: usiz
     }
 }
 
-/// Where the frame of a called function begins: behind the caller's.
+/// The beginning of a called function's frame: behind the caller's.
 fn callee_frame(t: &mut ThreadCode<'_>) -> Value {
     let bytes = t.spaces.function().frame_bytes.next_multiple_of(FRAME_ALIGN);
     t.e.ins().iadd_imm_s(t.pointers.frame(), bytes as i64)

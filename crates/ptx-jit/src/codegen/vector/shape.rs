@@ -22,7 +22,7 @@ pub(in crate::codegen) fn vector_type(ty: ScalarType) -> Type {
     }
 }
 
-/// How many vectors of a type hold all lanes.
+/// The number of vectors of a type that hold all lanes.
 pub(super) fn count(ty: Type) -> usize {
     LANES / ty.lane_count() as usize
 }
