@@ -13,16 +13,18 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use cranelift_jit::{BranchProtection, JITMemoryKind, JITMemoryProvider};
 use cranelift_module::{ModuleError, ModuleResult};
 
-/// The arena's size in bytes. It takes addresses, and memory only for what is in use.
+/// The arena's size in bytes. It takes addresses, and memory only for what is in use; half of the
+/// distance that a call reaches, so that it may lie anywhere in itself.
 const ADDRESSES: usize = 1 << 30;
 
 /// The least that the arena takes where the process may have few addresses (`ulimit -v`).
 const MIN_ADDRESSES: usize = 16 << 20;
 
-/// One part in so many of a process's addresses are for code.
-const PART: usize = 16;
+/// One in so many of a process's addresses are for code.
+const SHARE: usize = 16;
 
-/// A kernel takes so many bytes at a time, or as many as one function needs.
+/// A kernel takes so many bytes at a time, or as many as one function needs: most kernels fit, and each
+/// step costs a call of `mprotect` when it is taken and one when it is finished.
 const STEP: usize = 32 << 10;
 
 /// The addresses for code, of which those in `free` have no memory.
@@ -52,7 +54,7 @@ impl Arena {
         // SAFETY: it asks for a number.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         let page = usize::try_from(page).unwrap_or(4096);
-        let mut bytes = ADDRESSES.min(ration() / PART).max(MIN_ADDRESSES);
+        let mut bytes = ADDRESSES.min(ration() / SHARE).max(MIN_ADDRESSES);
         // Whole pages, and so are its halves.
         bytes = 1 << bytes.ilog2();
         loop {

@@ -97,18 +97,18 @@ fn comparison(
     if form.ty.is_float() || form.ty.bits() < 32 || form.combine.is_some() {
         return None;
     }
-    let kind = |index: usize| {
+    let uniformity = |index: usize| {
         let operand = instruction.sources[index];
         match operand {
             Operand::Register(register) => {
                 let bits = w.registers.class(register).bits();
-                (bits == form.ty.bits()).then(|| w.registers.kind(register))
+                (bits == form.ty.bits()).then(|| w.registers.uniformity(register))
             }
             Operand::Special(_) if form.ty.bits() != 32 => None,
             _ => w.plan.uniformity.operand(w.registers.function(), operand),
         }
     };
-    let (strides, swapped) = match (kind(0)?, kind(1)?) {
+    let (strides, swapped) = match (uniformity(0)?, uniformity(1)?) {
         (Uniformity::Affine(strides), Uniformity::Uniform) => (strides, false),
         (Uniformity::Uniform, Uniformity::Affine(strides)) => (strides, true),
         _ => return None,

@@ -159,7 +159,7 @@ impl RoundRobin {
         w.t.e.switch_to_block(turn);
         let live = w.plan.resumable.liveness.live_in(target);
         w.keep_registers(live);
-        let (resumption, state) = w.resumption.add(&mut w.t.e, None);
+        let (resumption, state) = w.resumption.add(w.t.e.builder(), None);
         count(w, offset_of!(KernelContext, elsewhere));
         self.take_turn(w, resumption, state);
         self.go_on(w, resumption, live);

@@ -93,7 +93,7 @@ pub(super) fn compare_count(
     limit: Value,
 ) -> UniformPredicate {
     let distance = e.ins().isub(limit, first);
-    // Lanes part behind the limit if it is on the side of what is below it, and else before it.
+    // Lanes diverge behind the limit if it is on the side of what is below it, and else before it.
     let [before, count] = match includes_limit(condition) {
         true => [distance, e.ins().iadd_imm_s(distance, 1)],
         false => [e.ins().iadd_imm_s(distance, -1), distance],

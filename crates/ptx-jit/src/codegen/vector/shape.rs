@@ -1,4 +1,4 @@
-//! What vectors hold lanes of a type, and changes between widths.
+//! The vectors that hold lanes of a type, and changes between widths.
 
 use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
