@@ -16,7 +16,7 @@ pub(in crate::codegen) type MemoryVectors = SmallVec<[Value; 16]>;
 /// The type of the vectors that memory is read and written by.
 pub(in crate::codegen) const RAW: Type = types::I8X16;
 
-/// How many of them there are for `count` values of a type for each lane.
+/// The number of such vectors for `count` values of a type for each lane.
 pub(in crate::codegen) fn raw_vectors(ty: ScalarType, count: usize) -> usize {
     2 * ty.bytes() as usize * count
 }
