@@ -36,8 +36,8 @@ pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     below_the_owners(bench, place)
 }
 
-/// What the allocator itself takes, without anything that owns memory: what other libraries' raw calls
-/// do. It can be used by several threads, and counts everything that its statistics show.
+/// The time of the allocator itself, without owners of memory: the same as other libraries' raw
+/// calls do. It can be used by several threads, and counts everything that its statistics show.
 fn below_the_owners(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     if !bench.wants_any(&["alloc/pair_512B", "alloc/pair_1MiB", "alloc/pair_32MiB"])
         && !bench.wants("alloc/two_threads")
@@ -77,7 +77,7 @@ fn below_the_owners(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     Ok(())
 }
 
-/// How much more two threads get done than one does alone, each on a stream of its own.
+/// The throughput of two threads, each on a stream of its own, in units of that of one.
 fn two_threads(
     bench: &mut Bench,
     case: &str,

@@ -20,7 +20,8 @@ pub(crate) struct Arguments {
     /// Samples of each case, of which the median counts
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) samples: u16,
-    /// Where tensors are: cpu, cuda (the driver that GPU_DRIVER names, or NVIDIA's), or software:N
+    /// The device of tensors: cpu, cuda (the driver that GPU_DRIVER names, or NVIDIA's), or
+    /// software:N
     #[arg(long, default_value = "cpu", value_name = "cpu|cuda|software:N")]
     pub(crate) device: Where,
     /// Measure for another process, on a software driver with so many workers

@@ -14,17 +14,17 @@ use crate::place::BenchTarget;
 /// Pixels along each edge of an image.
 const EDGE: usize = 28;
 const PIXELS: usize = EDGE * EDGE;
-/// How far an image is shifted, at most.
+/// The most pixels that an image is shifted by.
 const SHIFT: usize = 2;
-/// What the pixels are normalised by.
+/// The mean and the deviation that pixels are normalised by.
 const MEAN: f32 = 0.1307;
 const DEVIATION: f32 = 0.3081;
 
 const BATCH: usize = 64;
-/// How long a heavy transformation keeps its thread busy.
+/// The time that a heavy transformation keeps its thread busy.
 const HEAVY: Duration = Duration::from_micros(200);
 
-/// What is done with an image before it goes into a batch.
+/// The transformation of an image before it goes into a batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Transform {
     None,
@@ -119,7 +119,7 @@ fn keep_busy(time: Duration) {
     while time_of_thread() - begin < time {}
 }
 
-/// How long this thread has had a processor.
+/// The processor time of this thread.
 fn time_of_thread() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)

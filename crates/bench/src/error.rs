@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// What comes of a group of cases.
+/// The result of running a group of cases.
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why the program, or one of its cases, failed.

@@ -12,13 +12,13 @@ use crate::metric::Metric;
 use crate::place::BenchTarget;
 use crate::samples::Samples;
 
-/// How long caches, allocators and the processor's clock are given to settle.
+/// The time for caches, allocators and the processor's clock to settle.
 const WARM_UP: Duration = Duration::from_millis(100);
 /// A warm-up of slow calls ends after this, also if there was only one.
 const LONGEST_WARM_UP: Duration = Duration::from_secs(1);
 /// Rounds of a comparison for each sample that other cases take.
 const ROUNDS: usize = 4;
-/// How long a sample is, unless one call takes longer.
+/// The duration of a sample, unless one call takes longer.
 const SAMPLE: f64 = 0.03;
 
 /// Makes so many calls of something, and says how long they took.
@@ -87,7 +87,7 @@ impl Bench {
         &self.peer
     }
 
-    /// How many samples of each case are taken.
+    /// The number of samples of each case.
     pub(crate) fn samples(&self) -> usize {
         self.samples
     }
@@ -111,7 +111,8 @@ impl Bench {
         })
     }
 
-    /// As [`case`](Self::case), for work that takes its time itself: of as many calls as it is told.
+    /// Measures a case like [`case`](Self::case), but the work measures its own time, of as many
+    /// calls as it is told.
     pub(crate) fn timed(
         &mut self,
         case: &str,
@@ -215,7 +216,8 @@ fn measure(count: usize, mut sample: impl FnMut(u32) -> Result<Duration>) -> Res
     (0..count).map(|_| Ok(sample(calls)?.as_secs_f64() / f64::from(calls))).collect()
 }
 
-/// The seconds of one call of each, in its fastest of `count` rounds, of which each has all of them.
+/// The seconds of one call of each, in its fastest of `count` rounds, of which each has all of
+/// them.
 fn fastest<const N: usize>(count: usize, mut sides: [Sample<'_>; N]) -> Result<[f64; N]> {
     let mut calls = [0; N];
     for (calls, sample) in calls.iter_mut().zip(&mut sides) {
@@ -244,7 +246,7 @@ fn warm_up(sample: &mut impl FnMut(u32) -> Result<Duration>) -> Result<f64> {
     }
 }
 
-/// How many calls of so many seconds make a sample.
+/// The number of calls, each of so many seconds, that make a sample.
 fn calls_in_sample(seconds: f64) -> u32 {
     (SAMPLE / seconds).clamp(1.0, f64::from(u32::MAX)) as u32
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::metric::Metric;
 use crate::samples::Samples;
 
-/// What is known of one case; numbers are absent where there is nothing to measure.
+/// The result of one case; numbers are absent if nothing was measured.
 #[derive(Debug, Serialize)]
 pub(crate) struct ResultLine<'a> {
     peer: &'a str,

@@ -1,6 +1,6 @@
 //! What the number of a line means.
 
-/// What is reported of the time that a call takes.
+/// The quantity that is reported of the time of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Metric {
     /// The time of a call; less is better.

@@ -8,7 +8,7 @@ use tensor::{Device, Shape, Tensor};
 
 use crate::error::{Error, Result};
 
-/// What `--device` asks for.
+/// The value of `--device`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Where {
     Cpu,
@@ -35,7 +35,7 @@ impl FromStr for Where {
     }
 }
 
-/// Where the cases run.
+/// The device that the cases run on, and the number of threads.
 pub(crate) struct BenchTarget {
     device: Device,
     threads: usize,

@@ -21,7 +21,7 @@ use crate::harness::Bench;
 use crate::metric::Metric;
 use crate::place::BenchTarget;
 
-/// What is compared with plain Rust.
+/// The cases that are compared with plain Rust.
 const AGAINST_RUST: [(&str, PlainLoop); 5] = [
     ("add_16M", PlainLoop::Add),
     ("saxpy_grid_stride", PlainLoop::Saxpy),
@@ -30,7 +30,7 @@ const AGAINST_RUST: [(&str, PlainLoop); 5] = [
     ("matmul_512", PlainLoop::Matmul),
 ];
 
-/// What takes its time: one launch, or one kernel's compilation.
+/// The cases of single launches and compilations, which take long.
 const TIMES: [&str; 4] = ["launch_enqueue", "launch_executed", "compile", "compile_unrolled"];
 
 const TWO_WORKERS: &str = "sim/two_workers";

@@ -1,7 +1,7 @@
-//! Modules, losses and optimizers.
+//! Modules, losses and optimizers (`torch.nn`, `torch.optim`).
 //!
-//! A [`Module`] is a function with parameters. It computes on the device where its parameters lie;
-//! [`Module::to`] moves them.
+//! A [`Module`] is a function with parameters. It computes on the device that its parameters are
+//! on, and [`Module::to`] moves them.
 //!
 //! ```
 //! use nn::optim::{Optimizer, Sgd};
@@ -24,9 +24,16 @@
 //! # Ok::<(), tensor::Error>(())
 //! ```
 //!
-//! What it is not: it has no file formats, no convolutions and no attention. Operations and gradients
-//! are the crate `tensor`'s; batches of data, and models over several devices, are `parallel`'s.
-//! [`Module`] has an example of a layer of one's own.
+//! # Where to go on
+//! - [`Module`]: the trait, with an example of a layer of one's own.
+//! - [`Linear`], [`ReLU`], [`Dropout`], [`Flatten`], [`Sequential`]: the layers.
+//! - [`loss`]: the losses; [`optim`]: the optimizers [`Sgd`](optim::Sgd) and [`Adam`](optim::Adam);
+//!   [`init`]: the initial values of parameters.
+//! - [`StateDict`]: the parameters by name, to be saved and loaded.
+//!
+//! What it is not: it has no file formats, no convolutions and no attention. Operations and
+//! gradients are in the crate `tensor`; batches of data, and models over several devices, in
+//! `parallel`.
 #![forbid(unsafe_code)]
 
 // Layers, the top one first; a module imports only from lines below its own.

@@ -1,4 +1,4 @@
-//! Losses, as functions.
+//! Losses, as functions (`torch.nn.functional`).
 
 use tensor::Tensor;
 
@@ -30,10 +30,17 @@ pub fn nll_loss(log_probabilities: &Tensor, target: &Tensor) -> Result<Tensor> {
     log_probabilities.nll_loss(target)
 }
 
-/// The mean of the squared differences.
+/// The mean of the squared differences, as a 0-dimensional tensor.
 ///
 /// # Errors
-/// Shapes or devices differ.
+/// Shapes or devices differ, or the dtype is not a floating-point one.
+///
+/// ```
+/// use nn::loss::mse_loss;
+/// use tensor::tensor;
+/// assert_eq!(mse_loss(&tensor![1.0, 2.0]?, &tensor![1.0, 4.0]?)?.item::<f32>()?, 2.0);
+/// # Ok::<(), tensor::Error>(())
+/// ```
 pub fn mse_loss(input: &Tensor, target: &Tensor) -> Result<Tensor> {
     input.mse_loss(target)
 }

@@ -5,15 +5,16 @@ use tensor::{Device, Tensor};
 use crate::Result;
 use crate::state::{self, StateDict, StateError};
 
-/// A function from tensor to tensor, with parameters.
+/// A module: a function from tensor to tensor, with parameters (`torch.nn.Module`).
 ///
 /// An implementation names its parameters in [`visit`](Module::visit) and
-/// [`visit_mut`](Module::visit_mut), in the same order; everything else is provided.
+/// [`visit_mut`](Module::visit_mut), in the same order; all other methods but
+/// [`forward`](Module::forward) are provided.
 ///
 /// Parameters are tensors, and tensors are handles: a clone of a module *shares* its parameters.
-/// Moving a module to another device with [`to`](Module::to) puts new tensors in their place, so build
-/// the optimizer after the module is where it shall be. One that was built before says so when it is to
-/// make a step.
+/// Moving a module to another device with [`to`](Module::to) replaces them by new tensors, so build
+/// the optimizer after the module was moved. The step of an optimizer that was built before is an
+/// error.
 ///
 /// ```
 /// use nn::{Linear, Module, Result};
@@ -45,24 +46,25 @@ use crate::state::{self, StateDict, StateError};
 /// # Ok::<(), tensor::Error>(())
 /// ```
 pub trait Module: Send + Sync {
-    /// Computes the output on the device where the parameters lie.
+    /// Computes the output, on the device that the parameters are on. On CUDA the work is enqueued.
     ///
     /// # Errors
     /// The input does not fit: its shape, its dtype, or its device.
     fn forward(&self, input: &Tensor) -> Result<Tensor>;
 
-    /// Shows each parameter with its dotted name.
+    /// Calls `visitor` with each parameter and its dotted name.
     fn visit(&self, visitor: &mut dyn FnMut(&str, &Tensor));
 
-    /// Offers each parameter for replacement, in the order of [`visit`](Module::visit). Stops at
-    /// the first error.
+    /// Calls `visitor` with each parameter, which it may replace, in the order of
+    /// [`visit`](Module::visit). Stops at the first error.
     ///
     /// # Errors
-    /// Those of the visitor.
+    /// The errors of the visitor.
     fn visit_mut(&mut self, visitor: &mut dyn FnMut(&str, &mut Tensor) -> Result<()>)
     -> Result<()>;
 
-    /// Switches between training and evaluation, for modules that behave differently.
+    /// Switches between training and evaluation (`train`, `eval`). Modules that behave the same in
+    /// both ignore it.
     fn set_training(&mut self, _training: bool) {}
 
     /// The parameters, in the order of [`visit`](Module::visit).
@@ -77,9 +79,9 @@ pub trait Module: Send + Sync {
         found
     }
 
-    /// Moves the parameters to `device`. `Device::cuda()` means the device that is current now, for
-    /// all of them. A parameter that is there already stays the same tensor, with its gradient; the
-    /// others' gradients are not moved: they are dropped with the tensors they belonged to.
+    /// Moves the parameters to `device`; `Device::cuda()` is the device that is current now. A
+    /// parameter that is there already stays the same tensor, with its gradient. The others become
+    /// new tensors without gradients.
     ///
     /// # Errors
     /// The device does not exist, or its memory is short. The module is then unchanged.
@@ -95,7 +97,7 @@ pub trait Module: Send + Sync {
         })
     }
 
-    /// Forgets the gradients of all parameters.
+    /// Clears the gradients of all parameters.
     fn zero_grad(&self) {
         self.visit(&mut |_, parameter| parameter.clear_grad());
     }
@@ -108,8 +110,8 @@ pub trait Module: Send + Sync {
     /// Copies values into the parameters, from any device and dtype.
     ///
     /// # Errors
-    /// A parameter is missing, one is unknown, or shapes differ; all of them are named and nothing
-    /// is changed.
+    /// A parameter is missing, one is unknown, or shapes differ; the error names all of them, and
+    /// nothing is changed.
     fn load_state_dict(&mut self, state: &StateDict) -> std::result::Result<(), StateError> {
         state::load(&self.named_parameters(), state)
     }

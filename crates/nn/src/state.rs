@@ -1,4 +1,4 @@
-//! State dicts: a module's parameters by name, and how they are loaded.
+//! State dicts: the parameters of a module by name, and loading them.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use tensor::{Tensor, no_grad};
 /// Parameters by their dotted names.
 pub type StateDict = BTreeMap<String, Tensor>;
 
-/// Why a state dict could not be loaded.
+/// The reason why a state dict could not be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
@@ -35,6 +35,7 @@ pub(crate) fn load(parameters: &[(String, Tensor)], state: &StateDict) -> Result
     })
 }
 
+/// A description of each name or shape in which the two differ.
 fn mismatches(parameters: &[(String, Tensor)], state: &StateDict) -> Vec<String> {
     let mut found = Vec::new();
     for (name, parameter) in parameters {

@@ -1,7 +1,9 @@
-//! `DataLoader` and `DataParallel`: feeding and using several GPUs from one process.
+//! `DataLoader` and `DataParallel` (`torch.utils.data`, `torch.nn.DataParallel`): batches of data,
+//! and models over several GPUs, in one process.
 //!
-//! Workers and replicas are threads. Nothing forks, nothing is sent between processes, and no worker
-//! can be left behind: PyTorch's caveats of multiprocessing do not arise.
+//! Workers and replicas are threads. Nothing forks and nothing is sent between processes, so
+//! PyTorch's caveats of multiprocessing do not arise: no pickling, no shared memory files, no
+//! worker that survives its parent.
 //!
 //! ```
 //! use parallel::{DataLoader, TensorDataset};
@@ -21,11 +23,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`DataParallel`] cuts each batch into a part for each device, runs a replica of the module on each,
-//! and sums the gradients on the first device.
+//! # Where to go on
+//! - [`Dataset`]: numbered samples; [`TensorDataset`] makes one of tensors, [`random_split`] splits one.
+//! - [`DataLoader::builder`]: batches, with shuffling, worker threads, page-locked memory and prefetching to
+//!   a device.
+//! - [`Collate`], [`PinMemory`], [`ToDevice`]: the traits by which samples and batches of one's own types
+//!   are joined, pinned and moved.
+//! - [`DataParallel`]: splits each batch between devices, runs a replica of the module on each, and sums
+//!   the gradients on the first device.
+//! - The example `digits` is a whole training program.
 //!
 //! What it is not: nothing here goes beyond one process and one machine. Modules and optimizers are
-//! the crate `nn`'s, tensors are `tensor`'s. The example `digits` is a whole training program.
+//! in the crate `nn`, tensors in `tensor`.
 #![forbid(unsafe_code)]
 
 // Layers, the top one first; a module imports only from lines below its own.

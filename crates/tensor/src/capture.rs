@@ -1,12 +1,12 @@
-//! What tensors keep with a capture, of which each capture has one.
+//! State of this crate that is attached to a graph capture.
 
 use std::any::Any;
 use std::sync::Arc;
 
 use gpu_runtime::Capture;
 
-/// The capture's value of a type. Where there is none yet, it is made, and `first` has the capture's
-/// graph do with it what it is for.
+/// The value of a type that is attached to a capture. If there is none yet, a new one is attached,
+/// and `first` is called with it, to register what each launch of the graph does with it.
 pub(crate) fn attached<T: Any + Default + Send + Sync>(
     capture: &Capture,
     first: impl FnOnce(Arc<T>),
@@ -20,7 +20,7 @@ pub(crate) fn attached<T: Any + Default + Send + Sync>(
             first(Arc::clone(&new));
             new
         }
-        // Another thread of the capture was quicker.
+        // Another thread that is part of the capture has attached one meanwhile.
         Err(new) => capture.attached().unwrap_or(new),
     }
 }

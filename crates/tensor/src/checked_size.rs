@@ -1,35 +1,33 @@
-//! Arithmetic of sizes, strides and bytes, in which nothing that overflows goes unnoticed.
+//! Checked arithmetic of sizes, strides and bytes.
 
 use std::iter::{Product, Sum};
 use std::ops::{Add, Mul};
 
-/// A size, a distance or a number of bytes that is being computed.
-///
-/// It stays within `isize`, as all memory does. Where a step leaves that range the whole result is
-/// lost, and who asks for it gets nothing. So whatever comes from a caller's sizes is computed with
-/// this type.
+/// A size, a distance or a number of bytes that is being computed, with a flag that says whether a
+/// step of the computation has overflowed `isize`, which bounds all memory. Everything that follows
+/// from a caller's sizes is computed with this type.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CheckedSize {
-    /// Anything where it is lost.
+    /// Meaningless after an overflow.
     value: isize,
-    /// A flag beside the number, so that a chain of steps is one without branches: every view of a
-    /// tensor is computed with this.
+    /// Whether a step has overflowed. It is a flag and not an `Option`, so that a chain of steps
+    /// has no branches: the layout of every view is computed with this.
     lost: bool,
 }
 
 impl CheckedSize {
-    /// The result, of what cannot be negative.
+    /// The result, if no step has overflowed and it is not negative.
     pub(crate) fn size(self) -> Option<usize> {
         self.distance().and_then(|value| usize::try_from(value).ok())
     }
 
-    /// The result, of what may be negative.
+    /// The result, which may be negative, if no step has overflowed.
     pub(crate) fn distance(self) -> Option<isize> {
         if self.lost { None } else { Some(self.value) }
     }
 
-    /// The result, or where it was lost the largest number there is, which is no size of anything:
-    /// for a shape that is going to be refused and named in the error.
+    /// The result, or `usize::MAX` if there is none: a size for a shape that will be refused, and
+    /// that the error names.
     pub(crate) fn size_or_max(self) -> usize {
         self.size().unwrap_or(usize::MAX)
     }
@@ -74,7 +72,7 @@ impl<T: Into<CheckedSize>> Sum<T> for CheckedSize {
     }
 }
 
-/// Every factor counts: a product that overflows and is then multiplied by 0 has overflowed.
+/// A product that has overflowed stays so, also when it is multiplied by 0.
 impl<T: Into<CheckedSize>> Product<T> for CheckedSize {
     fn product<I: Iterator<Item = T>>(factors: I) -> CheckedSize {
         factors.fold(CheckedSize::from(1usize), CheckedSize::mul)

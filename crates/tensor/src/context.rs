@@ -1,15 +1,15 @@
-//! What a new thread inherits from its parent.
+//! The settings of a thread, to be handed on to others.
 
 use crate::autograd::{GradModeGuard, enter_grad_mode, is_grad_enabled};
 use crate::default::{DefaultGuard, Scoped};
 use crate::random::{SeedGuard, SeedScope};
 
-/// What operations of a thread depend on beside their arguments: the current device, the current
-/// streams, the order between streams, grad mode, and the defaults and the seed of the scopes that
-/// it is in.
+/// The settings of a thread that operations depend on: the current device, the current streams, the
+/// order between streams, grad mode, and the defaults and the seed of the scopes that the thread is
+/// in.
 ///
-/// A new thread begins on device 0 with none of it. A parent that wants a child to work as it does
-/// itself captures its context and lets the child enter it.
+/// A new thread begins with device 0, default streams, and grad mode on. To make it work like its
+/// parent, the parent captures its context, and the child enters it.
 ///
 /// ```
 /// use tensor::{ExecutionContext, is_grad_enabled, no_grad};
@@ -39,7 +39,7 @@ impl ExecutionContext {
         }
     }
 
-    /// Makes it this thread's context until the guard is dropped.
+    /// Makes this the context of the calling thread until the guard is dropped.
     pub fn enter(&self) -> ExecutionContextGuard {
         ExecutionContextGuard {
             _runtime: self.runtime.enter(),
@@ -50,7 +50,8 @@ impl ExecutionContext {
     }
 }
 
-/// Restores what the thread had before it entered an [`ExecutionContext`].
+/// Restores, when it is dropped, the settings that the thread had before it entered an
+/// [`ExecutionContext`].
 #[must_use = "the context holds only while the guard lives"]
 #[derive(Debug)]
 pub struct ExecutionContextGuard {

@@ -19,7 +19,7 @@ thread_local! {
     static SCOPED: Cell<Scoped> = const { Cell::new(Scoped { dtype: None, device: None }) };
 }
 
-/// What a scope of this thread has put in the place of the process's defaults.
+/// The defaults that the scopes of a thread have set in place of the process's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scoped {
     dtype: Option<DType>,
@@ -27,18 +27,19 @@ pub(crate) struct Scoped {
 }
 
 impl Scoped {
-    /// The scopes that this thread is in now.
+    /// The defaults of the scopes that this thread is in now.
     pub(crate) fn capture() -> Scoped {
         SCOPED.get()
     }
 
-    /// Puts this thread into these scopes until the guard is dropped.
+    /// Makes them this thread's until the guard is dropped.
     pub(crate) fn enter(self) -> DefaultGuard {
         DefaultGuard { found: SCOPED.replace(self), _of_this_thread: PhantomData }
     }
 }
 
-/// The dtype of floats that come without one: literals, and factories that are not told otherwise.
+/// The dtype of floats for which none is given (`torch.get_default_dtype`): of literals, and of
+/// factories whose options leave it open. It is `F32` at first.
 pub fn default_dtype() -> DType {
     SCOPED.get().dtype.unwrap_or_else(|| DType::ALL[usize::from(DTYPE.load(Ordering::Relaxed))])
 }
@@ -78,7 +79,8 @@ pub fn enter_default_dtype(dtype: DType) -> Result<DefaultGuard> {
     Ok(Scoped { dtype: Some(dtype), ..Scoped::capture() }.enter())
 }
 
-/// Where factories that are not told otherwise put their tensors: the CPU at first.
+/// The device of tensors for which none is given (`torch.get_default_device`). It is the CPU at
+/// first.
 pub fn default_device() -> Device {
     SCOPED.get().device.unwrap_or_else(|| match DEVICE.load(Ordering::Relaxed) {
         CPU => Device::Cpu,
@@ -88,7 +90,7 @@ pub fn default_device() -> Device {
 }
 
 /// Sets the default device of the process; scopes of [`with_default_device`] are not affected.
-/// With [`Device::cuda`] it is the device that is current when a tensor is made.
+/// After [`Device::cuda`] it is the CUDA device that is current when a tensor is made.
 ///
 /// # Errors
 /// There is no such device.
@@ -121,8 +123,9 @@ pub fn enter_default_device(device: Device) -> Result<DefaultGuard> {
     Ok(Scoped { device: Some(device), ..Scoped::capture() }.enter())
 }
 
-/// Restores the defaults that this thread had when the guard was made. Guards that are dropped out
-/// of order leave what the last one dropped had found.
+/// Restores, when it is dropped, the defaults that this thread had when the guard was made. If
+/// guards are dropped in another order, the thread has in the end what the last one dropped had
+/// found.
 #[must_use = "the default holds only while the guard lives"]
 #[derive(Debug)]
 pub struct DefaultGuard {

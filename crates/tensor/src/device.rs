@@ -1,8 +1,9 @@
-//! Where a tensor lies: the CPU, the current CUDA device, or a given one.
+//! The devices that tensors lie on, as a program names them.
 
 use std::fmt;
 
-/// A placement, as users name it. `Cuda(None)` is resolved to the current device when it is used.
+/// A device that tensors lie on (`torch.device`): the CPU, a CUDA device with its index, or the
+/// CUDA device that is current when the value is used.
 ///
 /// ```
 /// use tensor::Device;
@@ -12,25 +13,25 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Device {
-    /// The host's own memory.
+    /// The CPU, with the host's memory.
     #[default]
     Cpu,
-    /// A CUDA device: `None` is the one that is current at the time of use.
+    /// A CUDA device by its index; `None` is the one that is current at the time of use.
     Cuda(Option<usize>),
 }
 
 impl Device {
-    /// "cuda": whichever device is current when it is used.
+    /// `"cuda"`: the CUDA device that is current when the value is used.
     pub const fn cuda() -> Device {
         Device::Cuda(None)
     }
 
-    /// "cuda:index". Whether there is such a device shows when it is used.
+    /// `"cuda:index"`. It need not exist: using a device that does not is an error.
     pub const fn cuda_at(index: usize) -> Device {
         Device::Cuda(Some(index))
     }
 
-    /// Whether this is a CUDA device, current or given.
+    /// Whether this is a CUDA device, with an index or without.
     pub const fn is_cuda(self) -> bool {
         matches!(self, Device::Cuda(_))
     }

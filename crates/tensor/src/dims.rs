@@ -1,11 +1,14 @@
-//! Dimensions as a program names them: negative ones count from the end.
+//! Dimensions as a program gives them: negative ones count from the end.
 
 use smallvec::SmallVec;
 
 use crate::{Error, Result};
 
 /// The dimension that `dim` means in a tensor of `dims` dimensions: negative ones count from the
-/// end, and a 0-dimensional tensor accepts 0 and -1, as PyTorch has it.
+/// end, and a 0-dimensional tensor accepts 0 and -1, as in PyTorch.
+///
+/// # Errors
+/// There is no such dimension.
 pub(crate) fn resolve_dim(op: &'static str, dim: isize, dims: usize) -> Result<usize> {
     let count = dims.max(1) as isize;
     let resolved = if dim < 0 { dim + count } else { dim };
@@ -16,7 +19,7 @@ pub(crate) fn resolve_dim(op: &'static str, dim: isize, dims: usize) -> Result<u
     }
 }
 
-/// The dimensions that `dims` mean, ascending; an empty list means all of them.
+/// The dimensions that `dims` mean, in ascending order; an empty list means all of them.
 ///
 /// # Errors
 /// One is out of range, or given twice.

@@ -1,5 +1,5 @@
-//! Layouts: the sizes, strides and offset by which a tensor's elements lie in its storage, and the layouts
-//! of its views.
+//! Layouts: the sizes, strides and offset by which a tensor's elements lie in its storage, and the
+//! layouts of its views.
 
 mod contiguous_runs;
 mod problem;
@@ -13,14 +13,18 @@ use crate::checked_size::CheckedSize;
 /// The distance between neighbours along each dimension, in elements; 0 repeats an element.
 pub(crate) type Strides = SmallVec<[isize; 4]>;
 
+/// A dimension, or several that lie evenly and are gone through as one: (size, stride).
+pub(crate) type Run = (usize, isize);
+
 /// The most dimensions that a tensor can have, as in PyTorch.
 const MAX_DIMS: usize = 64;
 
 /// Sizes, strides and offset of a tensor, in elements of its storage.
 ///
-/// A layout whose numbers overflow cannot be made. These fit into `isize`: the product of the sizes, where
-/// each counts as at least 1; each size times its stride; and the position of each element. So code that
-/// has a layout can multiply parts of these without checks. A layout without elements has the offset 0.
+/// A layout whose numbers overflow cannot be made. These fit into `isize`: the product of the
+/// sizes, where each counts as at least 1; each size times its stride; and the position of each
+/// element. So code that has a layout can multiply parts of these without checks. A layout without
+/// elements has the offset 0.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     shape: Shape,
@@ -52,8 +56,8 @@ impl Layout {
         Ok(Layout { shape, strides, offset: 0, numel, end: numel, contiguous: true })
     }
 
-    /// A layout with any strides. Whether the storage is long enough for it is checked where the two are
-    /// brought together, by [`Layout::end`].
+    /// A layout with any strides. Whether the storage is long enough for it is checked where the
+    /// two are brought together, by [`Layout::end`].
     ///
     /// # Errors
     /// The numbers overflow, there are too many dimensions, or elements lie before the storage.
@@ -136,14 +140,14 @@ impl Layout {
         (0..self.shape.len()).any(|dim| self.repeats(dim))
     }
 
-    /// Whether the elements along a dimension are all the same element of the storage. Views made by
-    /// this crate repeat elements in no other way.
+    /// Whether the elements along a dimension are all the same element of the storage. Views made
+    /// by this crate repeat elements in no other way.
     pub(crate) fn repeats(&self, dim: usize) -> bool {
         self.shape[dim] > 1 && self.strides[dim] == 0
     }
 
-    /// The layout whose dimension `i` is dimension `order[i]` of this one; each must stand in `order` once.
-    /// The elements are the same, so `numel` and `end` are as well.
+    /// The layout whose dimension `i` is dimension `order[i]` of this one; each must stand in
+    /// `order` once. The elements are the same, so `numel` and `end` are as well.
     pub(crate) fn permute(&self, order: &[usize]) -> Layout {
         let shape: Shape = order.iter().map(|&dim| self.shape[dim]).collect();
         let strides: Strides = order.iter().map(|&dim| self.strides[dim]).collect();
@@ -248,7 +252,8 @@ impl Layout {
         Layout::strided(shape.into_iter().collect(), strides, self.offset)
     }
 
-    /// The layout with dimensions of size 1 repeated to `shape`, or `None` if the shapes do not fit.
+    /// The layout with dimensions of size 1 repeated to `shape`, or `None` if the shapes do not
+    /// fit.
     pub(crate) fn expand(&self, shape: &Shape) -> Result<Option<Layout>, NoLayout> {
         let Some(added) = shape.len().checked_sub(self.shape.len()) else { return Ok(None) };
         let mut strides: Strides = SmallVec::from_elem(0, added);
@@ -263,17 +268,17 @@ impl Layout {
         Layout::strided(shape.clone(), strides, self.offset).map(Some)
     }
 
-    /// The same elements in the same order under other sizes, or `None` if that needs a copy. The number of
-    /// elements must be equal.
+    /// The same elements in the same order under other sizes, or `None` if that needs a copy. The
+    /// number of elements must be equal.
     ///
-    /// As in PyTorch (`at::detail::computeStride`): neighbouring dimensions that lie evenly are merged
-    /// first, and then the new sizes, from the innermost on, must fill each merged dimension exactly. A
-    /// new size that would go across two of them would need two strides.
+    /// As in PyTorch (`at::detail::computeStride`): neighbouring dimensions that lie evenly are
+    /// merged first, and then the new sizes, from the innermost on, must fill each merged dimension
+    /// exactly. A new size that would go across two of them would need two strides.
     pub(crate) fn view(&self, shape: &Shape) -> Result<Option<Layout>, NoLayout> {
         if self.contiguous || self.numel == 0 {
             return Layout::contiguous(shape.clone())?.at(self.offset).map(Some);
         }
-        let runs = self.runs();
+        let runs = self.runs(|_| true);
         let mut strides: Strides = SmallVec::from_elem(1, shape.len());
         let mut next = shape.len();
         for &(size, stride) in runs.iter().rev() {
@@ -290,13 +295,13 @@ impl Layout {
         Layout::strided(shape.clone(), strides, self.offset).map(Some)
     }
 
-    /// The dimensions as (size, stride), outermost first, with neighbours merged where one step of the outer
-    /// is as far as a full run of the inner one.
-    fn runs(&self) -> SmallVec<[(usize, isize); 4]> {
-        let mut runs: SmallVec<[(usize, isize); 4]> = SmallVec::new();
-        for (&size, &stride) in self.shape.iter().zip(&self.strides) {
+    /// The dimensions for which `chosen` holds as (size, stride), outermost first, with neighbours
+    /// merged where one step of the outer one is as far as a full run of the inner one.
+    pub(crate) fn runs(&self, chosen: impl Fn(usize) -> bool) -> SmallVec<[Run; 4]> {
+        let mut runs: SmallVec<[Run; 4]> = SmallVec::new();
+        for (dim, (&size, &stride)) in self.shape.iter().zip(&self.strides).enumerate() {
             match runs.last_mut() {
-                _ if size == 1 => {}
+                _ if size == 1 || !chosen(dim) => {}
                 Some(last) if last.1 == stride * size as isize => *last = (last.0 * size, stride),
                 _ => runs.push((size, stride)),
             }
@@ -317,8 +322,8 @@ fn copied(strides: &Strides) -> Strides {
     SmallVec::from_slice(strides)
 }
 
-/// The strides of row-major order, and the product of the sizes, where each counts as at least 1; `None`
-/// if it overflows.
+/// The strides of row-major order, and the product of the sizes, where each counts as at least 1;
+/// `None` if it overflows.
 fn row_major(shape: &Shape) -> Option<(Strides, usize)> {
     let mut strides: Strides = SmallVec::from_elem(1, shape.len());
     let mut step = CheckedSize::from(1usize);
@@ -329,8 +334,8 @@ fn row_major(shape: &Shape) -> Option<(Strides, usize)> {
     Some((strides, step.size()?))
 }
 
-/// Whether the strides are those of row-major order. The answer means nothing if the product of the sizes
-/// overflows, in which case no layout is made.
+/// Whether the strides are those of row-major order. The answer means nothing if the product of the
+/// sizes overflows, in which case no layout is made.
 fn is_row_major(shape: &[usize], strides: &[isize]) -> bool {
     let mut step = 1isize;
     for (&size, &stride) in shape.iter().zip(strides).rev() {

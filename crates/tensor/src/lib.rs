@@ -1,10 +1,10 @@
 //! Tensors on the CPU and on CUDA devices, with automatic differentiation.
 //!
-//! One program serves both: choose a [`Device`] once, make tensors there, and every operation runs
-//! where its operands lie. On CUDA an operation enqueues its work on the device's current stream
-//! and returns; whatever needs the numbers on the host waits for them. Names and semantics are
-//! PyTorch's; operations give a [`Result`], whose [`Error`] names the operation, its arguments and a
-//! way out.
+//! Names and semantics are PyTorch's. A program chooses a [`Device`] once and makes its tensors
+//! there; every operation then runs on the device of its operands. On CUDA an operation is enqueued
+//! on the device's current stream, and returns at once; only functions that give numbers to the
+//! host wait. Operations give a [`Result`], whose [`Error`] names the operation, its arguments and
+//! a way out.
 //!
 //! ```
 //! use tensor::{Device, Tensor, cuda, tensor};
@@ -18,21 +18,34 @@
 //! # Ok::<(), tensor::Error>(())
 //! ```
 //!
+//! # Where to go on
+//! - [`Tensor`]: all operations are its methods; [`tensor!`] and [`Tensor::zeros`] make tensors.
+//! - [`TensorOptions`]: dtype, device, kind of memory and gradients of new tensors.
+//! - [`Backward`], [`grad`] and [`no_grad`]: gradients.
+//! - [`cuda`]: devices, streams, events, graphs and memory, the functions of `torch.cuda`.
+//! - [`manual_seed`] and [`Generator`]: random numbers, which are the same on every device.
+//! - [`Error`]: the errors by kind.
+//!
+//! What it is not: it has no modules, optimizers or losses as objects (the crate `nn` has them),
+//! and reads no data (the crate `parallel` does). It has the dtypes of [`DType`], and no sparse or
+//! quantized tensors.
+//!
 //! # Memory
-//! A [`Tensor`] is a handle on a view of a [`Storage`], which other handles and views share. What one
-//! thread writes is seen by all; two uses of one storage never race. On the CPU each storage has a
-//! lock that operations take, and that is never held while code of the program runs; on CUDA each
-//! storage remembers its uses, and work on one stream waits for the work on others that it must come
-//! after ([`cuda::with_order`] switches that off). The host reaches elements through copies
+//! A [`Tensor`] is a handle on a view of a [`Storage`], which other handles and views share. Writes
+//! of one thread are seen by all, and two uses of one storage never race. On the CPU operations
+//! lock the storage; no lock is held while code of the program runs. On CUDA each storage has a
+//! record of its uses, by which work on one stream waits for earlier work on others
+//! ([`cuda::with_order`] switches that off). The host reads elements through copies
 //! ([`Tensor::to_vec`], [`Tensor::item`]) and snapshots ([`Tensor::read`]), all of which wait for
 //! copies in flight.
 //!
 //! # How it is built
-//! An operation is data: the CPU's kernel by dtype, the name of the CUDA kernel, how its dtype is
-//! found, its derivative (`ops`). There is one dispatch point (`dispatch`), whose calls are structs
-//! that the kernels of both backends take; `host` has the CPU's kernels, the crate `kernels` the
-//! others. `autograd` records operations and walks back through them; the graph itself hangs from the
-//! tensors (`tensor::history`). `access` holds the memory that the host reads or writes.
+//! An operation is data (`ops`): an operator with the CPU's kernels by dtype and the name of the
+//! CUDA kernel, the rule of type promotion, and the derivative. There is one dispatcher
+//! (`dispatch`), whose calls are structs that the kernels of both devices take; `host` has the
+//! CPU's kernels, and the crate `kernels` those for CUDA. `autograd` records operations and walks
+//! back through them; the graph itself hangs from the tensors (`tensor::history`). `access` holds
+//! the memory that the host reads or writes.
 
 // Layers, the top one first; a module imports only from lines below its own.
 //

@@ -1,11 +1,12 @@
-//! What a factory may be told about the tensor it makes.
+//! The options of functions that make tensors.
 
 use crate::default::{default_device, default_dtype};
 use crate::resolved_device::ResolvedDevice;
 use crate::{DType, Device, Result, Tensor};
 
-/// Dtype, device, page-locked memory and gradients of a new tensor; what is not said is chosen by
-/// the factory. Factories take anything that converts into options: `()`, a [`DType`], a
+/// The dtype, device, kind of memory and gradients of a new tensor (`torch::TensorOptions`). What
+/// the options leave open is chosen by the factory: the default dtype and device, ordinary memory,
+/// no gradients. Factories take anything that converts into options: `()`, a [`DType`], a
 /// [`Device`], or both in a pair.
 ///
 /// ```
@@ -25,36 +26,36 @@ pub struct TensorOptions {
 }
 
 impl TensorOptions {
-    /// Nothing said.
+    /// Options that leave everything open.
     pub const fn new() -> TensorOptions {
         TensorOptions { dtype: None, device: None, pinned: false, requires_grad: false }
     }
 
-    /// The elements' type.
+    /// Sets the type of the elements.
     pub const fn dtype(mut self, dtype: DType) -> TensorOptions {
         self.dtype = Some(dtype);
         self
     }
 
-    /// Where the tensor lies.
+    /// Sets the device that the tensor lies on.
     pub const fn device(mut self, device: Device) -> TensorOptions {
         self.device = Some(device);
         self
     }
 
-    /// Whether the memory of a CPU tensor is page-locked.
+    /// Sets whether the memory of a CPU tensor is page-locked.
     pub const fn pinned(mut self, pinned: bool) -> TensorOptions {
         self.pinned = pinned;
         self
     }
 
-    /// Whether the tensor is a leaf that gradients are wanted for.
+    /// Sets whether the tensor requires gradients.
     pub const fn requires_grad(mut self, requires_grad: bool) -> TensorOptions {
         self.requires_grad = requires_grad;
         self
     }
 
-    /// These options, with what they leave open taken from `tensor`.
+    /// The options with the dtype and device of `tensor`, if they leave them open.
     pub(crate) fn or_as(self, tensor: &Tensor) -> TensorOptions {
         TensorOptions {
             dtype: self.dtype.or(Some(tensor.dtype())),
@@ -63,17 +64,17 @@ impl TensorOptions {
         }
     }
 
-    /// These options with this dtype, where they leave it open.
+    /// The options with this dtype, if they leave it open.
     pub(crate) fn or_dtype(self, dtype: DType) -> TensorOptions {
         TensorOptions { dtype: self.dtype.or(Some(dtype)), ..self }
     }
 
-    /// The dtype that was said, or the default one.
+    /// The dtype that was set, or the default one.
     pub(crate) fn resolve_dtype(self) -> DType {
         self.dtype.unwrap_or_else(default_dtype)
     }
 
-    /// The device that was said, or the default one.
+    /// The device that was set, or the default one.
     ///
     /// # Errors
     /// There is no such device.

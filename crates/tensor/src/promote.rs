@@ -4,8 +4,8 @@
 use crate::DType;
 use crate::default::default_dtype;
 
-/// The dtype of an operand, with the priority that it has in type promotion: tensors with dimensions
-/// before 0-dimensional ones, and those before numbers.
+/// The dtype of an operand, with the priority that it has in type promotion: tensors with
+/// dimensions before 0-dimensional ones, and those before numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Typed {
     /// A tensor with at least one dimension.
@@ -17,8 +17,9 @@ pub(crate) enum Typed {
 }
 
 /// The dtype that operands of these dtypes are brought to, by PyTorch's rule (`torch.result_type`):
-/// tensors with dimensions decide, and an operand of a lower priority counts only where its dtype is of
-/// a higher category (truth value < integer < float). Without operands it is the default dtype.
+/// tensors with dimensions decide, and an operand of a lower priority counts only where its dtype
+/// is of a higher category (truth value < integer < float). Without operands it is the default
+/// dtype.
 pub(crate) fn result_type(operands: &[Typed]) -> DType {
     let mut dimensioned = None;
     let mut zero_dim = None;
@@ -35,8 +36,8 @@ pub(crate) fn result_type(operands: &[Typed]) -> DType {
     combine(dimensioned, combine(zero_dim, scalar)).unwrap_or_else(default_dtype)
 }
 
-/// The smallest dtype that both can be converted to without changing category (`torch.promote_types`):
-/// any float counts as larger than every integer.
+/// The smallest dtype that both can be converted to without changing category
+/// (`torch.promote_types`): any float counts as larger than every integer.
 pub(crate) fn promote(a: DType, b: DType) -> DType {
     if rank(a) >= rank(b) { a } else { b }
 }

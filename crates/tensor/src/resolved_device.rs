@@ -34,8 +34,8 @@ impl FromStr for Device {
     }
 }
 
-/// A device that exists: the CPU, or a CUDA device with its index. The public [`Device`] may leave the
-/// index open, and may name a device that this machine has not.
+/// A device that exists: the CPU, or a CUDA device with its index. The public [`Device`] may leave
+/// the index open, and may name a device that this machine has not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ResolvedDevice {
     Cpu,
@@ -43,8 +43,8 @@ pub(crate) enum ResolvedDevice {
 }
 
 impl ResolvedDevice {
-    /// The device that a program names; where the index is open, the CUDA device that is current for
-    /// this thread.
+    /// The device that a program names; where the index is open, the CUDA device that is current
+    /// for this thread.
     ///
     /// # Errors
     /// The device does not exist, or there is no driver.

@@ -1,4 +1,4 @@
-//! Sizes along dimensions, and what follows from sizes alone.
+//! Shapes: the sizes of tensors.
 
 use std::fmt;
 use std::ops::Deref;
@@ -7,11 +7,19 @@ use smallvec::SmallVec;
 
 use crate::checked_size::CheckedSize;
 
-/// The sizes of a tensor, outermost first. It derefs to `[usize]`.
+/// The sizes of a tensor, outermost first (`torch.Size`). It derefs to `[usize]`, and is made of
+/// arrays, slices and vectors.
+///
+/// ```
+/// use tensor::Shape;
+/// let shape = Shape::from([2, 1, 3]);
+/// assert_eq!((shape.len(), shape.numel(), shape[2]), (3, 6, 3));
+/// assert_eq!(shape.broadcast(&[4, 1]), Some(Shape::from([2, 4, 3])));
+/// ```
 #[derive(PartialEq, Eq, Hash, Default)]
 pub struct Shape(SmallVec<[usize; 4]>);
 
-/// All sizes at once: `SmallVec`'s own clone goes through them one by one.
+/// Written out, since `SmallVec`'s own clone copies the sizes one by one.
 impl Clone for Shape {
     fn clone(&self) -> Shape {
         Shape(SmallVec::from_slice(&self.0))
@@ -19,13 +27,13 @@ impl Clone for Shape {
 }
 
 impl Shape {
-    /// The number of elements; 1 for no dimensions, and `usize::MAX`, which no tensor has, for more
-    /// than fit into `isize`.
+    /// The number of elements; 1 for a shape without dimensions. It is `usize::MAX`, which no
+    /// tensor has, if the number does not fit into `isize`.
     pub fn numel(&self) -> usize {
         self.checked_numel().unwrap_or(usize::MAX)
     }
 
-    /// The number of elements, or `None` where it does not fit into `isize`.
+    /// The number of elements, or `None` if it does not fit into `isize`.
     pub fn checked_numel(&self) -> Option<usize> {
         if self.contains(&0) {
             return Some(0);
@@ -33,8 +41,9 @@ impl Shape {
         self.iter().copied().product::<CheckedSize>().size()
     }
 
-    /// The shape that `self` and `other` broadcast to, or `None` where they do not fit: sizes are
-    /// aligned at the innermost dimension and must be equal, or one of them 1 or missing.
+    /// The shape that `self` and `other` broadcast to (`torch.broadcast_shapes`), or `None` if they
+    /// do not fit: sizes are aligned at the innermost dimension, and must be equal, or one of them
+    /// 1 or missing.
     pub fn broadcast(&self, other: &[usize]) -> Option<Shape> {
         let dims = self.len().max(other.len());
         let size = |shape: &[usize], dim: usize| {
@@ -55,7 +64,7 @@ impl Shape {
         self.iter().enumerate().filter(|(d, _)| *d != dim).map(|(_, &size)| size).collect()
     }
 
-    /// Puts two dimensions, which must exist, in each other's place.
+    /// Exchanges two dimensions, which must exist.
     pub(crate) fn swap(&mut self, first: usize, second: usize) {
         self.0.swap(first, second);
     }

@@ -1,4 +1,4 @@
-//! The CPU kernels' own threads. A caller that waits for them runs nobody else's work meanwhile.
+//! The thread pool of the CPU's kernels. A thread that waits for it does no other work meanwhile.
 
 use std::any::Any;
 use std::mem;
@@ -14,26 +14,28 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::shared::Latch;
 use crate::{Error, Result};
 
-/// The least number of elements that is worth a thread's waking up.
+/// The fewest elements that are worth waking a thread for (PyTorch's grain size).
 const GRAIN: usize = 1 << 15;
 
-/// Pieces per thread: more than one, so that a thread which is held up does not hold up the rest.
+/// The number of pieces per thread: more than one, so that the others can take over the work of a
+/// thread that is delayed.
 const PIECES_PER_THREAD: usize = 4;
 
-/// More threads than this are taken for a mistake, unless the machine has more cores.
+/// The most threads that can be asked for, unless the machine has more cores.
 const MAX_THREADS: usize = 512;
 
-/// What rayon takes to mean as many threads as there are cores.
+/// The number by which rayon is asked for one thread per core.
 const ONE_PER_CORE: usize = 0;
 
-/// Decides how many threads the CPU's kernels are split between. Without it there is one for each core.
+/// Sets the number of threads that the CPU's kernels are split between (`torch.set_num_threads`).
+/// Without a call there is one thread per core.
 ///
-/// It counts for the whole process and is settled at the first operation that could be split, so it
-/// belongs at the beginning of a program.
+/// The number is one for the process, and cannot be changed after the first operation that is large
+/// enough to be split, so this belongs at the beginning of a program.
 ///
 /// # Errors
-/// `threads` is 0, or more than 512 and than there are cores; another number is settled already; or
-/// the system refused the threads.
+/// `threads` is 0, or more than 512 and more than there are cores; another number is in use
+/// already; or the system refused the threads.
 ///
 /// ```
 /// tensor::set_num_threads(2)?;
@@ -62,7 +64,8 @@ pub fn set_num_threads(threads: usize) -> Result<()> {
     }
 }
 
-/// Runs `work` on all units, in pieces on the pool where `units * cost` elements are enough for it.
+/// Runs `work` on all units: split into pieces on the pool if `units * cost` elements are enough
+/// for that, else in this thread. All is done when this returns.
 pub(crate) fn split(units: usize, cost: usize, work: impl Fn(Range<usize>) + Sync) {
     let pieces = (units.saturating_mul(cost.max(1)) / GRAIN).min(units);
     if pieces < 2 || threads() < 2 {
@@ -77,12 +80,12 @@ pub(crate) fn split(units: usize, cost: usize, work: impl Fn(Range<usize>) + Syn
     });
 }
 
-/// The results of `work` on each of `count` indices, in order; on the pool.
+/// Runs `work` on each of `count` indices on the pool, and gives the results in order.
 pub(crate) fn map<R: Send>(count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
     run(|| (0..count).into_par_iter().map(&work).collect())
 }
 
-/// Runs `work` on a thread of the pool, so that what it splits is split there.
+/// Runs `work` on a thread of the pool, so that rayon splits it between the threads of this pool.
 pub(crate) fn run<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     match pool() {
         Some(pool) if is_elsewhere(pool) => hand_over(pool, work),
@@ -91,8 +94,9 @@ pub(crate) fn run<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     }
 }
 
-/// Whether this thread is one of another pool. Rayon would have it run that pool's tasks while it
-/// waits for ours: closures of the program, under the locks and guards of this one.
+/// Whether this thread belongs to another pool. While such a thread waited for ours, rayon would
+/// let it run tasks of its own pool: closures of the program, under the locks that this operation
+/// holds.
 fn is_elsewhere(pool: &ThreadPool) -> bool {
     rayon::current_thread_index().is_some() && pool.current_thread_index().is_none()
 }
@@ -114,7 +118,7 @@ fn hand_over<R: Send>(pool: &ThreadPool, work: impl FnOnce() -> R + Send) -> R {
     latch.wait().unwrap_or_else(|panicked| panic::resume_unwind(panicked))
 }
 
-/// How many threads there are to split work between.
+/// The number of threads that work is split between.
 pub(crate) fn threads() -> usize {
     pool().map_or(1, ThreadPool::current_num_threads)
 }

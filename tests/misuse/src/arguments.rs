@@ -13,19 +13,20 @@ use crate::ration::{PORTION_OF_PROGRAMS, Ration};
 /// Tries to do harm from safe code.
 #[derive(Parser, Debug)]
 pub(crate) struct Arguments {
-    /// How many random calls to make.
+    /// The number of random calls.
     #[arg(long, required_unless_present = "programs", conflicts_with = "programs")]
     pub(crate) calls: Option<u64>,
-    /// How many random programs to run.
+    /// The number of random programs.
     #[arg(long)]
     pub(crate) programs: Option<u64>,
-    /// What all random choices follow from.
+    /// The seed that all random choices follow from.
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Only this case, or those from the first up to before the last (`3..9`), telling what is drawn.
+    /// Only this case, or those from the first up to before the last (`3..9`), telling what is
+    /// drawn.
     #[arg(long, value_parser = range)]
     pub(crate) only: Option<Range<u64>>,
-    /// How many child processes run at a time.
+    /// The number of child processes that run at a time.
     #[arg(long, default_value_t = processors())]
     pub(crate) jobs: usize,
     /// The first case, in a child.
@@ -36,7 +37,7 @@ pub(crate) struct Arguments {
     pub(crate) journal: Option<PathBuf>,
 }
 
-/// What is tried.
+/// The kind of cases that are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trial {
     Calls,
@@ -44,7 +45,7 @@ pub(crate) enum Trial {
 }
 
 impl Trial {
-    /// What can go wrong, in the order of the last line.
+    /// The faults that are counted, in the order of the last line.
     pub(crate) fn faults(self) -> [CaseFaultKind; 4] {
         let last = match self {
             Trial::Calls => CaseFaultKind::Leak,
@@ -68,8 +69,8 @@ impl Arguments {
         if self.programs.is_some() { Trial::Programs } else { Trial::Calls }
     }
 
-    /// What the environment of a child is that begins with a case: of calls, whether devices have
-    /// virtual memory, and of programs, whether launches are waited for.
+    /// The environment of a child that begins with a case: for calls, whether devices have
+    /// virtual memory, and for programs, whether launches are waited for.
     pub(crate) fn environment(&self, case: u64) -> [(&'static str, &'static str); 1] {
         match self.what() {
             Trial::Calls => Ration::of(case).environment(),

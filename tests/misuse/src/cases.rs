@@ -4,12 +4,12 @@ use anyhow::Result;
 
 use crate::faults::CaseFault;
 
-/// What a case leaves behind.
+/// The traces that a case leaves behind.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CaseEnd {
     Clean,
-    /// A device is lost, as some arguments may cost one, or a thread has stopped half way: this process
-    /// is of no use any more.
+    /// A device is lost, as some arguments may cost one, or a thread has stopped half way: this
+    /// process is of no use any more.
     Spoilt,
 }
 

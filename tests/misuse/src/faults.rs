@@ -12,7 +12,7 @@ pub(crate) enum CaseFaultKind {
     Hang,
     /// Memory that is still allocated afterwards.
     Leak,
-    /// What no order of a program's steps gives.
+    /// A result that no order of a program's steps gives.
     Wrong,
 }
 
@@ -35,7 +35,7 @@ impl CaseFaultKind {
         }
     }
 
-    /// As the last line calls several of them.
+    /// The plural, which the last line uses.
     pub(crate) fn plural(self) -> String {
         if self == CaseFaultKind::Wrong { self.to_string() } else { format!("{self}s") }
     }
@@ -52,19 +52,19 @@ impl fmt::Display for CaseFaultKind {
 pub(crate) struct CaseFault {
     pub(crate) kind: CaseFaultKind,
     pub(crate) case: u64,
-    /// What was tried, and what is known of what came of it.
+    /// A case that was tried, and its known results.
     pub(crate) text: String,
 }
 
 const MARK: &str = "FAULT";
 
 impl CaseFault {
-    /// As a child tells of it, in a line of its output.
+    /// The line of a child's output that reports the fault.
     pub(crate) fn line(&self) -> String {
         format!("{MARK} {} {} {}", self.kind, self.case, self.text.replace('\n', " | "))
     }
 
-    /// What a line of a child's output tells of.
+    /// The fault that a line of a child's output reports.
     pub(crate) fn of_line(line: &str) -> Option<CaseFault> {
         let mut words = line.strip_prefix(MARK)?.trim_start().splitn(3, ' ');
         let name = words.next()?;

@@ -18,9 +18,9 @@ use crate::faults::{CaseFault, CaseFaultKind};
 use crate::journal::Journal;
 use crate::ration::{PORTION, PORTION_OF_PROGRAMS};
 
-/// How long a case may take. Most take microseconds; the first of a kind compile kernels.
+/// The longest time of a case. Most take microseconds; the first of a kind compile kernels.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What a child's environment is, beside what the program was started with.
+/// The variables of a child's environment, beside those that the program was started with.
 const ENVIRONMENT: [(&str, &str); 4] = [
     ("CUDA_SIM_MEMORY", "64MiB"),
     ("CUDA_SIM_WORKERS", "2"),

@@ -3,22 +3,23 @@
 use anyhow::{Context, Result};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-/// How many cases a child is given at a time: enough that its start does not count.
+/// The number of cases that a child is given at a time: enough that its start does not count.
 pub(crate) const PORTION: u64 = 5_000;
 /// The same of programs, which take longer.
 pub(crate) const PORTION_OF_PROGRAMS: u64 = 100;
 
 const TWO_GIB: u64 = 2 << 30;
 
-/// What is limited to 2 GiB. Children take turns, by the case that they begin with.
+/// The resource that is limited to 2 GiB. Children alternate, by the case that they begin with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ration {
-    /// The address space. The driver then reserves no more addresses than the devices' memory takes,
-    /// which is too little for policies that map memory page by page: Sluice's own reserves 8 GiB of
-    /// addresses at a time. So the devices have no virtual memory here, and PyTorch's policy serves.
+    /// The address space. The driver then reserves no more addresses than the devices' memory
+    /// takes, which is too little for policies that map memory page by page: Sluice's own reserves
+    /// 8 GiB of addresses at a time. So the devices have no virtual memory here, and PyTorch's
+    /// policy serves.
     AddressSpace,
-    /// What can be written (`RLIMIT_DATA`). Addresses are free, the devices have virtual memory, and
-    /// Sluice's own policy serves.
+    /// The writable memory (`RLIMIT_DATA`). Addresses are free, the devices have virtual memory,
+    /// and Sluice's own policy serves.
     Data,
 }
 
@@ -27,7 +28,7 @@ impl Ration {
         if (case / PORTION).is_multiple_of(2) { Ration::AddressSpace } else { Ration::Data }
     }
 
-    /// What the child's driver is told.
+    /// The variables that the child's driver reads.
     pub(crate) fn environment(self) -> [(&'static str, &'static str); 1] {
         let has_virtual_memory = match self {
             Ration::AddressSpace => "0",

@@ -3,7 +3,9 @@
 use std::error::Error;
 
 use gpu_alloc::{PinnedMemory, allocate_pinned};
-use gpu_runtime::{Access, DevicePtr, Operand, Order, Uses, ordered, ordered_on_host, with_order};
+use gpu_runtime::{
+    Access, DevicePtr, MemoryUse, Order, Uses, ordered, ordered_on_host, with_order,
+};
 use tensor::cuda::{self, Stream};
 use tensor::{Device, Shape, Tensor};
 
@@ -16,7 +18,7 @@ pub type RaceProgram = fn(&Lab) -> Result<bool>;
 /// Programs, each with its name.
 pub type NamedPrograms = &'static [(&'static str, RaceProgram)];
 
-/// What each program is given, new.
+/// The new objects that each program is given.
 pub struct Lab {
     /// A device.
     pub device: Device,
@@ -67,7 +69,7 @@ impl Lab {
         Ok(ones)
     }
 
-    /// As [`ones`](Lab::ones), of zeros.
+    /// A buffer like [`ones`](Lab::ones), of zeros.
     pub(crate) fn zeros(&self, shape: impl Into<Shape>) -> Result<Tensor> {
         let zeros = self.on(&self.a, || Tensor::zeros(shape, self.device))?;
         self.finish()?;
@@ -113,9 +115,9 @@ impl PinnedStaging {
     }
 
     /// The bytes of a range, as an operand of work.
-    pub(crate) fn operand(&self, range: &std::ops::Range<usize>, access: Access) -> Operand<'_> {
+    pub(crate) fn operand(&self, range: &std::ops::Range<usize>, access: Access) -> MemoryUse<'_> {
         let start = DevicePtr::from_address(self.as_ptr().expose_provenance() as u64);
-        Operand::new(self.uses(), access).over(start.offset(range.start), range.len())
+        MemoryUse::new(self.uses(), access).over(start.offset(range.start), range.len())
     }
 
     /// Has the host write a byte everywhere in a range.
@@ -150,7 +152,8 @@ impl PinnedStaging {
     }
 }
 
-/// Runs what a program does before or after the part that is looked at: in order, whatever the mode.
+/// Runs what a program does before or after the part that is looked at: in order, whatever the
+/// mode.
 pub(crate) fn in_order<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
     with_order(Order::Automatic, f)
 }

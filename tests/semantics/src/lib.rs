@@ -11,8 +11,8 @@ use gpu_runtime::DriverChoice;
 use tensor::Device;
 use test_support::skipped;
 
-/// How many software GPUs the contract is tested on, where nothing else is asked for. On fewer
-/// devices, one real GPU say, those tests run that these suffice for.
+/// The number of software GPUs that the contract is tested on, if nothing else is asked for. On
+/// fewer devices, one real GPU say, those tests run that these suffice for.
 pub const DEVICES: usize = 4;
 
 /// Chooses the driver that the tests of this process run on: four software GPUs that check each
@@ -37,8 +37,8 @@ pub fn choose_driver() {
     assert!(found > 0, "the contract needs a device, the driver has none");
 }
 
-/// Chooses the driver, and says whether it has so many devices. Where it has fewer, `test` is skipped
-/// by its name: pass the test itself.
+/// Chooses the driver, and says whether it has so many devices. Where it has fewer, `test` is
+/// skipped by its name: pass the test itself.
 ///
 /// ```no_run
 /// # fn s05_copies_cross_devices() {

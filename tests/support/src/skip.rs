@@ -14,7 +14,7 @@ pub(crate) fn hand_on(errors: &str) {
     errors.lines().filter(|line| line.starts_with(MARK)).for_each(report);
 }
 
-/// How a line begins that says that a test is skipped.
+/// The beginning of a line that says that a test is skipped.
 const MARK: &str = "skipped: ";
 
 fn report(line: &str) {

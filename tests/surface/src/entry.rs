@@ -42,7 +42,7 @@ const KINDS: [KnownType; 33] = [
     ("usize", "size", ""),
 ];
 
-/// What the floors from tensors up take.
+/// The types of arguments in the crates from `tensor` up.
 const OF_TENSORS: [KnownType; 10] = [
     ("&Stream", "tensor_stream", "&"),
     ("&Tensor", "tensor", "&"),
@@ -56,14 +56,14 @@ const OF_TENSORS: [KnownType; 10] = [
     ("impl IntoIterator<Item=Device>", "devices", ""),
 ];
 
-/// What the floors below tensors take.
+/// The types of arguments in the crates below `tensor`.
 const OF_RUNTIME: [KnownType; 3] = [
     ("&Stream", "stream", "&"),
     ("Device", "cuda", ""),
     ("impl IntoIterator<Item=Device>", "cudas", ""),
 ];
 
-/// What methods are called on: the type's public path, and the method that draws one.
+/// The types that methods are called on: their public paths, and the methods that draw them.
 const RECEIVERS: [(&str, &str); 22] = [
     ("gpu_alloc::DeviceMemory", "device_memory"),
     ("gpu_alloc::MemoryPool", "memory_pool"),
@@ -90,8 +90,8 @@ const RECEIVERS: [(&str, &str); 22] = [
 ];
 
 impl PublicFunction {
-    /// The Rust expression with which `tests/misuse` calls the function with arguments that it draws;
-    /// nothing if it cannot draw them.
+    /// The Rust expression with which `tests/misuse` calls the function with arguments that it
+    /// draws; nothing if it cannot draw them.
     #[must_use]
     pub fn entry(&self) -> Option<String> {
         of(self)
@@ -129,7 +129,7 @@ fn of(function: &PublicFunction) -> Option<String> {
     Some(format!("|{uses}| {{{text} {call} Some(()) }}"))
 }
 
-/// How an argument is drawn, if it is, and what is passed.
+/// The method of `Draw` for an argument, if it is drawn, and the text that is passed.
 fn argument_of(
     krate: &str,
     argument: &FunctionArgument,
@@ -153,7 +153,8 @@ fn argument_of(
     known.map(|(_, draw, before)| (Some(*draw), format!("{before}{name}")))
 }
 
-/// What becomes of the result: tensors are looked at, all else is dropped.
+/// The text of a statement that uses the result of a call: tensors are looked at, all else is
+/// dropped.
 fn handed_over(result: &str, call: &str) -> String {
     match result {
         "Result<Tensor>" => format!("d.look({call}.ok());"),

@@ -6,7 +6,7 @@ use proc_macro2::{TokenStream, TokenTree};
 
 use crate::paths::paths;
 
-/// What a file reads variables by, or hands on for that.
+/// The functions by which a file reads variables, or which it hands on for that.
 const READS: [[&str; 2]; 2] = [["env", "var"], ["env", "var_os"]];
 const READS_LATER: &str = "fn from_variables";
 
@@ -53,7 +53,7 @@ fn is_mark(token: Option<&TokenTree>, expected: char) -> bool {
     matches!(token, Some(TokenTree::Punct(mark)) if mark.as_char() == expected)
 }
 
-/// What a literal in capitals says.
+/// The name that a literal in capitals has.
 fn variable(literal: &str) -> Option<String> {
     let name = literal.strip_prefix('"')?.strip_suffix('"')?;
     let is_capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';

@@ -9,7 +9,7 @@ pub struct PublicFunction {
     pub file: String,
     /// The line in that file, from 1.
     pub line: usize,
-    /// What it is called on, if it is a method.
+    /// The receiver, if it is a method.
     pub receiver: Option<Receiver>,
     /// The other arguments.
     pub arguments: Vec<FunctionArgument>,
@@ -32,12 +32,13 @@ pub struct FunctionArgument {
     pub kind: String,
 }
 
-/// What a method is called on.
+/// The receiver of a method.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receiver {
     /// The type's public path: `tensor::Tensor`.
     pub path: String,
-    /// How the method takes it: `self`, `&self`, `&mut self`, or a type such as `&Arc<Self>`.
+    /// The form in which the method takes it: `self`, `&self`, `&mut self`, or a type such as
+    /// `&Arc<Self>`.
     pub taken: String,
     /// Whether the type has parameters of its own: `DeviceBuffer<T>`.
     pub is_generic: bool,

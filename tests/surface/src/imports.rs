@@ -10,7 +10,7 @@ use crate::modules::CrateModule;
 use crate::paths::{paths, words};
 use crate::scope::{ModuleScopes, imported};
 
-/// That one file of a crate uses what another one declares.
+/// A use in one file of a crate of an item that another one declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Import {
     /// The file that uses it.

@@ -11,7 +11,7 @@ use crate::text::text;
 pub struct UnreadableSource {
     /// The file that is missing or no Rust.
     pub file: String,
-    /// What is wrong with it.
+    /// The reason why it cannot be read.
     pub reason: String,
 }
 

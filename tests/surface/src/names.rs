@@ -18,7 +18,7 @@ pub(crate) fn public(
     exports.found
 }
 
-/// What a walk from the root through all that is public has found so far.
+/// The public items that a walk from the root has found so far.
 struct Exports<'a> {
     modules: &'a [CrateModule],
     scopes: &'a ModuleScopes,

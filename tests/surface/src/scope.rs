@@ -130,7 +130,7 @@ impl ModuleScopes {
     }
 }
 
-/// Where a path leads.
+/// The item that a path leads to.
 enum PathTarget {
     Item(ItemPlace),
     Module(usize),

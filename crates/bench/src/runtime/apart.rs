@@ -12,7 +12,7 @@ use super::GROUP;
 use crate::error::{Error, Result};
 use crate::harness::Bench;
 
-/// Where the dynamic loader looks first.
+/// The variable with the folders that the dynamic loader searches first.
 const LIBRARIES: &str = "LD_LIBRARY_PATH";
 
 /// Has another process measure, and hands its lines on.

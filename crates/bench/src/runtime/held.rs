@@ -10,13 +10,14 @@ use crate::error::Result;
 /// Calls that are made before what they enqueued is done, so few that no driver's queue is full.
 const ENQUEUED: u32 = 200;
 
-/// What a sample is taken of: something that enqueues on a few streams.
+/// The work of a sample, which is enqueued on a few streams.
 pub(super) trait Enqueues {
     /// All streams that it enqueues on.
     fn streams(&self) -> &[Stream];
 
-    /// The time of so many calls that enqueue something. The streams do nothing meanwhile: no worker
-    /// of the driver competes for its locks, and no work is done before somebody would wait for it.
+    /// The time of so many calls that enqueue something. The streams do nothing meanwhile: no
+    /// worker of the driver competes for its locks, and no work is done before somebody would wait
+    /// for it.
     fn sample(
         &mut self,
         calls: u32,

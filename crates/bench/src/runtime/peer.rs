@@ -99,7 +99,7 @@ impl Cudarc {
     }
 }
 
-/// What has a device's context.
+/// The object that owns a device's context.
 pub(super) fn context(device: Device) -> Result<Arc<CudaContext>> {
     Ok(CudaContext::new(device.index())?)
 }

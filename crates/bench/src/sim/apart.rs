@@ -27,7 +27,7 @@ impl Simulator {
         Ok(Simulator { process, questions, answers: BufReader::new(answers) })
     }
 
-    /// How long so many calls of a case take there.
+    /// The time of so many calls of a case in the other process.
     pub(super) fn sample(&mut self, case: &str, calls: u32) -> Result<Duration> {
         let questions = self.questions.as_mut().ok_or_else(|| Error::Apart("no input".into()))?;
         writeln!(questions, "{case} {calls}")?;

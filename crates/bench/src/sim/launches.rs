@@ -1,5 +1,5 @@
-//! All that is `unsafe` in these cases: the kernels' launches, and the product that the `gemm` crate
-//! makes.
+//! All that is `unsafe` in these cases: the kernels' launches, and the product that the `gemm`
+//! crate makes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -43,7 +43,7 @@ pub(super) struct PreparedLaunch {
 
 type FloatBuffer = DeviceBuffer<f32>;
 
-/// What kernels take; the last one is written to.
+/// The buffers that kernels take; the last one is written.
 enum LaunchOperands {
     Add([FloatBuffer; 2], FloatBuffer),
     Saxpy(FloatBuffer, FloatBuffer),
@@ -82,7 +82,7 @@ impl PreparedLaunch {
         Ok(self.stream.synchronize()?)
     }
 
-    /// What was written.
+    /// The contents of the buffer that was written.
     fn result(&self) -> Result<Vec<f32>> {
         let result = match &self.operands {
             LaunchOperands::Add(_, sum) | LaunchOperands::Sum(_, sum) => sum,
@@ -146,7 +146,7 @@ impl BenchKernels {
         Ok(work)
     }
 
-    /// How long it takes to load the module and launch a kernel of it for the first time, until it
+    /// The time to load the module and launch a kernel of it for the first time, until the kernel
     /// has run.
     pub(super) fn compile(&self, kernel: Compiled) -> Result<Duration> {
         // Each text is another one, so that nothing remembers it.

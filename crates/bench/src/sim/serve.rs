@@ -61,7 +61,7 @@ impl Case<'_> {
         })
     }
 
-    /// How long so many calls take.
+    /// The time of so many calls.
     fn sample(&mut self, calls: u32) -> Result<Duration> {
         match self {
             Case::Work(work) => {

@@ -5,10 +5,11 @@ use tensor::{Error, Tensor};
 use super::no_parameters;
 use crate::{Module, Result};
 
-/// In training, sets each element to zero with probability `p` and scales the others by
-/// `1 / (1 - p)`; in evaluation, changes nothing.
+/// Dropout. In training it sets each element to zero with probability `p`, and scales the others by
+/// `1 / (1 - p)`; in evaluation ([`Module::set_training`]) it changes nothing.
 ///
-/// Srivastava et al., "Dropout" (2014), in the inverted form that PyTorch uses.
+/// N. Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting" (JMLR
+/// 15, 2014), in the inverted form that PyTorch uses: the scaling happens in training.
 #[derive(Clone, Copy, Debug)]
 pub struct Dropout {
     p: f64,

@@ -1,11 +1,12 @@
-//! Flattening to one dimension per example.
+//! Flattening to one dimension per sample.
 
 use tensor::Tensor;
 
 use super::no_parameters;
 use crate::{Module, Result};
 
-/// Joins all dimensions but the first, the batch: `[n, a, b]` becomes `[n, a * b]`.
+/// Merges all dimensions except the first, the batch: `[n, a, b]` becomes `[n, a * b]`. `forward`
+/// fails for an input without dimensions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Flatten;
 

@@ -4,9 +4,11 @@ use tensor::{Tensor, TensorOptions};
 
 use crate::{Module, Result, init};
 
-/// `y = x Wᵀ + b`, on the last dimension.
+/// A linear layer: `y = x Wᵀ + b`, applied to the last dimension.
 ///
-/// The weight is `[out_features, in_features]` and the bias `[out_features]`, as in PyTorch.
+/// The input is `[.., in_features]` and the output `[.., out_features]`. The weight is
+/// `[out_features, in_features]` and the bias `[out_features]`, as in PyTorch. `forward` fails if
+/// the input has another last size, dtype or device than the weight.
 #[derive(Clone, Debug)]
 pub struct Linear {
     weight: Tensor,
@@ -14,7 +16,8 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// A layer on the default device, with the default dtype.
+    /// A layer on the default device, with the default dtype, and PyTorch's initial values
+    /// ([`init::fan_in_uniform`]).
     ///
     /// # Errors
     /// Memory is short.
@@ -30,7 +33,7 @@ impl Linear {
         Linear::new_with(in_features, out_features, ())
     }
 
-    /// A layer with the given device and dtype.
+    /// A layer on the given device, with the given dtype.
     ///
     /// # Errors
     /// The dtype is no floating one, the device does not exist, or its memory is short.

@@ -1,11 +1,11 @@
-//! The rectifier.
+//! The rectified linear unit.
 
 use tensor::Tensor;
 
 use super::no_parameters;
 use crate::{Module, Result};
 
-/// `max(x, 0)`, element by element.
+/// The rectified linear unit: `max(x, 0)` for each element.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReLU;
 

@@ -1,22 +1,23 @@
-//! Modules one after the other.
+//! Modules that are applied one after the other.
 
 use tensor::Tensor;
 
 use crate::{Module, Result};
 
-/// Modules that are applied one after the other; named `0`, `1`, ... as in PyTorch.
+/// Modules that are applied one after the other. Their names are `0`, `1`, ... as in PyTorch, so
+/// that a parameter is called `0.weight`.
 #[derive(Clone, Default)]
 pub struct Sequential {
     layers: Vec<Box<dyn Layer>>,
 }
 
 impl Sequential {
-    /// No layers: the identity.
+    /// A module without layers, which gives its input back.
     pub fn new() -> Sequential {
         Sequential::default()
     }
 
-    /// With one more layer at the end.
+    /// The module with one more layer at the end.
     #[must_use]
     pub fn push(mut self, layer: impl Module + Clone + 'static) -> Sequential {
         self.layers.push(Box::new(layer));

@@ -1,4 +1,4 @@
-//! Adam.
+//! The optimizer Adam.
 
 use tensor::{Tensor, no_grad};
 
@@ -34,7 +34,7 @@ struct Options {
     weight_decay: f64,
 }
 
-/// Sets an [`Adam`] up.
+/// A builder of [`Adam`].
 #[must_use = "call `build`"]
 pub struct AdamBuilder {
     parameters: Vec<Tensor>,
@@ -42,7 +42,8 @@ pub struct AdamBuilder {
 }
 
 impl Adam {
-    /// Begins with PyTorch's defaults: betas 0.9 and 0.999, eps 1e-8, no weight decay.
+    /// A builder with the learning rate `lr` and PyTorch's defaults: betas 0.9 and 0.999, eps 1e-8,
+    /// no weight decay.
     #[allow(clippy::new_ret_no_self, reason = "the optimizer is built from its options")]
     pub fn new(parameters: Vec<Tensor>, lr: f64) -> AdamBuilder {
         let options = Options { lr, betas: (0.9, 0.999), eps: 1e-8, weight_decay: 0.0 };
@@ -99,25 +100,26 @@ impl Optimizer for Adam {
 }
 
 impl AdamBuilder {
-    /// How much of the running mean of the gradient, and of its square, is kept in each step.
+    /// Sets the share of the running means of the gradient and of its square that is kept in each
+    /// step.
     pub fn betas(mut self, mean: f64, square: f64) -> Self {
         self.options.betas = (mean, square);
         self
     }
 
-    /// What is added to the denominator.
+    /// Sets the number that is added to the denominator.
     pub fn eps(mut self, eps: f64) -> Self {
         self.options.eps = eps;
         self
     }
 
-    /// The factor of an L2 penalty.
+    /// Sets the factor of the L2 penalty.
     pub fn weight_decay(mut self, weight_decay: f64) -> Self {
         self.options.weight_decay = weight_decay;
         self
     }
 
-    /// The optimizer.
+    /// Builds the optimizer.
     ///
     /// # Errors
     /// A parameter is no leaf that requires a gradient, or an option is out of its range.

@@ -1,4 +1,4 @@
-//! Optimizers.
+//! Optimizers: they change parameters by their gradients (`torch.optim`).
 
 mod adam;
 mod sgd;
@@ -10,22 +10,24 @@ use crate::Result;
 pub use adam::{Adam, AdamBuilder};
 pub use sgd::{Sgd, SgdBuilder};
 
-/// Something that changes parameters by their gradients.
+/// An optimizer, which changes parameters by their gradients.
 ///
-/// The work is enqueued on the current stream of each parameter's device; nothing waits.
+/// The work is enqueued on the current stream of each parameter's device, and nothing is waited
+/// for.
 pub trait Optimizer {
     /// Changes every parameter that has a gradient.
     ///
     /// # Errors
-    /// The module was moved to another device after the optimizer was built, so that its gradients are
-    /// those of other parameters; nothing is changed then. Or a gradient does not fit its parameter, or
-    /// memory is short: parameters before the one that failed are then changed already.
+    /// The module was moved to another device after the optimizer was built, so that its gradients
+    /// are those of other parameters; nothing is changed then. Or a gradient does not fit its
+    /// parameter, or memory is short: parameters before the one that failed are then changed
+    /// already.
     fn step(&mut self) -> Result<()>;
 
     /// The parameters, in the order they were given in.
     fn parameters(&self) -> &[Tensor];
 
-    /// Forgets the gradients.
+    /// Clears the gradients.
     fn zero_grad(&self) {
         self.parameters().iter().for_each(|parameter| parameter.clear_grad());
     }
@@ -34,7 +36,7 @@ pub trait Optimizer {
     fn set_learning_rate(&mut self, rate: f64);
 }
 
-/// An optimizer has leaves that require gradients, and nothing else.
+/// Checks that all parameters are leaves that require gradients.
 fn check_parameters(op: &'static str, parameters: &[Tensor]) -> Result<()> {
     for parameter in parameters {
         if !parameter.is_leaf() || !parameter.requires_grad() {
@@ -49,7 +51,7 @@ fn check_parameters(op: &'static str, parameters: &[Tensor]) -> Result<()> {
     Ok(())
 }
 
-/// No parameter was left behind when its module was moved.
+/// Checks that no parameter was replaced by another one when its module was moved.
 fn check_not_left(op: &'static str, parameters: &[Tensor]) -> Result<()> {
     for (number, parameter) in parameters.iter().enumerate() {
         if let Some(device) = parameter.gradients_go_to() {
@@ -68,7 +70,7 @@ fn check_not_left(op: &'static str, parameters: &[Tensor]) -> Result<()> {
     Ok(())
 }
 
-/// A hyperparameter that must not be negative (and not NaN).
+/// Checks that a hyperparameter is neither negative nor NaN.
 fn check_not_negative(op: &'static str, argument: &'static str, value: f64) -> Result<()> {
     if value >= 0.0 {
         return Ok(());

@@ -32,7 +32,7 @@ struct Options {
     nesterov: bool,
 }
 
-/// Sets an [`Sgd`] up.
+/// A builder of [`Sgd`].
 #[must_use = "call `build`"]
 pub struct SgdBuilder {
     parameters: Vec<Tensor>,
@@ -40,7 +40,7 @@ pub struct SgdBuilder {
 }
 
 impl Sgd {
-    /// Begins with a learning rate and nothing else.
+    /// A builder with the learning rate `lr`, without momentum or weight decay.
     #[allow(clippy::new_ret_no_self, reason = "the optimizer is built from its options")]
     pub fn new(parameters: Vec<Tensor>, lr: f64) -> SgdBuilder {
         let options =
@@ -48,7 +48,8 @@ impl Sgd {
         SgdBuilder { parameters, options }
     }
 
-    /// What is subtracted from the parameter, before it is scaled by the learning rate.
+    /// The direction of a step, by which the parameter is changed times the learning rate, and the
+    /// new velocity.
     fn direction(&self, index: usize, gradient: Tensor) -> Result<(Tensor, Option<Tensor>)> {
         let Options { momentum, dampening, weight_decay, nesterov, .. } = self.options;
         let gradient = match weight_decay {
@@ -94,31 +95,32 @@ impl Optimizer for Sgd {
 }
 
 impl SgdBuilder {
-    /// The share of the velocity that is kept in each step; 0 by default.
+    /// Sets the share of the velocity that is kept in each step; 0 by default.
     pub fn momentum(mut self, momentum: f64) -> Self {
         self.options.momentum = momentum;
         self
     }
 
-    /// The share of the gradient that the velocity does not take up; 0 by default.
+    /// Sets the share of the gradient that is not added to the velocity; 0 by default.
     pub fn dampening(mut self, dampening: f64) -> Self {
         self.options.dampening = dampening;
         self
     }
 
-    /// The factor of an L2 penalty; 0 by default.
+    /// Sets the factor of the L2 penalty; 0 by default.
     pub fn weight_decay(mut self, weight_decay: f64) -> Self {
         self.options.weight_decay = weight_decay;
         self
     }
 
-    /// Looks ahead by one step of the velocity. Needs momentum, and no dampening.
+    /// Uses Nesterov's momentum, which looks ahead by one step of the velocity. It needs momentum,
+    /// and no dampening.
     pub fn nesterov(mut self) -> Self {
         self.options.nesterov = true;
         self
     }
 
-    /// The optimizer.
+    /// Builds the optimizer.
     ///
     /// # Errors
     /// A parameter is no leaf that requires a gradient, or the options contradict each other.

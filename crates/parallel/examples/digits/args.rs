@@ -6,25 +6,25 @@ use std::str::FromStr;
 use clap::Parser;
 use gpu_runtime::DriverChoice;
 
-use super::place::Place;
+use super::devices::ChosenDevices;
 use super::train::Options;
 
 /// Trains a classifier of handwritten digits and reports its accuracy on digits it has not seen.
 #[derive(Debug, Parser)]
 #[command(name = "digits")]
 pub(crate) struct Args {
-    /// Where to compute: auto, cpu, cuda, or software:N. `auto` is the driver that GPU_DRIVER names,
-    /// or else NVIDIA's where there is one, and otherwise four software GPUs
+    /// The device to compute on: auto, cpu, cuda, or software:N. `auto` is the driver that
+    /// GPU_DRIVER names, or else NVIDIA's where there is one, and otherwise four software GPUs
     #[arg(long, default_value = "auto", value_name = "auto|cpu|cuda|software:N")]
     pub(crate) device: DeviceArg,
     /// The same as `--device cpu`
     #[arg(long)]
     pub(crate) disable_cuda: bool,
-    /// How many times each training image is seen
+    /// The number of times that each training image is seen
     #[arg(long, default_value_t = 30, allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) epochs: u32,
-    /// How many images make one step
+    /// The number of images of one step
     #[arg(long, default_value_t = 64, allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch_size: u32,
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     pub(crate) data: PathBuf,
 }
 
-/// What `--device` asks for.
+/// The value of `--device`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DeviceArg {
     Auto,
@@ -65,10 +65,10 @@ impl FromStr for DeviceArg {
 }
 
 impl Args {
-    /// What the training needs to know.
-    pub(crate) fn options(&self, place: &Place) -> Options {
+    /// The options of the training.
+    pub(crate) fn options(&self, chosen: &ChosenDevices) -> Options {
         Options {
-            devices: place.devices.clone(),
+            devices: chosen.devices.clone(),
             epochs: self.epochs as usize,
             batch_size: self.batch_size as usize,
             seed: self.seed,

@@ -17,7 +17,7 @@ pub(crate) const PIXELS: usize = 64;
 const WHITE: u8 = 16;
 const TRAIN: usize = 1437;
 const TEST: usize = 360;
-/// Four times what the file unpacks to. Of one that unpacks to more, nothing beyond is read.
+/// The most bytes that are read from the unpacked file, four times its size.
 const MAX_BYTES: u64 = 1 << 20;
 /// The split into training and test is the same in every run.
 const SPLIT_SEED: u64 = 1998;
@@ -39,7 +39,7 @@ impl Digits {
             .flexible(true)
             .from_reader(GzDecoder::new(file).take(MAX_BYTES));
         let digits = rows(path, &mut reader);
-        // Whatever the rows seemed to be: they were cut off.
+        // Checked before the rows, since the last one was cut off.
         if reader.get_ref().limit() == 0 {
             return Err(Error::TooLarge { path: path.to_owned(), limit: MAX_BYTES });
         }

@@ -1,10 +1,10 @@
-//! What can go wrong, as the user is told it.
+//! The errors of the program, as the user sees them.
 
 use std::path::PathBuf;
 
 use parallel::{BuildError, DataParallelError, LoaderError};
 
-/// Why the program ended early.
+/// The reason why the program ended early.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("{path}: {source}", path = .path.display())]
@@ -30,7 +30,7 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// Whether the user asked for something that cannot be had, as opposed to a failure on the way.
+    /// Whether the input or the command line is at fault, and not the training.
     pub(crate) fn is_bad_input(&self) -> bool {
         matches!(
             self,

@@ -8,9 +8,9 @@
 
 mod args;
 mod data;
+mod devices;
 mod error;
 mod model;
-mod place;
 mod report;
 mod train;
 
@@ -20,7 +20,7 @@ use clap::Parser;
 
 use args::Args;
 use error::Error;
-use report::Report;
+use report::ProgressReport;
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -35,9 +35,9 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<(), Error> {
     let data = data::Digits::read(&args.data)?;
-    let place = place::choose(args)?;
-    let mut report = Report::begin(args, &place);
+    let chosen = devices::choose(args)?;
+    let mut report = ProgressReport::begin(args, &chosen);
     let (train, test) = data.split()?;
-    let outcome = train::train(train, test, &args.options(&place), |step| report.step(step))?;
-    report.end(&place, &outcome)
+    let result = train::train(train, test, &args.options(&chosen), |step| report.step(step))?;
+    report.end(&chosen, &result)
 }

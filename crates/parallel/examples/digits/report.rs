@@ -1,30 +1,30 @@
-//! What the user sees: the choice of devices, a progress bar, the result.
+//! The output for the user: the choice of devices, a progress bar, the result.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use tensor::{Device, cuda};
 
 use super::args::Args;
+use super::devices::ChosenDevices;
 use super::error::Error;
-use super::place::Place;
-use super::train::{Outcome, Progress};
+use super::train::{Progress, TrainingResult};
 
-/// Tells the user how the training goes.
-pub(crate) struct Report {
+/// Shows the progress and the result of the training.
+pub(crate) struct ProgressReport {
     bar: ProgressBar,
     epochs: u32,
     json: bool,
 }
 
-impl Report {
-    /// Says where the training runs, and why there.
-    pub(crate) fn begin(args: &Args, place: &Place) -> Report {
-        println!("device: {}", place.reason);
+impl ProgressReport {
+    /// Prints the devices that the training runs on, and why.
+    pub(crate) fn begin(args: &Args, chosen: &ChosenDevices) -> ProgressReport {
+        println!("device: {}", chosen.reason);
         // The bar draws on standard error, and only where that is a terminal.
         let bar = if args.json { ProgressBar::hidden() } else { ProgressBar::no_length() };
         let style = ProgressStyle::with_template("{bar:40} {pos}/{len} steps, {eta} left, {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
-        Report { bar: bar.with_style(style), epochs: args.epochs, json: args.json }
+        ProgressReport { bar: bar.with_style(style), epochs: args.epochs, json: args.json }
     }
 
     /// Moves the progress bar.
@@ -37,9 +37,9 @@ impl Report {
     }
 
     /// Prints the result.
-    pub(crate) fn end(self, place: &Place, outcome: &Outcome) -> Result<(), Error> {
+    pub(crate) fn end(self, chosen: &ChosenDevices, result: &TrainingResult) -> Result<(), Error> {
         self.bar.finish_and_clear();
-        let Outcome { losses, train_loss, test_accuracy, seconds } = outcome;
+        let TrainingResult { losses, train_loss, test_accuracy, seconds } = result;
         let (epochs, first) = (self.epochs, losses.first().copied().unwrap_or(f32::NAN));
         let noun = if epochs == 1 { "epoch" } else { "epochs" };
         println!(
@@ -50,13 +50,13 @@ impl Report {
             println!(
                 "{}",
                 json!({
-                    "driver": place.driver,
-                    "devices": place.devices.iter().map(Device::to_string).collect::<Vec<_>>(),
+                    "driver": chosen.driver,
+                    "devices": chosen.devices.iter().map(Device::to_string).collect::<Vec<_>>(),
                     "epochs": epochs,
                     "train_loss": train_loss,
                     "test_accuracy": test_accuracy,
                     "seconds": seconds,
-                    "peak_memory": peak_memory(&place.devices)?,
+                    "peak_memory": peak_memory(&chosen.devices)?,
                 })
             );
         }

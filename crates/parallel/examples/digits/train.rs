@@ -16,17 +16,17 @@ const MOMENTUM: f64 = 0.9;
 const WEIGHT_DECAY: f64 = 1e-4;
 const WORKERS: usize = 2;
 
-/// What a run depends on.
+/// The options of a training.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
-    /// None means the CPU.
+    /// No device means the CPU.
     pub(crate) devices: Vec<Device>,
     pub(crate) epochs: usize,
     pub(crate) batch_size: usize,
     pub(crate) seed: u64,
 }
 
-/// Where the training is.
+/// The progress of the training.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     pub(crate) step: usize,
@@ -36,9 +36,9 @@ pub(crate) struct Progress {
     pub(crate) loss: Option<f32>,
 }
 
-/// How a run ended.
+/// The result of a training.
 #[derive(Clone, Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct TrainingResult {
     /// The loss of each step.
     pub(crate) losses: Vec<f32>,
     /// The mean loss of the last epoch.
@@ -54,7 +54,7 @@ pub(crate) fn train(
     test: Subset<Digits>,
     options: &Options,
     mut progress: impl FnMut(Progress),
-) -> Result<Outcome, Error> {
+) -> Result<TrainingResult, Error> {
     let begin = Instant::now();
     let _seed = tensor::enter_manual_seed(options.seed);
     let device = options.devices.first().copied().unwrap_or(Device::Cpu);
@@ -96,7 +96,7 @@ pub(crate) fn train(
     }
     let test_accuracy = accuracy(&model, test, options.batch_size, device)?;
     let train_loss = train_loss.unwrap_or(f32::NAN);
-    Ok(Outcome { losses, train_loss, test_accuracy, seconds: begin.elapsed().as_secs_f64() })
+    Ok(TrainingResult { losses, train_loss, test_accuracy, seconds: begin.elapsed().as_secs_f64() })
 }
 
 fn accuracy(

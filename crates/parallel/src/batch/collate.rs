@@ -4,12 +4,30 @@ use std::collections::BTreeMap;
 
 use tensor::{DType, Device, Error, Result, Tensor};
 
-/// A sample that can be joined with others into a batch.
+/// A sample that can be joined with others to a batch (`default_collate`).
 ///
-/// Tensors of one shape are stacked along a new first dimension, numbers become a tensor, text a
-/// `Vec`; tuples and maps do it part by part. Implement it for a sample type of your own.
+/// Tensors of one shape are stacked along a new first dimension, numbers become a tensor, text
+/// becomes a `Vec`, and tuples and maps are joined part by part. It can be implemented for other
+/// types of samples:
+///
+/// ```
+/// use parallel::Collate;
+/// use tensor::{Result, Tensor, tensor};
+///
+/// struct Sample(Tensor);
+///
+/// impl Collate for Sample {
+///     type Batch = Tensor;
+///     fn collate(samples: Vec<Self>) -> Result<Tensor> {
+///         Collate::collate(samples.into_iter().map(|sample| sample.0).collect())
+///     }
+/// }
+/// let batch = Sample::collate(vec![Sample(tensor![1.0, 2.0]?), Sample(tensor![3.0, 4.0]?)])?;
+/// assert_eq!(batch.shape(), [2, 2]);
+/// # Ok::<(), tensor::Error>(())
+/// ```
 pub trait Collate: Sized {
-    /// What the samples become.
+    /// The type of the batch.
     type Batch;
 
     /// Joins the samples, in their order.

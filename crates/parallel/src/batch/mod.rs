@@ -1,4 +1,5 @@
-//! What a loader does with samples and batches: join, pin, move. A trait each, for nested types too.
+//! Joining samples to batches, and pinning and moving batches: a trait for each, also for nested
+//! types.
 
 mod collate;
 mod nested;
@@ -7,10 +8,10 @@ use tensor::{Blocking, Device, Result, Tensor};
 
 pub use collate::Collate;
 
-/// A batch, or a part of one, that can be put into page-locked memory.
+/// A batch, or a part of one, that can be copied to page-locked memory.
 ///
-/// Tensors are copied there; text and numbers pass unchanged; tuples, `Vec`, `Option` and maps do
-/// it with their parts. Implement it for a batch type of your own:
+/// Tensors are copied there; text and numbers stay as they are; tuples, `Vec`, `Option` and maps do
+/// it with their parts. It can be implemented for other types of batches:
 ///
 /// ```
 /// use parallel::PinMemory;
@@ -28,17 +29,17 @@ pub use collate::Collate;
 /// }
 /// ```
 pub trait PinMemory: Sized {
-    /// The same in page-locked memory.
+    /// The batch with its tensors in page-locked memory.
     ///
     /// # Errors
     /// There is no driver, or the limit of pinned memory is reached.
     fn into_pinned(self) -> Result<Self>;
 }
 
-/// A batch, or a part of one, that can be moved to a device.
+/// A batch, or a part of one, that can be copied to a device.
 pub trait ToDevice: Sized {
-    /// The same on `device`. Where `blocking` is [`Blocking::No`], copies from pinned memory are
-    /// only enqueued.
+    /// The batch with its tensors on `device`. With [`Blocking::No`] copies from page-locked memory
+    /// are only enqueued.
     ///
     /// # Errors
     /// The device does not exist, or its memory is short.

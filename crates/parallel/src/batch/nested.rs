@@ -1,4 +1,5 @@
-//! Pinning and moving what is nested: tuples, `Vec`, `Option`, maps; text and numbers unchanged.
+//! Pinning and moving of nested batches: tuples, `Vec`, `Option` and maps. Text and numbers stay as
+//! they are.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hash};

@@ -2,7 +2,7 @@
 
 use super::Dataset;
 
-/// What [`Dataset::map`] gives.
+/// A dataset with a function applied to each sample: the result of [`Dataset::map`].
 #[derive(Clone, Debug)]
 pub struct MapDataset<D, F> {
     dataset: D,

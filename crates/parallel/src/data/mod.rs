@@ -13,13 +13,12 @@ pub(crate) use shuffle::permutation;
 pub use split::{Subset, random_split};
 pub use tensors::{TensorDataset, TensorSample};
 
-/// Numbered samples, each of which may fail to be read.
+/// A dataset: numbered samples, each of which may fail to be read (`torch.utils.data.Dataset`).
 ///
-/// A loader's workers call [`get`](Dataset::get) from several threads. Random transformations draw
-/// their numbers as everywhere: the loader seeds the generators anew for each sample, by its own seed,
-/// the epoch and the index, so that a transformation is another one in each epoch, and the same
-/// whatever the number of workers. Generators of other libraries can be seeded with
-/// [`tensor::initial_seed`].
+/// A loader's workers call [`get`](Dataset::get) from several threads. Random transformations can
+/// draw from the default generators: the loader seeds them anew for each sample, by its own seed,
+/// the epoch and the index. So a transformation is different in each epoch, and the same for any
+/// number of workers. Generators of other libraries can be seeded with [`tensor::initial_seed`].
 ///
 /// ```
 /// use parallel::{DataLoader, Dataset, TensorDataset};
@@ -33,9 +32,9 @@ pub use tensors::{TensorDataset, TensorSample};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Dataset: Send + Sync {
-    /// One sample.
+    /// The type of a sample.
     type Sample;
-    /// Why a sample could not be read.
+    /// The error of a sample that cannot be read.
     type Error: Error + Send + Sync + 'static;
 
     /// The number of samples.

@@ -1,16 +1,17 @@
-//! Permutations that a seed decides.
+//! Permutations that follow from a seed.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use tensor::Error;
 
-/// A permutation of `0..len`. Different streams of one seed are independent.
+/// A permutation of `0..len` that follows from a seed. Different streams of one seed are
+/// independent.
+///
+/// It is Durstenfeld's algorithm (CACM 7, 1964) with numbers from ChaCha8, written out here because
+/// a seed has to give the same order with every version of the random number crates.
 ///
 /// # Errors
 /// The host has no memory for so many numbers.
-///
-/// Durstenfeld's algorithm (CACM 7, 1964) with numbers from ChaCha8. It is written out here because
-/// the order is a promise: a seed gives the same one with every version of the random number crates.
 pub(crate) fn permutation(len: usize, seed: u64, stream: u64) -> tensor::Result<Vec<usize>> {
     let mut indices = Vec::new();
     if indices.try_reserve_exact(len).is_err() {
@@ -25,7 +26,8 @@ pub(crate) fn permutation(len: usize, seed: u64, stream: u64) -> tensor::Result<
     Ok(indices)
 }
 
-/// A uniform number in `0..bound`, by rejection of the incomplete last interval.
+/// A uniform number in `0..bound`. Numbers in the incomplete last interval of the 64-bit numbers
+/// are drawn again, since they would make the small remainders more frequent.
 fn below(random: &mut ChaCha8Rng, bound: u64) -> u64 {
     let incomplete = (u64::MAX % bound + 1) % bound;
     loop {

@@ -8,17 +8,17 @@ use tensor::Error;
 use super::Dataset;
 use super::shuffle::permutation;
 
-/// Some samples of a dataset, in an order of their own.
+/// Some samples of a dataset, in an order of their own (`torch.utils.data.Subset`).
 #[derive(Debug)]
 pub struct Subset<D> {
     dataset: Arc<D>,
-    /// The order of all parts, and where this one lies in it.
+    /// The order of the samples of all parts, of which `part` is this one's.
     order: Arc<Vec<usize>>,
     part: Range<usize>,
 }
 
 impl<D> Subset<D> {
-    /// Which samples of the whole these are.
+    /// The indices of the samples in the whole dataset.
     pub fn indices(&self) -> &[usize] {
         &self.order[self.part.clone()]
     }
@@ -33,12 +33,13 @@ impl<D: Dataset> Dataset for Subset<D> {
     }
 
     fn get(&self, index: usize) -> Result<D::Sample, D::Error> {
-        // What is beyond the part is taken to be beyond the whole, which says what is wrong with that.
+        // An index beyond the part becomes one beyond the whole dataset, whose error names it.
         self.dataset.get(self.indices().get(index).copied().unwrap_or(self.dataset.len()))
     }
 }
 
-/// Cuts a dataset into disjoint parts of the given lengths, by a permutation that `seed` decides.
+/// Splits a dataset into disjoint parts of the given lengths, by a permutation that follows from
+/// `seed`.
 ///
 /// # Errors
 /// The lengths do not add up to the dataset's, or the host has no memory for the permutation: 8

@@ -4,7 +4,8 @@ use tensor::{Error, Result, Tensor};
 
 use super::Dataset;
 
-/// The samples are the rows of a tensor, or of a tuple of tensors with equally many rows.
+/// A dataset whose samples are the rows of a tensor, or of a tuple of tensors with equally many
+/// rows (`torch.utils.data.TensorDataset`). The rows are views, which share the tensors' memory.
 ///
 /// ```
 /// use parallel::{Dataset, TensorDataset};
@@ -20,9 +21,9 @@ pub struct TensorDataset<T> {
     rows: usize,
 }
 
-/// One tensor or a tuple of them, taken apart by rows.
+/// A tensor or a tuple of tensors, whose rows are samples.
 pub trait TensorSample: Sized {
-    /// The number of rows of each tensor.
+    /// The number of rows of each tensor; `None` for a 0-dimensional one.
     fn rows(&self) -> Vec<Option<usize>>;
 
     /// The row at `index` of each.

@@ -1,8 +1,8 @@
-//! What can go wrong when a module is spread over devices.
+//! The errors of `DataParallel`.
 
 use tensor::Device;
 
-/// Why a module could not be spread over devices, or a replica of it failed.
+/// The reason why a module could not be run on several devices, or a replica of it failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataParallelError {
@@ -14,9 +14,9 @@ pub enum DataParallelError {
     ParameterElsewhere {
         /// The parameter's dotted name.
         name: String,
-        /// Where it is.
+        /// The device that it is on.
         found: Device,
-        /// Where it should be.
+        /// The device that it should be on.
         expected: Device,
     },
     /// A device was given twice.
@@ -28,7 +28,7 @@ pub enum DataParallelError {
     /// The thread of a replica could not be started.
     #[error("DataParallel: no thread could be started for the replica on {device}: {source}")]
     Spawn {
-        /// Where the replica should have run.
+        /// The device of the replica.
         device: Device,
         /// The system's error.
         source: std::io::Error,
@@ -36,7 +36,7 @@ pub enum DataParallelError {
     /// A replica's forward pass panicked.
     #[error("DataParallel: the replica on {device} panicked: {message}")]
     ReplicaPanicked {
-        /// Where the replica ran.
+        /// The device of the replica.
         device: Device,
         /// The panic's message.
         message: String,
@@ -46,7 +46,7 @@ pub enum DataParallelError {
     Tensor(#[from] tensor::Error),
 }
 
-/// A module's forward pass has one error type; this one travels inside it.
+/// The error as that of a module's forward pass, which has the type `tensor::Error`.
 impl From<DataParallelError> for tensor::Error {
     fn from(error: DataParallelError) -> tensor::Error {
         match error {

@@ -1,4 +1,4 @@
-//! `DataParallel`: one batch over several devices.
+//! `DataParallel`: a module that runs on several devices.
 
 mod error;
 mod replicas;
@@ -8,19 +8,19 @@ use tensor::{Device, Tensor};
 
 pub use error::DataParallelError;
 
-/// A module whose forward pass is spread over several devices.
+/// A module whose forward pass runs on several devices (`torch.nn.DataParallel`).
 ///
-/// The input is cut along its first dimension into one part per device (sizes differ by at most
-/// one part being shorter, as `Tensor::chunk` cuts; a batch smaller than the number of devices uses
+/// The input is split along its first dimension into a part for each device (as [`Tensor::chunk`]
+/// does it: the last part may be smaller, and a batch smaller than the number of devices uses
 /// fewer). Each device gets its part and a replica of the module; the replicas run at the same
-/// time, a thread each; the outputs are joined on the first device.
+/// time, each in a thread; the outputs are joined on the first device.
 ///
-/// Each replica draws random numbers of its own, which follow from the seed and from the replica's
-/// number: the first draws what the module alone would.
+/// Each replica draws random numbers of its own, which follow from the seed and the number of the
+/// replica. The first one draws those that the module alone would draw.
 ///
-/// All of that is recorded by autograd: in the backward pass the gradients of the replicas are
+/// All of this is recorded by autograd. In the backward pass the gradients of the replicas are
 /// summed into the parameters, which stay on the first device, in an order that does not depend on
-/// when the replicas ran. With one device, or none, it is the module itself.
+/// the timing of the replicas. With one device, or none, it is the module itself.
 ///
 /// ```
 /// use nn::{Linear, Module};
@@ -46,7 +46,7 @@ pub struct DataParallel<M> {
 }
 
 impl<M: Module + Clone> DataParallel<M> {
-    /// Spreads `module`, whose parameters are on the first of `devices`.
+    /// A module that runs on `devices`, the first of which has the parameters of `module`.
     ///
     /// # Errors
     /// A device does not exist or is given twice, or a parameter is elsewhere.
@@ -72,17 +72,17 @@ impl<M: Module + Clone> DataParallel<M> {
         Ok(DataParallel { module, devices: resolved })
     }
 
-    /// The module, with the parameters.
+    /// The module, whose parameters are those of all replicas.
     pub fn module(&self) -> &M {
         &self.module
     }
 
-    /// The module, with the parameters.
+    /// Gives the module back.
     pub fn into_module(self) -> M {
         self.module
     }
 
-    /// The devices.
+    /// The devices, with their indices.
     pub fn devices(&self) -> &[Device] {
         &self.devices
     }

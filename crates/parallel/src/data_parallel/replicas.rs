@@ -1,4 +1,4 @@
-//! Running the replicas of a module, a thread each.
+//! The replicas of a module, each of which runs in a thread of its own.
 
 use gpu_runtime::panics::message;
 use nn::{Module, Result};
@@ -36,7 +36,7 @@ pub(super) fn forward<M: Module + Clone>(
     })
 }
 
-/// Runs a replica with random numbers of its own; the first one with those of the module itself.
+/// Runs a replica with a seed of its own; the first one with that of the module itself.
 fn with_own_seed<R>(index: usize, f: impl FnOnce() -> R) -> R {
     match index {
         0 => f(),
@@ -44,6 +44,7 @@ fn with_own_seed<R>(index: usize, f: impl FnOnce() -> R) -> R {
     }
 }
 
+/// Runs a replica on its device, which is the current one meanwhile.
 fn forward_on<M: Module + Clone>(module: &M, device: Device, part: &Tensor) -> Result<Tensor> {
     let _current = match device {
         Device::Cuda(Some(index)) => Some(cuda::device(index)?),
@@ -52,7 +53,8 @@ fn forward_on<M: Module + Clone>(module: &M, device: Device, part: &Tensor) -> R
     replicate(module, device)?.forward(&part.to(device)?)
 }
 
-/// A copy of the module on `device`, whose parameters autograd knows as copies of the originals.
+/// A copy of the module on `device`. The copies of the parameters are recorded, so that gradients
+/// flow back to the originals.
 fn replicate<M: Module + Clone>(module: &M, device: Device) -> Result<M> {
     let mut replica = module.clone();
     replica.visit_mut(&mut |_, parameter| {

@@ -1,4 +1,4 @@
-//! One epoch: an iterator over batches, in order.
+//! The iterator over the batches of an epoch.
 
 use std::iter::Enumerate;
 use std::sync::Arc;
@@ -12,26 +12,27 @@ use super::workers::Workers;
 use super::{BatchOf, LoaderError};
 use crate::{Collate, Dataset};
 
-/// The batches of one epoch, in order. Dropping it stops the workers and joins them.
+/// An iterator over the batches of an epoch, in order. Dropping it stops the workers and joins
+/// them.
 pub struct Batches<D: Dataset>
 where
     D::Sample: Collate,
 {
-    source: Source<D>,
+    source: BatchSource<D>,
     prefetcher: Option<Prefetcher<BatchOf<D>>>,
     remaining: usize,
 }
 
-/// Where batches come from.
-enum Source<D: Dataset>
+/// The source of the batches of an epoch.
+enum BatchSource<D: Dataset>
 where
     D::Sample: Collate,
 {
-    /// The calling thread makes each when it is asked for.
+    /// The calling thread makes each batch when it is asked for.
     Caller { recipe: Arc<Recipe<D>>, tasks: Tasks },
-    /// Workers make them ahead.
+    /// Workers make batches ahead.
     Workers { workers: Workers<BatchOf<D>>, tasks: Tasks, next: usize, total: usize },
-    /// The epoch could not begin, or its workers have gone: the error, then nothing.
+    /// The epoch could not begin, or its workers have ended: the error is given once, then nothing.
     Failed(Option<LoaderError>),
 }
 
@@ -42,7 +43,7 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    /// An epoch's.
+    /// The batches of an epoch.
     pub(super) fn new(batches: BatchIndices, seeds: Seeds) -> Tasks {
         Tasks { seeds, batches: batches.enumerate() }
     }
@@ -69,7 +70,7 @@ where
     D::Sample: Collate + 'static,
     BatchOf<D>: Send + 'static,
 {
-    /// Starts the workers, which may be `ahead` batches ahead of the loop.
+    /// Begins an epoch: starts the workers, which make up to `ahead` batches ahead of the loop.
     pub(super) fn new(
         recipe: Arc<Recipe<D>>,
         mut tasks: Tasks,
@@ -79,21 +80,21 @@ where
     ) -> Self {
         let total = tasks.len();
         let source = match workers.min(total) {
-            0 => Source::Caller { recipe, tasks },
+            0 => BatchSource::Caller { recipe, tasks },
             count => match Workers::start(&recipe, count) {
                 Ok(workers) => {
                     tasks.by_ref().take(ahead).for_each(|task| workers.send(task));
-                    Source::Workers { workers, tasks, next: 0, total }
+                    BatchSource::Workers { workers, tasks, next: 0, total }
                 }
-                Err(error) => Source::Failed(Some(error)),
+                Err(error) => BatchSource::Failed(Some(error)),
             },
         };
         Batches { source, prefetcher: prefetch.map(Prefetcher::new), remaining: total }
     }
 
-    /// An epoch that could not begin: the error, then nothing.
+    /// An epoch that could not begin: it gives the error, then nothing.
     pub(super) fn failed(error: LoaderError) -> Self {
-        Batches { source: Source::Failed(Some(error)), prefetcher: None, remaining: 1 }
+        Batches { source: BatchSource::Failed(Some(error)), prefetcher: None, remaining: 1 }
     }
 }
 
@@ -102,7 +103,7 @@ where
     D: Dataset,
     D::Sample: Collate,
 {
-    /// The next batch as the prefetcher wants it: the one that was copied ahead, or a fresh one.
+    /// The next batch on the device: the one that was copied ahead, or a new one.
     fn next_prefetched(&mut self) -> Option<Result<BatchOf<D>, LoaderError>> {
         let prefetcher = self.prefetcher.as_mut()?;
         let current = match prefetcher.take() {
@@ -110,7 +111,8 @@ where
             None => prefetcher.copy(self.source.next()?),
         };
         let given = prefetcher.hand_over(current);
-        // Copy the next batch while the loop computes, but do not make the loop wait for it.
+        // The next batch is copied while the loop computes, but only if it is made: the loop must
+        // not wait.
         if let Some(made) = self.source.take_made() {
             prefetcher.copy_ahead(made);
         }
@@ -139,27 +141,27 @@ where
     }
 }
 
-impl<D> Source<D>
+impl<D> BatchSource<D>
 where
     D: Dataset,
     D::Sample: Collate,
 {
-    /// The next batch: waits for it, or makes it.
+    /// The next batch: waits for a worker, or makes it here.
     fn next(&mut self) -> Option<Result<BatchOf<D>, LoaderError>> {
         match self {
-            Source::Failed(error) => error.take().map(Err),
-            Source::Caller { recipe, tasks } => {
+            BatchSource::Failed(error) => error.take().map(Err),
+            BatchSource::Caller { recipe, tasks } => {
                 let never = AtomicBool::new(false);
                 recipe.make(&tasks.next()?, &Maker { thread: "the calling thread", stop: &never })
             }
-            Source::Workers { next, total, .. } if next == total => None,
-            Source::Workers { workers, next, .. } => match workers.wait_for(*next) {
+            BatchSource::Workers { next, total, .. } if next == total => None,
+            BatchSource::Workers { workers, next, .. } => match workers.wait_for(*next) {
                 Ok(made) => {
                     self.advance();
                     Some(made)
                 }
                 Err(gone) => {
-                    *self = Source::Failed(None);
+                    *self = BatchSource::Failed(None);
                     Some(Err(gone))
                 }
             },
@@ -168,15 +170,16 @@ where
 
     /// The next batch, if a worker has made it already.
     fn take_made(&mut self) -> Option<Result<BatchOf<D>, LoaderError>> {
-        let Source::Workers { workers, next, .. } = self else { return None };
+        let BatchSource::Workers { workers, next, .. } = self else { return None };
         let made = workers.take(*next)?;
         self.advance();
         Some(made)
     }
 
-    /// One batch left, so one more may be made: so many are ahead at any time.
+    /// Counts a batch as taken, and gives the workers the next one to make, so that equally many
+    /// are ahead at any time.
     fn advance(&mut self) {
-        let Source::Workers { workers, tasks, next, .. } = self else { return };
+        let BatchSource::Workers { workers, tasks, next, .. } = self else { return };
         *next += 1;
         if let Some(task) = tasks.next() {
             workers.send(task);

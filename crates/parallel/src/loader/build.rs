@@ -1,4 +1,4 @@
-//! Setting a loader up.
+//! The builder of loaders.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -11,8 +11,8 @@ use super::task::Recipe;
 use super::{BatchOf, DataLoader, Pin};
 use crate::{Collate, Dataset, PinMemory, ToDevice};
 
-/// Sets a [`DataLoader`] up. Without further calls: batches of one, in order, made by the calling
-/// thread.
+/// A builder of a [`DataLoader`]. Without further calls the loader makes batches of one sample, in
+/// order, in the calling thread.
 #[must_use = "call `build`"]
 pub struct DataLoaderBuilder<D: Dataset>
 where
@@ -26,17 +26,17 @@ where
     prefetch: Option<Prefetch<BatchOf<D>>>,
 }
 
-/// Why a loader cannot be built.
+/// The reason why a loader cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// A batch must have at least one sample.
     #[error("batch_size is 0; a batch must have at least one sample")]
     ZeroBatchSize,
-    /// Workers that may hold no batch cannot work.
+    /// Workers that may make no batch ahead cannot work.
     #[error("prefetch_factor is 0; each worker must be allowed at least one batch ahead")]
     ZeroPrefetchFactor,
-    /// Without workers nothing is made ahead.
+    /// Without workers no batch is made ahead.
     #[error("prefetch_factor is {0}, but there are no workers; call workers(n), or leave it out")]
     PrefetchFactorWithoutWorkers(usize),
 }
@@ -58,40 +58,41 @@ where
         }
     }
 
-    /// The number of samples of a batch.
+    /// Sets the number of samples of a batch; 1 by default.
     pub fn batch_size(mut self, batch_size: usize) -> Self {
         self.order.batch_size = batch_size;
         self
     }
 
-    /// Leaves out the last batch of an epoch if it is short.
+    /// Sets whether the last batch of an epoch is left out if it is short.
     pub fn drop_last(mut self, drop_last: bool) -> Self {
         self.order.drop_last = drop_last;
         self
     }
 
-    /// Permutes the samples, in each epoch in another way that `seed` decides; as it does the random
-    /// numbers that are drawn for samples and batches.
+    /// Shuffles the samples, differently in each epoch. The order follows from `seed`, and so do
+    /// the random numbers that are drawn for samples and batches.
     pub fn shuffle(mut self, seed: u64) -> Self {
         self.order.shuffle = Some(seed);
         self
     }
 
-    /// The number of worker threads; 0 lets the calling thread do the work.
+    /// Sets the number of worker threads. With 0, the default, the calling thread makes the
+    /// batches.
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
         self
     }
 
-    /// How many batches each worker may be ahead; 2 by default. All workers together are at most
-    /// 65,536 ahead.
+    /// Sets the number of batches that each worker may make ahead; 2 by default. All workers
+    /// together make at most 65,536 ahead.
     pub fn prefetch_factor(mut self, prefetch_factor: usize) -> Self {
         self.prefetch_factor = Some(prefetch_factor);
         self
     }
 
-    /// Puts batches into page-locked memory, from where copies to a GPU can be asynchronous. The
-    /// workers do it.
+    /// Sets whether batches are copied to page-locked memory, which copies to a GPU can use
+    /// asynchronously. The workers do it.
     pub fn pin_memory(mut self, pin_memory: bool) -> Self
     where
         BatchOf<D>: PinMemory,
@@ -100,12 +101,12 @@ where
         self
     }
 
-    /// Copies batches to `device` on a stream of their own; where workers have made the next batch
-    /// already, one batch ahead of the loop. With [`pin_memory`](Self::pin_memory) the copies overlap
+    /// Copies batches to `device` on a stream of its own, one batch ahead of the loop if workers
+    /// have made the next one already. With [`pin_memory`](Self::pin_memory) the copies overlap
     /// with the computation.
     ///
-    /// The stream that is current where a batch is asked for waits for its copy, whatever the
-    /// [`Order`](tensor::cuda::Order) is.
+    /// The stream that is current when a batch is taken waits for its copy, in manual
+    /// [`Order`](tensor::cuda::Order) too.
     pub fn prefetch_to(mut self, device: Device) -> Self
     where
         BatchOf<D>: ToDevice,
@@ -114,7 +115,7 @@ where
         self
     }
 
-    /// The loader.
+    /// Builds the loader.
     ///
     /// # Errors
     /// The arguments contradict each other.

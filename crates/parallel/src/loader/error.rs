@@ -1,18 +1,18 @@
-//! What can go wrong while batches are made.
+//! The errors of a loader.
 
 use std::collections::TryReserveError;
 use std::error::Error;
 
-/// Why a batch could not be made. The batches after it are not concerned.
+/// The reason why a batch could not be made. Batches after it are not affected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoaderError {
     /// The host has no memory for the order of a shuffled epoch; there are no batches.
     #[error("no memory for an order of {samples} samples: {source}; do without shuffle")]
     Shuffle {
-        /// How many samples the dataset has.
+        /// The number of samples of the dataset.
         samples: usize,
-        /// What was asked for.
+        /// The error of the allocation.
         source: tensor::Error,
     },
     /// The host has no memory for the samples of a batch.
@@ -22,9 +22,9 @@ pub enum LoaderError {
     TooLarge {
         /// The batch's number in its epoch.
         batch: usize,
-        /// How many samples it should have.
+        /// The number of samples that it should have.
         samples: usize,
-        /// What the allocator says.
+        /// The error of the allocation.
         source: TryReserveError,
     },
     /// The dataset could not read a sample.
@@ -42,9 +42,9 @@ pub enum LoaderError {
     Panicked {
         /// The batch's number in its epoch.
         batch: usize,
-        /// The sample's index in the dataset; the first one where samples were joined.
+        /// The sample's index in the dataset; of the first one if the samples were being joined.
         index: usize,
-        /// Who it was: `worker 1`, or `the calling thread` of a loader without workers.
+        /// The thread: `worker 1`, or `the calling thread` of a loader without workers.
         thread: String,
         /// The panic's message.
         message: String,
@@ -54,7 +54,7 @@ pub enum LoaderError {
     Collate {
         /// The batch's number in its epoch.
         batch: usize,
-        /// Why.
+        /// The error.
         source: tensor::Error,
     },
     /// The batch could not be put into pinned memory.
@@ -62,7 +62,7 @@ pub enum LoaderError {
     Pin {
         /// The batch's number in its epoch.
         batch: usize,
-        /// Why.
+        /// The error.
         source: tensor::Error,
     },
     /// The batch could not be copied to the device that it should be prefetched to.
@@ -72,7 +72,7 @@ pub enum LoaderError {
         batch: usize,
         /// The device.
         device: tensor::Device,
-        /// Why.
+        /// The error.
         source: tensor::Error,
     },
     /// A worker thread could not be started; the epoch ends here.

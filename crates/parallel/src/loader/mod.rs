@@ -25,29 +25,42 @@ use prefetch::Prefetch;
 use seeds::Seeds;
 use task::Recipe;
 
-/// How many batches may be ahead of the loop at most.
+/// The most batches that are made ahead of the loop.
 const MAX_AHEAD: usize = 1 << 16;
 
 /// The batch that a dataset's samples are joined to.
 type BatchOf<D> = <<D as Dataset>::Sample as Collate>::Batch;
 
-/// Batches of a dataset.
+/// Batches of a dataset (`torch.utils.data.DataLoader`).
 ///
 /// Iterating over `&loader` is one epoch. Batches come in order, and for a given seed they are the
-/// same whatever the number of workers. Workers are threads that live as long as the iterator: they
-/// inherit the [`tensor::ExecutionContext`] of the thread that began the epoch, and dropping the
-/// iterator, also in the middle of an epoch, stops and joins them after the sample at hand.
+/// same for any number of workers. Workers are threads that live as long as the iterator. They
+/// inherit the [`tensor::ExecutionContext`] of the thread that began the epoch. Dropping the
+/// iterator, also in the middle of an epoch, stops and joins them after the sample that they are
+/// reading.
 ///
-/// A sample that cannot be read, or whose `get` panics, is an `Err` in place of its batch; the
-/// batches after it follow. So is a batch whose worker ends for whatever reason: no batch is lost, and
-/// nobody waits for ever.
+/// A sample that cannot be read, or whose `get` panics, gives an `Err` in place of its batch, and
+/// the next batches follow. So does a batch whose worker ends for any reason: no batch is lost, and
+/// no loop waits for ever.
+///
+/// ```
+/// use parallel::{DataLoader, TensorDataset};
+/// use tensor::Tensor;
+///
+/// let data = TensorDataset::new(Tensor::arange(5, ())?)?;
+/// let loader = DataLoader::builder(data).batch_size(2).build()?;
+/// let sums = loader.iter().map(|batch| Ok(batch?.sum()?.item::<i64>()?));
+/// let sums: Vec<i64> = sums.collect::<Result<_, Box<dyn std::error::Error>>>()?;
+/// assert_eq!(sums, [1, 5, 4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Random numbers
-/// Each sample is read with a seed of its own, in a scope of [`tensor::with_manual_seed`]. The seed
-/// follows from that of [`shuffle`](DataLoaderBuilder::shuffle), or without it from the
-/// [`tensor::initial_seed`] of the thread that begins the epoch, and from the epoch's number and the
-/// sample's index. So random transformations are others in each epoch, and the same whatever the
-/// number of workers. The same goes for joining the samples of a batch.
+/// Each sample is read with a seed of its own, in a scope of [`tensor::with_manual_seed`]. It
+/// follows from the seed of [`shuffle`](DataLoaderBuilder::shuffle), or without it from the
+/// [`tensor::initial_seed`] of the thread that begins the epoch, and from the number of the epoch
+/// and the index of the sample. So random transformations are different in each epoch, and the same
+/// for any number of workers. The samples of a batch are joined with a seed of the batch's own.
 pub struct DataLoader<D: Dataset>
 where
     D::Sample: Collate,
@@ -60,9 +73,9 @@ where
     epoch: AtomicU64,
 }
 
-/// How a batch is changed by pinning: a function where the batch's type can be pinned.
+/// The function that pins a batch.
 type Pin<B> = fn(B) -> Result<B>;
-/// How a batch is moved to a device.
+/// The function that copies a batch to a device.
 type Move<B> = fn(B, Device, tensor::Blocking) -> Result<B>;
 
 impl<D> DataLoader<D>
@@ -70,7 +83,7 @@ where
     D: Dataset,
     D::Sample: Collate,
 {
-    /// Sets a loader up.
+    /// A builder of a loader.
     pub fn builder(dataset: D) -> DataLoaderBuilder<D> {
         DataLoaderBuilder::new(dataset)
     }
@@ -90,8 +103,8 @@ where
         &self.recipe.dataset
     }
 
-    /// Sets the number of the next epoch, and by that its permutation and its random numbers: to
-    /// resume a training.
+    /// Sets the number of the next epoch, from which its order and its random numbers follow. It is
+    /// used to resume a training.
     pub fn set_epoch(&self, epoch: u64) {
         self.epoch.store(epoch, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! Which samples make which batch.
+//! The order of the samples of an epoch, cut into batches.
 
 use std::iter::FusedIterator;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use tensor::Result;
 
 use crate::data::permutation;
 
-/// How an epoch is cut into batches.
+/// The rules by which an epoch is ordered and cut into batches.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BatchOrder {
     pub(super) batch_size: usize,
@@ -16,8 +16,8 @@ pub(super) struct BatchOrder {
     pub(super) shuffle: Option<u64>,
 }
 
-/// The batches of an epoch, in order. They are cut one by one, so that a dataset of any length has
-/// an epoch.
+/// The batches of an epoch, in order. They are cut one by one, so that the memory does not depend
+/// on the length of the dataset.
 #[derive(Debug)]
 pub(super) struct BatchIndices {
     order: Option<Arc<Vec<usize>>>,
@@ -26,8 +26,7 @@ pub(super) struct BatchIndices {
     batch_size: usize,
 }
 
-/// The samples of one batch: a part of the epoch's order, and where there is none, numbers that
-/// follow each other.
+/// The indices of the samples of a batch: a part of the epoch's order, or without an order a range.
 #[derive(Clone, Debug)]
 pub(super) struct Indices {
     order: Option<Arc<Vec<usize>>>,
@@ -35,12 +34,12 @@ pub(super) struct Indices {
 }
 
 impl BatchOrder {
-    /// The number of batches that `samples` give.
+    /// The number of batches of so many samples.
     pub(super) fn batches(&self, samples: usize) -> usize {
         self.used(samples).div_ceil(self.batch_size)
     }
 
-    /// How many of the samples are in batches.
+    /// The number of the samples that are in batches.
     fn used(&self, samples: usize) -> usize {
         let dropped = if self.drop_last { samples % self.batch_size } else { 0 };
         samples - dropped

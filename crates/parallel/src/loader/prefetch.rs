@@ -1,11 +1,11 @@
-//! Copying batches to a device ahead of the loop, on a stream of their own.
+//! Prefetching: batches are copied to a device ahead of the loop, on a stream of its own.
 
 use tensor::cuda::{Stream, current_stream};
 use tensor::{Blocking, Device};
 
 use super::{LoaderError, Move};
 
-/// That batches shall be copied ahead, and where to.
+/// The device that batches are copied to, and the function that copies them.
 pub(super) struct Prefetch<B> {
     device: Device,
     to_device: Move<B>,
@@ -23,10 +23,11 @@ impl<B> Clone for Prefetch<B> {
     }
 }
 
-/// Copies the batches of one epoch on a side stream.
+/// Copies the batches of an epoch on a side stream.
 ///
-/// The loop gets a batch when its copy is enqueued. It cannot wait for a stream that it does not
-/// know, so its current stream is made to, whatever the order between streams is.
+/// The loop gets a batch as soon as its copy is enqueued. The loop's current stream is made to wait
+/// for the side stream, in manual order too, since a program cannot wait for a stream that it does
+/// not know.
 pub(super) struct Prefetcher<B> {
     prefetch: Prefetch<B>,
     stream: Option<Stream>,
@@ -34,7 +35,7 @@ pub(super) struct Prefetcher<B> {
     next: usize,
 }
 
-/// A batch whose copy is enqueued, and nothing after it.
+/// A batch whose copy is enqueued, for which no other stream waits yet.
 pub(super) struct Copied<B> {
     batch: usize,
     result: Result<B, LoaderError>,
@@ -45,7 +46,7 @@ impl<B> Prefetcher<B> {
         Prefetcher { prefetch, stream: None, ahead: None, next: 0 }
     }
 
-    /// The batch that was copied ahead.
+    /// Takes the batch that was copied ahead.
     pub(super) fn take(&mut self) -> Option<Copied<B>> {
         self.ahead.take()
     }
@@ -61,7 +62,7 @@ impl<B> Prefetcher<B> {
         Copied { batch, result }
     }
 
-    /// Copies a batch for the loop's next turn.
+    /// Enqueues the copy of the batch that the loop takes next.
     pub(super) fn copy_ahead(&mut self, made: Result<B, LoaderError>) {
         self.ahead = Some(self.copy(made));
     }

@@ -1,9 +1,9 @@
-//! The seeds that samples and batches are made with.
+//! The seeds with which samples are read and batches are joined.
 
 use tensor::fold_in;
 
-/// The seeds of one epoch. Each sample and each batch has its own, so the random numbers that are
-/// drawn for it depend neither on the thread that makes it nor on what was made before.
+/// The seeds of an epoch. Each sample and each batch has its own, so the random numbers that are
+/// drawn for it depend neither on the thread nor on earlier samples.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seeds {
     samples: u64,
@@ -16,12 +16,12 @@ impl Seeds {
         Seeds { samples: fold_in(epoch, 0), batches: fold_in(epoch, 1) }
     }
 
-    /// For reading the sample at `index` of the dataset.
+    /// The seed for reading the sample at `index` of the dataset.
     pub(super) fn of_sample(&self, index: usize) -> u64 {
         fold_in(self.samples, index as u64)
     }
 
-    /// For joining the samples of a batch.
+    /// The seed for joining the samples of a batch.
     pub(super) fn of_batch(&self, batch: usize) -> u64 {
         fold_in(self.batches, batch as u64)
     }

@@ -1,4 +1,4 @@
-//! Making one batch: read the samples, join them, pin the result.
+//! Making a batch: the samples are read and joined, and the result is pinned.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,7 +10,7 @@ use super::seeds::Seeds;
 use super::{BatchOf, LoaderError, Pin};
 use crate::{Collate, Dataset};
 
-/// What every thread that makes batches needs.
+/// The dataset and the functions by which every thread makes batches.
 pub(super) struct Recipe<D: Dataset>
 where
     D::Sample: Collate,
@@ -19,16 +19,16 @@ where
     pub(super) pin: Option<Pin<BatchOf<D>>>,
 }
 
-/// One batch to make.
+/// A batch that is to be made.
 pub(super) struct Task {
     pub(super) batch: usize,
     pub(super) indices: Indices,
     pub(super) seeds: Seeds,
 }
 
-/// Who makes a batch, and until when.
+/// The thread that makes a batch, and the signal on which it gives up.
 pub(super) struct Maker<'a> {
-    /// What errors call the thread.
+    /// The name of the thread in errors.
     pub(super) thread: &'a str,
     /// Set when nobody wants the batch any more.
     pub(super) stop: &'a AtomicBool,
@@ -52,7 +52,7 @@ where
         match self.read(task, maker, &mut samples) {
             Ok(()) => Some(self.finish(task, maker, samples)),
             Err(why) => {
-                // One by one: two panics in one unwinding would end the process.
+                // One by one, since a second panic while the first unwinds would abort the process.
                 samples.into_iter().for_each(discard);
                 why.map(Err)
             }
@@ -62,7 +62,7 @@ where
     /// Reads the samples, each with a seed of its own.
     ///
     /// # Errors
-    /// There is no room for the samples, or one could not be read, or `None`: it was told to stop.
+    /// There is no memory for the samples, or one could not be read; `None` if it was told to stop.
     fn read(
         &self,
         task: &Task,

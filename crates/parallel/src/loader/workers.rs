@@ -13,7 +13,7 @@ use super::task::{Maker, Recipe, Task};
 use super::{BatchOf, LoaderError};
 use crate::{Collate, Dataset};
 
-/// What came of a task.
+/// The result of a task.
 type Made<B> = Result<B, LoaderError>;
 
 /// Threads that make batches from tasks, in any order, and the batches that were made before their

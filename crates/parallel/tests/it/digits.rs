@@ -20,13 +20,13 @@ pub(crate) mod train;
 
 use data::Digits;
 use error::Error;
-use train::{Options, Outcome};
+use train::{Options, TrainingResult};
 
 pub(crate) fn file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/digits.csv.gz")
 }
 
-fn run(devices: Vec<Device>, epochs: usize) -> Outcome {
+fn run(devices: Vec<Device>, epochs: usize) -> TrainingResult {
     let (train, test) = Digits::read(&file()).expect("the data").split().expect("a split");
     let options = Options { devices, epochs, batch_size: 64, seed: 0 };
     train::train(train, test, &options, |_| ()).expect("a training")

@@ -25,7 +25,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// How a training ended.
 #[derive(Debug)]
-struct Outcome {
+struct TrainingResult {
     losses: Vec<f32>,
     accuracy: f64,
     /// How many images were computed with at a time, in each step.
@@ -34,7 +34,7 @@ struct Outcome {
 
 /// Trains on the device. `between_epochs` is called while it has nothing to do, with the number of the
 /// epoch to come.
-fn train(mut between_epochs: impl FnMut(usize) -> Result<()>) -> Result<Outcome> {
+fn train(mut between_epochs: impl FnMut(usize) -> Result<()>) -> Result<TrainingResult> {
     let _seed = tensor::enter_manual_seed(0);
     let (train, test) = Digits::read(&file())?.split()?;
     let mut model = Sequential::new()
@@ -75,7 +75,7 @@ fn train(mut between_epochs: impl FnMut(usize) -> Result<()>) -> Result<Outcome>
         let guesses = no_grad(|| model.forward(&images.to(GPU)?)?.argmax(1, false))?;
         right += guesses.eq(&labels.to(GPU)?)?.sum()?.item::<i64>()?;
     }
-    Ok(Outcome { losses, accuracy: right as f64 / TEST as f64, parts })
+    Ok(TrainingResult { losses, accuracy: right as f64 / TEST as f64, parts })
 }
 
 /// Adds the gradients of the mean loss of a batch, of which only `part` images are on the device at

@@ -2,8 +2,8 @@
 
 mod data_parallel;
 mod digits;
+mod digits_devices;
 mod digits_out_of_memory;
-mod digits_place;
 mod loader;
 mod loader_failures;
 mod loader_panics;

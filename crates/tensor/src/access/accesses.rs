@@ -1,11 +1,12 @@
-//! The ranges of memory that an access to a tensor touches, for observers (race checking, timelines).
+//! The ranges of memory that an access to a tensor touches, for observers (race checking,
+//! timelines).
 
 use gpu_runtime::{Access, DevicePtr, MemoryAccess};
 
 use crate::Tensor;
 
-/// The most ranges that are reported for a view. Of more, so many are reported, evenly spread: one large
-/// range would claim an access to the memory between them, which nobody made.
+/// The most ranges that are reported for a view. Of more, so many are reported, evenly spread: one
+/// large range would claim an access to the memory between them, which nobody made.
 const MAX_RUNS: usize = 4096;
 
 impl Tensor {

@@ -14,16 +14,17 @@ use crate::{DType, Element, Error, Result, Tensor};
 
 /// The elements of a tensor on the CPU, as a slice.
 ///
-/// It is a snapshot: the elements stay what they were when it was taken, whatever any thread writes to
-/// the tensor or its views afterwards. It holds no lock and borrows nothing, so it may be kept, sent to
-/// other threads, or forgotten, and nobody waits for it. A write while a guard lives goes to a copy of
-/// the memory, which the tensor and its views have from then on (copy on write): that costs one copy per
-/// guard, and nothing if the guard was dropped before.
+/// It is a snapshot: the elements stay what they were when it was taken, whatever any thread writes
+/// to the tensor or its views afterwards. It holds no lock and borrows nothing, so it may be kept,
+/// sent to other threads, or forgotten, and nobody waits for it. A write while a guard lives goes
+/// to a copy of the memory, which the tensor and its views have from then on (copy on write): that
+/// costs one copy per guard, and nothing if the guard was dropped before.
 ///
 /// **Page-locked memory** ([`Tensor::pin_memory`]) cannot move, since devices know its address. While a
-/// guard of it lives, writes are refused with [`Error::GuardHeld`], which names the place in the source
-/// where the guard was taken: writes of every thread, copies, and launches of graphs that write the
-/// memory. So drop such a guard early. If one is forgotten, the memory can never be written again.
+/// guard of it lives, writes are refused with [`Error::GuardHeld`], which names the place in the
+/// source where the guard was taken: writes of every thread, copies, and launches of graphs that
+/// write the memory. So drop such a guard early. If one is forgotten, the memory can never be
+/// written again.
 ///
 /// ```
 /// use tensor::tensor;
@@ -51,7 +52,8 @@ enum ElementsOwner {
 // SAFETY: it is a slice of `T`, which nobody writes as long as the guard lives, and an owner of the
 // memory, which may be dropped in any thread.
 unsafe impl<T: Send + Sync> Send for ReadGuard<T> {}
-// SAFETY: shared references give out `&[T]` and nothing else, which threads may share as `T` is `Sync`.
+// SAFETY: shared references give out `&[T]` and nothing else, which threads may share as `T` is
+// `Sync`.
 unsafe impl<T: Sync> Sync for ReadGuard<T> {}
 
 /// A copy of the elements. Writers wait while it is made, those of page-locked memory too.
@@ -63,8 +65,8 @@ pub(crate) fn to_vec<T: Element>(op: &'static str, tensor: &Tensor) -> Result<Ve
     let memory = readable::<T>(op, tensor)?;
     let _held = hold(op, &[(tensor, Access::Read)])?;
     let elements = elements::<T>(memory.start(), tensor);
-    // SAFETY: the layout of a tensor lies inside its storage, which is held, so nobody writes it; any
-    // bytes are a valid number, and those of a bool are checked first.
+    // SAFETY: the layout of a tensor lies inside its storage, which is held, so nobody writes it;
+    // any bytes are a valid number, and those of a bool are checked first.
     unsafe {
         check_values::<T>(op, elements, tensor.numel())?;
         let mut copy = try_with_capacity(tensor.numel())?;
@@ -116,8 +118,8 @@ unsafe fn check_values<T: Element>(op: &'static str, elements: *const T, len: us
 }
 
 impl Tensor {
-    /// The elements of a contiguous CPU tensor as a slice, without a copy. It is a snapshot, which later
-    /// writes do not change. Waits for copies in flight into this memory.
+    /// The elements of a contiguous CPU tensor as a slice, without a copy. It is a snapshot, which
+    /// later writes do not change. Waits for copies in flight into this memory.
     ///
     /// While a guard of page-locked memory lives, writes to that memory are
     /// [`Error::GuardHeld`]; see [`ReadGuard`].
@@ -140,8 +142,8 @@ impl Tensor {
             }
         };
         let elements = elements::<T>(start, self);
-        // SAFETY: the layout of a tensor lies inside its storage, and nobody writes its bytes: they are a
-        // snapshot's, or a guard keeps writers away.
+        // SAFETY: the layout of a tensor lies inside its storage, and nobody writes its bytes: they
+        // are a snapshot's, or a guard keeps writers away.
         unsafe { check_values::<T>("read", elements, self.numel())? };
         Ok(ReadGuard { elements, len: self.numel(), _owner: owner, _elements: PhantomData })
     }
@@ -151,9 +153,10 @@ impl<T> Deref for ReadGuard<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: the layout of the tensor that `read` was given lies inside its storage, whose memory
-        // is aligned for each dtype; any bytes are a valid number, and those of a bool were checked.
-        // Nobody writes them: writers copy a snapshot's buffer first, and are refused page-locked memory.
+        // SAFETY: the layout of the tensor that `read` was given lies inside its storage, whose
+        // memory is aligned for each dtype; any bytes are a valid number, and those of a bool were
+        // checked. Nobody writes them: writers copy a snapshot's buffer first, and are refused
+        // page-locked memory.
         unsafe { std::slice::from_raw_parts(self.elements, self.len) }
     }
 }

@@ -9,9 +9,9 @@ use smallvec::SmallVec;
 use crate::storage::{HostMemory, PageableContent, Pinned, Storage};
 use crate::{Error, Result, Tensor};
 
-/// The host memory of an operation's operands while it is held. Nobody else writes what the operation
-/// reads, nobody else uses what it writes, and all of it stays where it is. It must be dropped before
-/// code of the program runs.
+/// The host memory of an operation's operands while it is held. Nobody else writes what the
+/// operation reads, nobody else uses what it writes, and all of it stays where it is. It must be
+/// dropped before code of the program runs.
 pub(crate) struct HeldOperands<'a> {
     _pageable: SmallVec<[PageableLock<'a>; 6]>,
     _pinned: HostHold<'a>,
@@ -23,15 +23,16 @@ enum PageableLock<'a> {
     Write { _guard: RwLockWriteGuard<'a, PageableContent> },
 }
 
-/// The storages to hold, each once, with the stronger of its accesses, in the order of their addresses.
+/// The storages to hold, each once, with the stronger of its accesses, in the order of their
+/// addresses.
 type Sorted<'a> = SmallVec<[(&'a Storage, Access); 6]>;
 
 /// Holds the host memory of `operands`, after waiting for the copies in flight that use it.
 ///
 /// # Errors
-/// Page-locked memory is to be written while a guard of it lives; the host has no memory for a copy of
-/// pageable memory that a guard reads; a copy in flight failed. Nothing is held then, and no element has
-/// changed.
+/// Page-locked memory is to be written while a guard of it lives; the host has no memory for a copy
+/// of pageable memory that a guard reads; a copy in flight failed. Nothing is held then, and no
+/// element has changed.
 #[track_caller]
 pub(crate) fn hold<'a>(
     op: &'static str,
@@ -39,12 +40,14 @@ pub(crate) fn hold<'a>(
 ) -> Result<HeldOperands<'a>> {
     let mut sorted: Sorted<'a> =
         operands.iter().map(|&(tensor, access)| (tensor.storage(), access)).collect();
-    // Writes come first among the accesses to one storage, so that `dedup` leaves the stronger access.
+    // Writes come first among the accesses to one storage, so that `dedup` leaves the stronger
+    // access.
     sorted
         .sort_unstable_by_key(|(storage, access)| (storage.id(), !matches!(access, Access::Write)));
     sorted.dedup_by_key(|(storage, _)| storage.id());
-    // Devices are waited for before anything is held, since the work that is waited for may wait for code
-    // of the program. Meanwhile new copies may be enqueued; then all is unlocked and begun again.
+    // Devices are waited for before anything is held, since the work that is waited for may wait
+    // for code of the program. Meanwhile new copies may be enqueued; then all is unlocked and begun
+    // again.
     loop {
         let waited = wait_for_copies(&sorted)?;
         let Some(pageable) = lock_pageable(&sorted)? else {
@@ -79,8 +82,8 @@ fn wait_for_copies<'a>(sorted: &Sorted<'a>) -> Result<SmallVec<[Waited<'a>; 2]>>
     Ok(waited)
 }
 
-/// Locks the pageable memory in the order of addresses, which is the same for every thread. `None` if a
-/// copy from a device is due.
+/// Locks the pageable memory in the order of addresses, which is the same for every thread. `None`
+/// if a copy from a device is due.
 fn lock_pageable<'a>(sorted: &Sorted<'a>) -> Result<Option<SmallVec<[PageableLock<'a>; 6]>>> {
     let mut held = SmallVec::new();
     for &(storage, access) in sorted {

@@ -9,8 +9,8 @@ use crate::AutogradError;
 use crate::tensor::{Edge, Form, GraphRetention};
 use crate::{Result, Tensor};
 
-/// A backward pass, set up step by step: the outputs that it starts from, their gradients, and whether the
-/// graph is kept (`torch.autograd.backward`, `torch.autograd.grad`).
+/// A backward pass, set up step by step: the outputs that it starts from, their gradients, and
+/// whether the graph is kept (`torch.autograd.backward`, `torch.autograd.grad`).
 ///
 /// ```
 /// use tensor::{Backward, tensor};
@@ -40,7 +40,8 @@ impl<'a> Backward<'a> {
         self
     }
 
-    /// Adds an output to start from, with its gradient, which must have the same shape, dtype and device.
+    /// Adds an output to start from, with its gradient, which must have the same shape, dtype and
+    /// device.
     pub fn output_with(mut self, output: &'a Tensor, gradient: &'a Tensor) -> Backward<'a> {
         self.outputs.push((output, Some(gradient)));
         self

@@ -1,4 +1,5 @@
-//! The autograd engine: the walk through the graph, from the gradients of outputs back to the leaves.
+//! The autograd engine: the walk through the graph, from the gradients of outputs back to the
+//! leaves.
 
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -30,14 +31,15 @@ impl Goal {
     }
 }
 
-/// Walks back from `roots`, each with the gradient that arrives there, and gives the gradients that were
-/// collected.
+/// Walks back from `roots`, each with the gradient that arrives there, and gives the gradients that
+/// were collected.
 ///
-/// A node is ready when the gradients of all nodes that were computed from it have arrived: first the
-/// edges that lead to each node are counted (PyTorch's `compute_dependencies`), then each arrival counts
-/// down. Of several ready nodes the one that became ready last goes first. PyTorch takes the one that
-/// was recorded last (`sequence_nr`); here the order, and with it the order in which gradients are
-/// summed, follows from the graph alone, so that it does not depend on the threads that recorded it.
+/// A node is ready when the gradients of all nodes that were computed from it have arrived: first
+/// the edges that lead to each node are counted (PyTorch's `compute_dependencies`), then each
+/// arrival counts down. Of several ready nodes the one that became ready last goes first. PyTorch
+/// takes the one that was recorded last (`sequence_nr`); here the order, and with it the order in
+/// which gradients are summed, follows from the graph alone, so that it does not depend on the
+/// threads that recorded it.
 pub(super) fn run(
     roots: Vec<(Edge, Tensor)>,
     goal: Goal,
@@ -151,8 +153,8 @@ impl Walk {
         Ok(())
     }
 
-    /// Calls a node's backward function, on the stream of its forward operation, and gives the gradients
-    /// of its inputs; none if none is needed.
+    /// Calls a node's backward function, on the stream of its forward operation, and gives the
+    /// gradients of its inputs; none if none is needed.
     fn call(&mut self, node: &Arc<Node>, gradient: Tensor) -> Result<Gradients> {
         if let Goal::Collect(collection) = &mut self.goal {
             collection.take(EdgeId::of(node), &gradient)?;
@@ -247,8 +249,8 @@ impl Collection {
     }
 }
 
-/// The edges that can be reached from `roots`, reversed: for each end of an edge, the nodes that it leads
-/// from.
+/// The edges that can be reached from `roots`, reversed: for each end of an edge, the nodes that it
+/// leads from.
 fn consumers<'a>(
     roots: impl Iterator<Item = &'a Edge>,
 ) -> FxHashMap<EdgeId, SmallVec<[EdgeId; 2]>> {
@@ -286,8 +288,9 @@ impl SideStreams {
         Ok(Some(stream.enter()?))
     }
 
-    /// Makes the caller's current streams wait for the others. So the whole walk is ordered like one
-    /// operation on the caller's current streams, in manual order too (as PyTorch's engine does it).
+    /// Makes the caller's current streams wait for the others. So the whole walk is ordered like
+    /// one operation on the caller's current streams, in manual order too (as PyTorch's engine does
+    /// it).
     fn join(&self) -> Result<()> {
         for stream in &self.others {
             stream.device().current_stream_ref()?.wait_stream(stream)?;

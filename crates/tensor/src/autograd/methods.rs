@@ -20,8 +20,8 @@ impl Tensor {
         self.autograd().node().is_none()
     }
 
-    /// The name of the recorded operation that computed this tensor, like `"add"` or `"matmul"`; `None` for a
-    /// leaf.
+    /// The name of the recorded operation that computed this tensor, like `"add"` or `"matmul"`;
+    /// `None` for a leaf.
     pub fn grad_fn(&self) -> Option<&'static str> {
         self.autograd().node().map(|node| node.name)
     }
@@ -44,15 +44,15 @@ impl Tensor {
         Ok(self.clone())
     }
 
-    /// The gradient of a leaf: the sum of those of all backward passes since it was cleared. `None` before
-    /// the first pass, and always for a tensor that is not a leaf.
+    /// The gradient of a leaf: the sum of those of all backward passes since it was cleared. `None`
+    /// before the first pass, and always for a tensor that is not a leaf.
     pub fn grad(&self) -> Option<Tensor> {
         self.autograd().existing_leaf()?.gradient()
     }
 
-    /// Replaces the gradient of a leaf; `None` clears it. The leaf keeps the gradient detached, in the same
-    /// memory: the graph through which it was computed may lead back to this leaf, and then neither would
-    /// ever be freed.
+    /// Replaces the gradient of a leaf; `None` clears it. The leaf keeps the gradient detached, in
+    /// the same memory: the graph through which it was computed may lead back to this leaf, and
+    /// then neither would ever be freed.
     ///
     /// # Errors
     /// The tensor is not a leaf, or the gradient is the tensor itself or differs from it in shape,
@@ -87,9 +87,9 @@ impl Tensor {
         }
     }
 
-    /// A new leaf on `device` that takes the place of this one, as when a module is moved. It has the same
-    /// elements, and requires gradients if this one does; it has no gradient yet. If this leaf is on
-    /// `device` already, it is returned itself.
+    /// A new leaf on `device` that takes the place of this one, as when a module is moved. It has
+    /// the same elements, and requires gradients if this one does; it has no gradient yet. If this
+    /// leaf is on `device` already, it is returned itself.
     ///
     /// Handles on this leaf stay valid, but gradients go to the new one from now on; see
     /// [`Tensor::gradients_go_to`].
@@ -109,9 +109,9 @@ impl Tensor {
         Ok(moved)
     }
 
-    /// The device of the leaf that gets the gradients in place of this one: `Some` if this leaf has no
-    /// gradient, and one that took its place ([`Tensor::moved_leaf`]) has. An optimizer that still has
-    /// this leaf would change a parameter that nobody uses any more, and can refuse to.
+    /// The device of the leaf that gets the gradients in place of this one: `Some` if this leaf has
+    /// no gradient, and one that took its place ([`Tensor::moved_leaf`]) has. An optimizer that
+    /// still has this leaf would change a parameter that nobody uses any more, and can refuse to.
     pub fn gradients_go_to(&self) -> Option<Device> {
         let leaf = self.autograd().existing_leaf()?;
         match leaf.gradient() {

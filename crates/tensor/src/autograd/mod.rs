@@ -1,9 +1,10 @@
-//! Automatic differentiation: operations are recorded in a graph, which the backward pass walks back.
+//! Automatic differentiation: operations are recorded in a graph, which the backward pass walks
+//! back.
 //!
-//! An operation on tensors that require gradients records a [`Node`](crate::tensor::Node): its backward
-//! function, and edges to the nodes and leaves that its inputs came from. [`Tensor::backward`]
-//! walks the nodes in an order that follows from the graph alone, each on the stream of its forward
-//! operation, and adds what arrives at the leaves to their gradients.
+//! An operation on tensors that require gradients records a [`Node`](crate::tensor::Node): its
+//! backward function, and edges to the nodes and leaves that its inputs came from.
+//! [`Tensor::backward`] walks the nodes in an order that follows from the graph alone, each on the
+//! stream of its forward operation, and adds what arrives at the leaves to their gradients.
 //!
 //! [`Tensor::backward`]: crate::Tensor::backward
 

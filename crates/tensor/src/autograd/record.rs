@@ -9,13 +9,13 @@ use crate::AutogradError;
 use crate::tensor::{BackwardFunction, Edge, Gradients, Meta, Node};
 use crate::{Result, Tensor};
 
-/// Records that `output` was computed from `inputs`, if grad mode is on and one of them requires gradients,
-/// and gives it back. Only then is `save` called: it saves what the gradient needs of the forward pass
-/// (as [`SavedTensor`](super::SavedTensor)s) and gives the backward function.
+/// Records that `output` was computed from `inputs`, if grad mode is on and one of them requires
+/// gradients, and gives it back. Only then is `save` called: it saves what the gradient needs of
+/// the forward pass (as [`SavedTensor`](super::SavedTensor)s) and gives the backward function.
 ///
-/// The backward function takes the gradient of the output, and for each input whether it needs one, and
-/// gives the gradients of the inputs. They may have the operation's dtype and broadcast shape: the engine
-/// sums and converts them to the shape, dtype and device of each input.
+/// The backward function takes the gradient of the output, and for each input whether it needs one,
+/// and gives the gradients of the inputs. They may have the operation's dtype and broadcast shape:
+/// the engine sums and converts them to the shape, dtype and device of each input.
 pub(crate) fn record<const N: usize, B>(
     name: &'static str,
     inputs: [&Tensor; N],
@@ -56,8 +56,8 @@ where
     attach(name, inputs, output, Arc::new(function))
 }
 
-/// Refuses an operation in place that would have to be recorded. `operands` are the tensors that it reads
-/// beside its target.
+/// Refuses an operation in place that would have to be recorded. `operands` are the tensors that it
+/// reads beside its target.
 ///
 /// # Errors
 /// Grad mode is on, and the target or an operand requires gradients.

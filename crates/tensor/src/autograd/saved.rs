@@ -3,9 +3,9 @@
 use crate::AutogradError;
 use crate::{Result, Tensor};
 
-/// A tensor that was saved when an operation was recorded (PyTorch's `SavedVariable`). It shares the memory
-/// but has no history, so that a node can save its own output without a cycle. A change of the memory in
-/// place since then is noticed by the storage's version.
+/// A tensor that was saved when an operation was recorded (PyTorch's `SavedVariable`). It shares
+/// the memory but has no history, so that a node can save its own output without a cycle. A change
+/// of the memory in place since then is noticed by the storage's version.
 pub(crate) struct SavedTensor {
     tensor: Tensor,
     version: u64,

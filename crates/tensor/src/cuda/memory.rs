@@ -1,4 +1,4 @@
-//! The memory of CUDA devices: what tensors hold, what is cached, what the driver has left.
+//! Figures and settings of the memory of CUDA devices (`torch.cuda.memory`).
 
 use gpu_alloc::{MemoryStats, PolicyInUse, Snapshot};
 
@@ -8,22 +8,22 @@ use crate::{Device, Result};
 /// The memory of a device as the driver sees it, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemInfo {
-    /// What nobody has; what this process caches is not free.
+    /// The memory that no process has. Memory that this process caches does not count as free.
     pub free: u64,
-    /// All there is.
+    /// All memory of the device.
     pub total: u64,
 }
 
 /// Free and total memory of a device as the driver sees it.
 ///
 /// # Errors
-/// `device` is not a CUDA device that there is; so for all functions here that take one.
+/// `device` is not a CUDA device, or does not exist.
 pub fn mem_get_info(device: Device) -> Result<MemInfo> {
     let info = physical("mem_get_info", device)?.memory_info()?;
     Ok(MemInfo { free: info.free as u64, total: info.total as u64 })
 }
 
-/// The bytes that tensors hold, in blocks as they were handed out.
+/// The bytes that tensors hold, rounded up to the blocks that the allocator handed out.
 ///
 /// # Errors
 /// As [`mem_get_info`].
@@ -39,7 +39,8 @@ pub fn max_memory_allocated(device: Device) -> Result<u64> {
     Ok(gpu_alloc::max_memory_allocated(physical("max_memory_allocated", device)?) as u64)
 }
 
-/// The bytes that the allocator has from the driver: what tensors hold and what is cached.
+/// The bytes that the allocator has from the driver: those that tensors hold, and those that are
+/// cached.
 ///
 /// # Errors
 /// As [`mem_get_info`].
@@ -79,7 +80,7 @@ pub fn memory_stats(device: Device) -> Result<MemoryStats> {
     Ok(gpu_alloc::memory_stats(physical("memory_stats", device)?))
 }
 
-/// The statistics as a table to read.
+/// The statistics as a table for people.
 ///
 /// # Errors
 /// As [`mem_get_info`].
@@ -87,7 +88,7 @@ pub fn memory_summary(device: Device) -> Result<String> {
     Ok(gpu_alloc::memory_summary(physical("memory_summary", device)?))
 }
 
-/// Brings the peaks of all statistics down to the present values.
+/// Sets the peaks of all statistics to the present values.
 ///
 /// # Errors
 /// As [`mem_get_info`].
@@ -96,7 +97,7 @@ pub fn reset_peak_memory_stats(device: Device) -> Result<()> {
     Ok(())
 }
 
-/// Sets the totals of what was allocated and freed, and all counts, to 0.
+/// Sets the totals of allocated and freed bytes, and all counts, to 0.
 ///
 /// # Errors
 /// As [`mem_get_info`].
@@ -106,8 +107,8 @@ pub fn reset_accumulated_memory_stats(device: Device) -> Result<()> {
     Ok(())
 }
 
-/// Limits what this process may take of a device's memory, cached memory included, to a fraction of
-/// the whole. What would exceed it is refused as what exceeds the device is.
+/// Limits the memory that this process may take of a device, cached memory included, to a fraction
+/// of the whole. Requests beyond it fail as if the device had no more.
 ///
 /// ```
 /// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
@@ -139,7 +140,7 @@ pub fn get_per_process_memory_fraction(device: Device) -> Result<f64> {
     Ok(gpu_alloc::get_per_process_memory_fraction(device)?)
 }
 
-/// The policy by which a device's memory is kept: PyTorch's `get_allocator_backend`.
+/// The policy of a device's caching allocator (`torch.cuda.get_allocator_backend`).
 /// [`set_allocator_policy`](super::set_allocator_policy) chooses another one before the first use.
 ///
 /// ```
@@ -164,8 +165,8 @@ pub fn memory_snapshot() -> Result<Snapshot> {
     Ok(gpu_alloc::memory_snapshot())
 }
 
-/// Gives memory that no tensor holds back to the driver, on all devices. It waits for the work that
-/// still uses such memory.
+/// Gives cached memory, which no tensor holds, back to the driver, on all devices. It blocks until
+/// the work is done that still uses such memory.
 ///
 /// # Errors
 /// A device is lost.

@@ -1,9 +1,10 @@
-//! What PyTorch has as `torch.cuda`: devices, streams, events and memory, asked and chosen; graphs.
+//! CUDA devices, streams, events, graphs and memory: the functions of `torch.cuda`.
 //!
-//! Operations of tensors are captured into a [`Graph`] where [`Stream`] captures: what they make
-//! belongs to the graph's own memory, and holds nothing before the first launch; what they use from
-//! outside is read and written again by each launch. Random numbers are drawn anew by each launch, as
-//! the captured calls would draw them then, from the generators that were in use at the capture.
+//! [`Stream::capture`](gpu_runtime::Stream::capture) captures operations on tensors into a [`Graph`], which
+//! can then be launched many times. Tensors that are made during the capture lie in the graph's own
+//! memory, and hold nothing before the first launch. Tensors from outside are read and written anew
+//! by each launch. Random numbers are different in each launch: it draws them from the generators
+//! that were in use at the capture.
 //!
 //! ```
 //! # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
@@ -25,8 +26,8 @@
 //! ```
 //!
 //! # Memory
-//! The functions of `torch.cuda.memory` have their names here. What it has as a `with` block is a guard
-//! or a closure:
+//! The functions of `torch.cuda.memory` have their names here. What it has as a `with` block is a
+//! guard or a closure:
 //!
 //! ```
 //! # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
@@ -74,13 +75,13 @@ pub use memory::{
 };
 pub use stream::{Stream, current_stream, default_stream};
 
-/// Whether there is a driver and at least one device. It never fails and makes no context;
-/// [`gpu_runtime::availability`] says why not.
+/// Whether there is a driver and at least one device. It never fails and makes no context; the
+/// reason for `false` is in [`gpu_runtime::availability`].
 pub fn is_available() -> bool {
     gpu_runtime::is_available()
 }
 
-/// How many devices there are; 0 without a driver.
+/// The number of devices; 0 without a driver.
 pub fn device_count() -> usize {
     gpu_runtime::Device::count().unwrap_or(0)
 }
@@ -93,7 +94,7 @@ pub fn current_device() -> Result<usize> {
     Ok(gpu_runtime::Device::current()?.index())
 }
 
-/// Makes a device this thread's current one for good; [`device`] does so for a scope.
+/// Makes a device this thread's current one; [`device`] does so for a scope.
 ///
 /// # Errors
 /// There is no such device.
@@ -134,7 +135,7 @@ pub fn get_device_name(index: usize) -> Result<String> {
     Ok(get_device_properties(index)?.name)
 }
 
-/// Waits for all work on all streams of a device.
+/// Blocks until all work on all streams of a device is done.
 ///
 /// # Errors
 /// `device` is not a CUDA device that there is; or its work failed.
@@ -171,7 +172,10 @@ pub fn disable_peer_access(device: Device, peer: Device) -> Result<()> {
     Ok(physical(OP, device)?.disable_peer_access(physical(OP, peer)?)?)
 }
 
-/// The device's index, checked, for the floors below.
+/// The CUDA device of the runtime that a device means.
+///
+/// # Errors
+/// It does not exist, or is the CPU.
 fn physical(op: &'static str, device: Device) -> Result<gpu_runtime::Device> {
     match ResolvedDevice::of(device)? {
         ResolvedDevice::Cuda(device) => Ok(device),

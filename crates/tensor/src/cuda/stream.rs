@@ -1,4 +1,4 @@
-//! Streams by tensor devices.
+//! Streams of the devices that tensors lie on.
 
 use std::ops::Deref;
 
@@ -10,9 +10,10 @@ use crate::{Device, Error, Result, Tensor};
 
 /// A queue of work on a CUDA device: [`gpu_runtime::Stream`], made for a [`Device`].
 ///
-/// Operations of a thread go to the stream that is current for their device: the default stream, or
-/// the one that was entered last. Work on different streams may run at the same time; where two
-/// pieces of it use the same tensor they run in the order of the calls.
+/// Operations of a thread are enqueued on the stream that is current for their device: the default
+/// stream, or the one that was entered last. Work on different streams may run at the same time.
+/// Two operations that use the same tensor run in the order of the calls, also on different
+/// streams.
 ///
 /// ```
 /// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
@@ -38,7 +39,7 @@ impl Stream {
         Ok(Stream(gpu_runtime::Stream::new(physical("Stream::new", device)?)?))
     }
 
-    /// A new stream whose waiting work goes first where `priority` is lower.
+    /// A new stream with a priority: work on streams with a lower number goes first.
     ///
     /// # Errors
     /// As [`Stream::new`].
@@ -55,7 +56,7 @@ impl Stream {
         Ok(self.0.enter()?)
     }
 
-    /// The device, with its index.
+    /// The device of the stream, with its index.
     pub fn device(&self) -> Device {
         Device::cuda_at(self.0.device().index())
     }
@@ -119,7 +120,7 @@ impl Tensor {
     }
 }
 
-/// The stream that this thread's operations on a device go to.
+/// The current stream of a device, on which this thread's operations are enqueued.
 ///
 /// # Errors
 /// `device` is not a CUDA device that there is.
@@ -127,7 +128,7 @@ pub fn current_stream(device: Device) -> Result<Stream> {
     Ok(Stream(physical("current_stream", device)?.current_stream()?))
 }
 
-/// The stream that operations on a device go to where no other was entered.
+/// The default stream of a device, which is the current one of a thread that has entered no other.
 ///
 /// # Errors
 /// `device` is not a CUDA device that there is.

@@ -1,10 +1,10 @@
 //! The arguments of kernels: one struct for each kind of kernel, the same for the CPU and for CUDA.
 //!
-//! The layouts are those of `kernels/include/abi.cuh`, where [`StridedOperand`] is called `Operand` and
-//! [`Rowwise`] `Rows`; the assertions at the end, and those there, keep the two sides equal.
+//! The layouts are those of `kernels/include/abi.cuh`, where [`StridedOperand`] is called `Operand`
+//! and [`Rowwise`] `Rows`; the assertions at the end, and those there, keep the two sides equal.
 
-/// The most dimensions that a kernel takes. Dimensions are merged before a call, so more than eight are
-/// rare; an elementwise call that has more is split into several.
+/// The most dimensions that a kernel takes. Dimensions are merged before a call, so more than eight
+/// are rare; an elementwise call that has more is split into several.
 pub(crate) const MAX_DIMS: usize = 8;
 
 /// An operand of an elementwise kernel: memory with strides, or one value for every element.
@@ -112,8 +112,8 @@ pub(crate) struct Random {
     /// Bounds of integers.
     pub(crate) low: i64,
     pub(crate) high: i64,
-    /// The address of two `i64` on the device, or 0: a seed, which is used in place of `seed`, and a
-    /// number that is added to `offset`. Graphs use it, whose launches each draw other numbers.
+    /// The address of two `i64` on the device, or 0: a seed, which is used in place of `seed`, and
+    /// a number that is added to `offset`. Graphs use it, whose launches each draw other numbers.
     pub(crate) state: u64,
 }
 

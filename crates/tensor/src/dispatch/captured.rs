@@ -23,14 +23,14 @@ struct CapturedWrites {
 
 struct CapturedWrite {
     storage: WeakStorage,
-    /// Whether it was allocated during the capture. Then the first launch gives it its first contents,
-    /// which changes nothing that anybody could have saved.
+    /// Whether it was allocated during the capture. Then the first launch gives it its first
+    /// contents, which changes nothing that anybody could have saved.
     is_own: bool,
 }
 
-/// Notes that work which was enqueued on `stream` writes `target`. If the stream is being captured, each
-/// launch of the graph will increase the version of the target's storage, so that gradients which need
-/// the former contents are known to be stale.
+/// Notes that work which was enqueued on `stream` writes `target`. If the stream is being captured,
+/// each launch of the graph will increase the version of the target's storage, so that gradients
+/// which need the former contents are known to be stale.
 ///
 /// # Errors
 /// The runtime failed.

@@ -5,8 +5,9 @@ use crate::{Error, Result, Tensor};
 
 /// The device that an operation on `arguments` runs on: that of the first argument.
 ///
-/// As in PyTorch, a 0-dimensional CPU tensor may join CUDA operands, and counts as a number. An operand
-/// on another CUDA device may join if peer access to it is enabled on the first one's device.
+/// As in PyTorch, a 0-dimensional CPU tensor may join CUDA operands, and counts as a number. An
+/// operand on another CUDA device may join if peer access to it is enabled on the first one's
+/// device.
 ///
 /// # Errors
 /// The operands lie on different devices. The error names each.
@@ -31,7 +32,8 @@ pub(crate) fn common_device(
     Err(device_mismatch(op, arguments))
 }
 
-/// As [`common_device`], for operations that do not take a 0-dimensional CPU tensor as a number.
+/// The device of an operation that, unlike those of [`common_device`], does not take a
+/// 0-dimensional CPU tensor as a number.
 pub(crate) fn same_device(
     op: &'static str,
     arguments: &[(&'static str, &Tensor)],
@@ -44,8 +46,8 @@ pub(crate) fn same_device(
     Err(device_mismatch(op, arguments))
 }
 
-/// Whether the tensor may join operands of other devices, since it can be read on the host and passed as
-/// a number.
+/// Whether the tensor may join operands of other devices, since it can be read on the host and
+/// passed as a number.
 fn joins_as_number(tensor: &Tensor) -> bool {
     tensor.dims() == 0 && tensor.resolved_device() == ResolvedDevice::Cpu
 }

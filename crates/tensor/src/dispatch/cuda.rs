@@ -1,10 +1,10 @@
-//! Launches on CUDA: finds the kernel of an operator for a device and a dtype, and enqueues it, ordered
-//! against the other streams that use the operands.
+//! Launches on CUDA: finds the kernel of an operator for a device and a dtype, and enqueues it,
+//! ordered against the other streams that use the operands.
 
 use std::sync::OnceLock;
 
 use gpu_runtime::{
-    Access, ByValue, Device, DevicePtr, Function, Module, Operand, Uses, is_observed, ordered,
+    Access, ByValue, Device, DevicePtr, Function, MemoryUse, Module, Uses, is_observed, ordered,
 };
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -19,8 +19,8 @@ use crate::{DType, Error, Result, Tensor};
 /// architecture so far.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
-/// The kernels of one operator that were loaded so far, by device and dtype. After the first launch,
-/// finding one takes two array accesses: no formatting, no map, no lock.
+/// The kernels of one operator that were loaded so far, by device and dtype. After the first
+/// launch, finding one takes two array accesses: no formatting, no map, no lock.
 pub(super) struct KernelTable(OnceLock<Box<[OnceLock<LoadedKernel>]>>);
 
 /// A kernel that was loaded on a device, and the grid that fills the device.
@@ -45,7 +45,7 @@ pub(super) unsafe fn launch<P: KernelArgs>(
 ) -> Result<()> {
     let kernel = table.get(op, dtype, device)?;
     let stream = device.current_stream_ref()?;
-    let uses: SmallVec<[Operand<'_>; 6]> =
+    let uses: SmallVec<[MemoryUse<'_>; 6]> =
         operands.iter().flat_map(|&(tensor, access)| self::operands(tensor, access)).collect();
     ordered(&stream, &uses, || {
         // SAFETY: the caller promises that the struct describes memory of the operands, whose
@@ -65,10 +65,10 @@ pub(super) fn uses_of(storage: &Storage) -> Option<&Uses> {
     }
 }
 
-/// A tensor as an operand of a launch: the use record of its memory, and if there are observers, each
-/// range of memory that its elements lie in.
-fn operands(tensor: &Tensor, access: Access) -> SmallVec<[Operand<'_>; 1]> {
-    let whole = uses_of(tensor.storage()).map(|uses| Operand::new(uses, access));
+/// A tensor as an operand of a launch: the use record of its memory, and if there are observers,
+/// each range of memory that its elements lie in.
+fn operands(tensor: &Tensor, access: Access) -> SmallVec<[MemoryUse<'_>; 1]> {
+    let whole = uses_of(tensor.storage()).map(|uses| MemoryUse::new(uses, access));
     match whole {
         Some(operand) if is_observed() => tensor
             .accesses(access)
@@ -117,8 +117,8 @@ impl LoadedKernel {
     }
 }
 
-/// The module of the crate `kernels` on a device. It is loaded at the first use of one of its kernels,
-/// and stays loaded.
+/// The module of the crate `kernels` on a device. It is loaded at the first use of one of its
+/// kernels, and stays loaded.
 fn module(device: Device, embedded: &'static kernels::KernelModule) -> Result<Module> {
     static LOADED: Mutex<Vec<(Device, &'static str, Module)>> = Mutex::new(Vec::new());
     let mut loaded = LOADED.lock();

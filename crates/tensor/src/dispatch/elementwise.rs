@@ -1,5 +1,5 @@
-//! Calls of elementwise operators: operands of any shapes that broadcast and of any strides, and numbers
-//! among them.
+//! Calls of elementwise operators: operands of any shapes that broadcast and of any strides, and
+//! numbers among them.
 
 use gpu_runtime::Access;
 use smallvec::SmallVec;
@@ -116,23 +116,23 @@ pub(crate) fn elementwise<const N: usize>(
     ElementwiseLauncher { operator, held: &held }.run(&space.dims, call_operands)
 }
 
-/// Runs an operator on operands that are held: in one call, or in several where a kernel cannot take as
-/// many dimensions.
+/// Runs an operator on operands that are held: in one call, or in several where a kernel cannot
+/// take as many dimensions.
 struct ElementwiseLauncher<'a, 'tensors, const N: usize> {
     operator: TypedOperator<N>,
     held: &'a Operands<'tensors>,
 }
 
 impl<const N: usize> ElementwiseLauncher<'_, '_, N> {
-    /// Runs the operator over `dims`; where there are more than [`MAX_DIMS`], once for each index of the
-    /// outermost.
+    /// Runs the operator over `dims`; where there are more than [`MAX_DIMS`], once for each index
+    /// of the outermost.
     #[track_caller]
     fn run(&self, dims: &[Dim<N>], operands: [StridedOperand; N]) -> Result<()> {
         if dims.len() <= MAX_DIMS {
             let call = call(dims, operands);
-            // SAFETY: each operand is a tensor of the dtype that the signature asks for (asserted by
-            // `elementwise`), whose layout lies inside its storage; the dimensions and strides are
-            // those of that layout.
+            // SAFETY: each operand is a tensor of the dtype that the signature asks for (asserted
+            // by `elementwise`), whose layout lies inside its storage; the dimensions and strides
+            // are those of that layout.
             return unsafe { self.operator.operator.run(self.operator.dtype, self.held, &call) };
         }
         let (outermost, inner) = dims.split_first().expect("there are more than MAX_DIMS");

@@ -8,9 +8,9 @@ use super::kernel_args::KernelArgs;
 use super::{Operands, Operator};
 use crate::{DType, Result, Tensor};
 
-/// Fills `output`, which must be contiguous, with random numbers. The fields `out`, `numel` and `state`
-/// of `call` are set here. `state` is a tensor of two `I64` on the output's device: a seed, and a number
-/// that is added to the offset.
+/// Fills `output`, which must be contiguous, with random numbers. The fields `out`, `numel` and
+/// `state` of `call` are set here. `state` is a tensor of two `I64` on the output's device: a seed,
+/// and a number that is added to the offset.
 ///
 /// # Errors
 /// The operator has no such dtype; the runtime failed.
@@ -33,8 +33,8 @@ pub(crate) fn random(
     fill(operator, output, state, |out, state| Random { out, numel, state, ..call })
 }
 
-/// Fills `output`, which must be contiguous, with `start + i * step`. The fields `out` and `numel` of
-/// `call` are set here.
+/// Fills `output`, which must be contiguous, with `start + i * step`. The fields `out` and `numel`
+/// of `call` are set here.
 ///
 /// # Errors
 /// As [`random`].
@@ -65,7 +65,8 @@ fn fill<P: KernelArgs>(
     operands.extend(state.map(|state| (state, Access::Read)));
     let operands = Operands::hold(operator.name(), output.resolved_device(), &operands)?;
     let call = call(operands.address(0), state.map_or(0, |_| operands.address(1)));
-    // SAFETY: the output is dense (asserted above) and has `numel` elements of the operator's dtype; the
-    // state, if there is one, is two dense `I64` on the same device (asserted by `random`).
+    // SAFETY: the output is dense (asserted above) and has `numel` elements of the operator's
+    // dtype; the state, if there is one, is two dense `I64` on the same device (asserted by
+    // `random`).
     unsafe { operator.run(output.dtype(), &operands, &call) }
 }

@@ -11,8 +11,8 @@ use crate::thread_pool;
 /// The errors of `check`.
 ///
 /// # Safety
-/// The addresses in the call are of host memory that is held, and are what the struct of arguments and
-/// the kernel's dtypes say.
+/// The addresses in the call are of host memory that is held, and are what the struct of arguments
+/// and the kernel's dtypes say.
 #[track_caller]
 pub(super) unsafe fn run<P: KernelArgs>(
     op: &'static str,
@@ -20,8 +20,8 @@ pub(super) unsafe fn run<P: KernelArgs>(
     check: unsafe fn(&'static str, &P) -> Result<()>,
     call: &P,
 ) -> Result<()> {
-    // SAFETY: the call describes host memory that is held, which is all that a check reads (a condition
-    // of this function).
+    // SAFETY: the call describes host memory that is held, which is all that a check reads (a
+    // condition of this function).
     unsafe { check(op, call)? };
     thread_pool::split(call.units(), call.cost(), |units| {
         // SAFETY: the memory is held for as long as `split` runs, so nobody else uses what the call

@@ -9,8 +9,8 @@ use super::{HostKernels, Operands, Operator};
 use crate::checked_size::CheckedSize;
 use crate::{DType, Error, Result, Shape, Tensor};
 
-/// The tensors of an indexed operation, and their shape as three dimensions. All are contiguous and on
-/// one device.
+/// The tensors of an indexed operation, and their shape as three dimensions. All are contiguous and
+/// on one device.
 pub(crate) struct IndexCall<'a> {
     /// The tensor that is written, or added to.
     pub(crate) output: &'a Tensor,
@@ -46,8 +46,9 @@ impl Operator<Index> {
     }
 }
 
-/// Runs an indexed operation. Of the source and the output one has the elements that are chosen from
-/// (`large`, with `size` along the dimension), the other those that are chosen (`small`, with `count`).
+/// Runs an indexed operation. Of the source and the output one has the elements that are chosen
+/// from (`large`, with `size` along the dimension), the other those that are chosen (`small`, with
+/// `count`).
 ///
 /// # Errors
 /// On the CPU an index is out of range; on CUDA that is an assertion on the device, which loses it.
@@ -95,7 +96,8 @@ pub(crate) fn indexed(operator: &'static Operator<Index>, call: &IndexCall<'_>) 
 /// # Safety
 /// The call's index is held host memory of an `i64` per element.
 unsafe fn check_each(op: &'static str, call: &Index) -> Result<()> {
-    // SAFETY: the index has an `i64` per element, of which there are as many (this function's condition).
+    // SAFETY: the index has an `i64` per element, of which there are as many (this function's
+    // condition).
     unsafe { check(op, call, call.outer * call.count * call.inner) }
 }
 
@@ -117,8 +119,8 @@ unsafe fn check_slices(op: &'static str, call: &Index) -> Result<()> {
 /// The call's index is held host memory of `len` times `i64`.
 unsafe fn check(op: &'static str, call: &Index, len: i64) -> Result<()> {
     let start = ptr::with_exposed_provenance::<i64>(call.index as usize);
-    // SAFETY: the memory has `len` of them and is held, so nobody writes it (this function's condition);
-    // storages are aligned for every dtype.
+    // SAFETY: the memory has `len` of them and is held, so nobody writes it (this function's
+    // condition); storages are aligned for every dtype.
     let index = unsafe { std::slice::from_raw_parts(start, len as usize) };
     match index.iter().find(|&&index| index < 0 || index >= call.size) {
         Some(&index) => Err(Error::IndexOutOfRange { op, index, size: call.size as usize }),

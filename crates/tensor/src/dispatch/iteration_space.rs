@@ -1,11 +1,12 @@
-//! The loops over the elements of several operands: broadcast, ordered and merged dimensions. It is what
-//! PyTorch's `TensorIterator` computes (`reorder_dimensions`, `coalesce_dimensions`).
+//! The loops over the elements of several operands: broadcast, ordered and merged dimensions. It is
+//! what PyTorch's `TensorIterator` computes (`reorder_dimensions`, `coalesce_dimensions`).
 
 use smallvec::SmallVec;
 
 use crate::layout::Layout;
 
-/// The dimensions that a call loops over, outermost first, with the stride of each operand along them.
+/// The dimensions that a call loops over, outermost first, with the stride of each operand along
+/// them.
 pub(super) struct IterationSpace<const N: usize> {
     pub(super) dims: SmallVec<[Dim<N>; 8]>,
 }
@@ -18,8 +19,8 @@ pub(super) struct Dim<const N: usize> {
 }
 
 impl<const N: usize> IterationSpace<N> {
-    /// The dimensions for operands of these layouts, of which the first is the output; `None` is a number.
-    /// It is `None` if an operand does not broadcast to the output's shape.
+    /// The dimensions for operands of these layouts, of which the first is the output; `None` is a
+    /// number. It is `None` if an operand does not broadcast to the output's shape.
     pub(super) fn new(operands: [Option<&Layout>; N]) -> Option<IterationSpace<N>> {
         let shape = operands[0]?.shape();
         if let Some(space) = IterationSpace::linear(&operands) {
@@ -33,8 +34,8 @@ impl<const N: usize> IterationSpace<N> {
             }
         }
         dims.retain(|dim| dim.size != 1);
-        // The result does not depend on the order of the dimensions. The order in which the output lies
-        // in memory is the fastest, since writes that are far apart cost the most.
+        // The result does not depend on the order of the dimensions. The order in which the output
+        // lies in memory is the fastest, since writes that are far apart cost the most.
         dims.sort_by_key(|dim| std::cmp::Reverse(dim.strides[0].unsigned_abs()));
         Some(IterationSpace { dims: merge(dims) })
     }
@@ -68,8 +69,8 @@ fn broadcast<const N: usize>(dims: &mut [Dim<N>], position: usize, layout: &Layo
     Some(())
 }
 
-/// Merges neighbouring dimensions where one step of the outer one is, for all operands, as far as a full
-/// run of the inner one: then both can be gone through as one.
+/// Merges neighbouring dimensions where one step of the outer one is, for all operands, as far as a
+/// full run of the inner one: then both can be gone through as one.
 fn merge<const N: usize>(dims: SmallVec<[Dim<N>; 8]>) -> SmallVec<[Dim<N>; 8]> {
     let mut merged: SmallVec<[Dim<N>; 8]> = SmallVec::new();
     for dim in dims {

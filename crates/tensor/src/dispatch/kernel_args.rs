@@ -1,5 +1,5 @@
-//! The interface of the structs of arguments: how the work of a call is split between the threads of the
-//! CPU, and the grid of a launch on CUDA.
+//! The interface of the structs of arguments: how the work of a call is split between the threads
+//! of the CPU, and the grid of a launch on CUDA.
 
 use gpu_runtime::LaunchConfig;
 
@@ -16,8 +16,9 @@ pub(crate) trait KernelArgs: Copy + Send + Sync + 'static {
     /// Roughly the number of elements that a unit touches, by which work is split between threads.
     fn cost(&self) -> usize;
 
-    /// The grid and block of a launch on CUDA, where `blocks` blocks of 256 threads fill the device. The
-    /// kernels have grid-stride loops, so a grid need not have a thread for each element.
+    /// The grid and block of a launch on CUDA, where `blocks` blocks of 256 threads fill the
+    /// device. The kernels have grid-stride loops, so a grid need not have a thread for each
+    /// element.
     fn launch(&self, blocks: u32) -> LaunchConfig;
 }
 

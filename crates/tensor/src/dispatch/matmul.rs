@@ -8,8 +8,8 @@ use super::{Operands, Operator};
 use crate::layout::{Layout, NoLayout};
 use crate::{Error, Result, Shape, Tensor};
 
-/// Multiplies the matrices in the last two dimensions of `a` and `b`, which must fit and be of one dtype.
-/// The dimensions before them are batches; both broadcast to the shape `batch`.
+/// Multiplies the matrices in the last two dimensions of `a` and `b`, which must fit and be of one
+/// dtype. The dimensions before them are batches; both broadcast to the shape `batch`.
 ///
 /// # Errors
 /// The operator has no such dtype; memory or the runtime failed.
@@ -53,8 +53,9 @@ pub(crate) fn matmul(
         call.a_batch[position] = dim.strides[1] as i64;
         call.b_batch[position] = dim.strides[2] as i64;
     }
-    // SAFETY: the output is dense and of the product's shape; the strides are those of the operands'
-    // layouts, and the iteration space of the batches broadcasts the rest of their dimensions.
+    // SAFETY: the output is dense and of the product's shape; the strides are those of the
+    // operands' layouts, and the iteration space of the batches broadcasts the rest of their
+    // dimensions.
     unsafe { operator.run(a.dtype(), &operands, &call)? };
     drop(operands);
     Ok(output)

@@ -1,7 +1,9 @@
-//! The dispatcher: an [`Operator`] is data, and its calls run on the device where their operands lie.
+//! The dispatcher: an [`Operator`] is data, and its calls run on the device where their operands
+//! lie.
 //!
-//! Each file builds the calls of one kind of kernel (elementwise, reductions, matrix products, ..) from
-//! tensors. All of them end in [`Operator::run`], the only place that distinguishes the CPU from CUDA.
+//! Each file builds the calls of one kind of kernel (elementwise, reductions, matrix products, ..)
+//! from tensors. All of them end in [`Operator::run`], the only place that distinguishes the CPU
+//! from CUDA.
 
 pub(crate) mod abi;
 mod captured;
@@ -41,24 +43,25 @@ use crate::{DType, Error, Result};
 ///
 /// # Safety
 /// The addresses in the call are those of host memory which holds the operands that the struct of
-/// arguments describes, of the dtypes that the operator has; nobody else writes them, nor reads what
-/// the call writes; the range lies within the call's units.
+/// arguments describes, of the dtypes that the operator has; nobody else writes them, nor reads
+/// what the call writes; the range lies within the call's units.
 pub(crate) type HostKernel<P> = unsafe fn(&P, Range<usize>);
 
 /// The CPU's kernels of an operator by dtype; `None` for a dtype that the operator does not have.
 pub(crate) type HostKernels<P> = fn(DType) -> Option<HostKernel<P>>;
 
-/// An operation as data (an entry of PyTorch's `native_functions.yaml`): its name, the dtypes of its
-/// operands, and its kernels. The CUDA kernel is the entry `{name}_{dtype}` of the crate `kernels`.
+/// An operation as data (an entry of PyTorch's `native_functions.yaml`): its name, the dtypes of
+/// its operands, and its kernels. The CUDA kernel is the entry `{name}_{dtype}` of the crate
+/// `kernels`.
 ///
 /// `P` is the struct of arguments that the kernels of both devices take.
 pub(crate) struct Operator<P: 'static> {
     name: &'static str,
-    /// Which operands have another dtype than the one that the operator runs for.
+    /// The rule by which the operands' dtypes follow from the one that the operator runs for.
     signature: Signature,
     host: HostKernels<P>,
-    /// Checks the values that a call reads (indices) before a CPU kernel runs; CUDA kernels assert them
-    /// on the device.
+    /// Checks the values that a call reads (indices) before a CPU kernel runs; CUDA kernels assert
+    /// them on the device.
     check: unsafe fn(&'static str, &P) -> Result<()>,
     kernels: cuda::KernelTable,
 }
@@ -115,16 +118,17 @@ impl<P: 'static> Operator<P> {
         }
     }
 
-    /// Whether the operator has kernels for `dtype`. The CPU and CUDA have them for the same dtypes.
+    /// Whether the operator has kernels for `dtype`. The CPU and CUDA have them for the same
+    /// dtypes.
     pub(crate) fn supports(&self, dtype: DType) -> bool {
         (self.host)(dtype).is_some()
     }
 }
 
 impl<P: KernelArgs> Operator<P> {
-    /// Runs the call on the operands' device. On the CPU it is done when this returns. On CUDA it is
-    /// enqueued on the device's current stream, after the work on other streams that uses the same
-    /// memory.
+    /// Runs the call on the operands' device. On the CPU it is done when this returns. On CUDA it
+    /// is enqueued on the device's current stream, after the work on other streams that uses the
+    /// same memory.
     ///
     /// # Errors
     /// The operator has no such dtype; the runtime failed; on the CPU also the errors of `check`.
@@ -141,11 +145,11 @@ impl<P: KernelArgs> Operator<P> {
             device: operands.device.to_device(),
         })?;
         match operands.device {
-            // SAFETY: the call describes the operands for `dtype`, by which the kernel was chosen (a
-            // condition of this function), and `operands` holds their memory until this returns.
+            // SAFETY: the call describes the operands for `dtype`, by which the kernel was chosen
+            // (a condition of this function), and `operands` holds their memory until this returns.
             ResolvedDevice::Cpu => unsafe { host::run(op, kernel, self.check, call) },
-            // SAFETY: the call describes the operands for `dtype` (a condition of this function), and
-            // `operands.tensors` are all tensors that it has addresses of.
+            // SAFETY: the call describes the operands for `dtype` (a condition of this function),
+            // and `operands.tensors` are all tensors that it has addresses of.
             ResolvedDevice::Cuda(device) => unsafe {
                 cuda::launch(op, &self.kernels, dtype, device, operands.tensors, call)
             },

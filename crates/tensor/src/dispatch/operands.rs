@@ -33,8 +33,8 @@ impl<'a> Operands<'a> {
         Ok(Operands { device, tensors, _held: held })
     }
 
-    /// As [`Operands::hold`], but the first tensor was made for this call. Nobody else knows of its memory,
-    /// so it is not locked.
+    /// Holds the tensors like [`Operands::hold`], but the first was made for this call: nobody else
+    /// knows its memory, so it is not locked.
     #[track_caller]
     pub(super) fn hold_for_new(
         op: &'static str,

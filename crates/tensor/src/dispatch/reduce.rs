@@ -2,10 +2,10 @@
 //! possible.
 
 use gpu_runtime::Access;
-use smallvec::SmallVec;
 
 use super::abi::{MAX_DIMS, Reduce};
 use super::{Operands, Operator};
+use crate::layout::Run;
 use crate::{Error, Result, Shape, Tensor};
 
 /// The most CUDA threads that reduce one output together: a block.
@@ -14,8 +14,8 @@ const MAX_LANES: usize = 256;
 /// With this many outputs the device is full if each thread reduces one of its own.
 const MANY_OUTPUTS: usize = 1 << 14;
 
-/// Reduces the dimensions `dims` (ascending) of `input` into a new dense tensor. With `keepdim` they stay
-/// with size 1. The dtype of the output follows from the operator's signature.
+/// Reduces the dimensions `dims` (ascending) of `input` into a new dense tensor. With `keepdim`
+/// they stay with size 1. The dtype of the output follows from the operator's signature.
 ///
 /// # Errors
 /// The operator has no such dtype; memory or the runtime failed.
@@ -31,8 +31,8 @@ pub(crate) fn reduce(
     let output =
         Tensor::uninit(output_shape, operator.operand_dtype(dtype, 0), input.resolved_device())?;
     let is_reduced = |dim: usize| dims.contains(&dim);
-    let kept = runs(input, |dim| !is_reduced(dim));
-    let reduced = runs(input, is_reduced);
+    let kept = input.layout().runs(|dim| !is_reduced(dim));
+    let reduced = input.layout().runs(is_reduced);
     if kept.len() > MAX_DIMS || reduced.len() > MAX_DIMS {
         return Err(Error::InvalidArgument {
             op: operator.name(),
@@ -59,25 +59,6 @@ pub(crate) fn reduced_shape(shape: &[usize], dims: &[usize], keepdim: bool) -> S
         true => keepdim.then_some(1),
     };
     shape.iter().enumerate().filter_map(size).collect()
-}
-
-/// A dimension, or several that lie evenly and are gone through as one: (size, stride).
-type Run = (usize, isize);
-
-/// The dimensions for which `chosen` holds, outermost first, with neighbours merged where they lie
-/// evenly.
-fn runs(input: &Tensor, chosen: impl Fn(usize) -> bool) -> SmallVec<[Run; 4]> {
-    let mut runs: SmallVec<[Run; 4]> = SmallVec::new();
-    for (dim, (&size, &stride)) in input.shape().iter().zip(input.strides()).enumerate() {
-        if !chosen(dim) || size == 1 {
-            continue;
-        }
-        match runs.last_mut() {
-            Some(last) if last.1 == stride * size as isize => *last = (last.0 * size, stride),
-            _ => runs.push((size, stride)),
-        }
-    }
-    runs
 }
 
 /// The arguments of a call on `operands`, which are the output and the input.
@@ -110,9 +91,9 @@ fn arrays(runs: &[Run]) -> ([i64; MAX_DIMS], [i64; MAX_DIMS]) {
     (sizes, strides)
 }
 
-/// The number of CUDA threads that reduce one output: up to a block for long rows. Where many outputs lie
-/// side by side (columns of a matrix), one thread per output gives coalesced reads, and no threads have
-/// to combine their results.
+/// The number of CUDA threads that reduce one output: up to a block for long rows. Where many
+/// outputs lie side by side (columns of a matrix), one thread per output gives coalesced reads, and
+/// no threads have to combine their results.
 fn lanes(outputs: usize, reduced: &[Run]) -> usize {
     let count: usize = reduced.iter().map(|run| run.0).product();
     let rows_are_dense = reduced.last().is_none_or(|run| run.1.abs() == 1);

@@ -6,8 +6,8 @@ use super::abi::Rowwise;
 use super::{Operands, Operator};
 use crate::{Result, Tensor};
 
-/// Applies a function to each row (the last dimension) of `a`, or of `a` and `b`, and gives the result as
-/// a new tensor. Both must be contiguous and have one shape and dtype.
+/// Applies a function to each row (the last dimension) of `a`, or of `a` and `b`, and gives the
+/// result as a new tensor. Both must be contiguous and have one shape and dtype.
 ///
 /// # Errors
 /// The operator has no such dtype; memory or the runtime failed.
@@ -34,7 +34,8 @@ pub(crate) fn rowwise(
         rows: (a.numel() / cols) as i64,
         cols: cols as i64,
     };
-    // SAFETY: all are dense matrices of `rows` by `cols` elements of the operator's dtype (asserted above).
+    // SAFETY: all are dense matrices of `rows` by `cols` elements of the operator's dtype (asserted
+    // above).
     unsafe { operator.run(a.dtype(), &operands, &call)? };
     drop(operands);
     Ok(output)

@@ -14,21 +14,23 @@ use crate::{Error, Result, Tensor};
 pub enum Blocking {
     /// The copy is done when the call returns.
     Yes,
-    /// The call returns as soon as the copy is enqueued (`non_blocking=True`). That needs page-locked
-    /// memory on the host's side; a copy from other memory is waited for. Whatever uses either end later,
-    /// on the host or on a device, waits for the copy, so no element is read before it has arrived.
+    /// The call returns as soon as the copy is enqueued (`non_blocking=True`). That needs
+    /// page-locked memory on the host's side; a copy from other memory is waited for. Whatever uses
+    /// either end later, on the host or on a device, waits for the copy, so no element is read
+    /// before it has arrived.
     No,
 }
 
 /// The name of a copy in errors.
 const OP: &str = "copy_";
 
-/// Copies the elements of `source` to `target` on another device. Both are contiguous and have the same
-/// dtype and number of elements. A copy from or to the host is done when this returns, unless `blocking`
-/// is [`Blocking::No`] and the host's side is page-locked.
+/// Copies the elements of `source` to `target` on another device. Both are contiguous and have the
+/// same dtype and number of elements. A copy from or to the host is done when this returns, unless
+/// `blocking` is [`Blocking::No`] and the host's side is page-locked.
 ///
-/// No memory of the host is held while a device is waited for: work that was enqueued before the copy may
-/// wait for code of the program (a host function in the stream), and that code for the memory.
+/// No memory of the host is held while a device is waited for: work that was enqueued before the
+/// copy may wait for code of the program (a host function in the stream), and that code for the
+/// memory.
 ///
 /// # Errors
 /// The runtime failed, or a device is lost; the target is page-locked and a guard of it lives.
@@ -109,8 +111,8 @@ fn directly(
     Ok(())
 }
 
-/// Copies from pageable memory to a device, and waits. What is copied is a snapshot, so that the memory
-/// need not be locked while the device is waited for.
+/// Copies from pageable memory to a device, and waits. What is copied is a snapshot, so that the
+/// memory need not be locked while the device is waited for.
 #[track_caller]
 fn send(target: &Tensor, to: &DeviceMemory, source: &Tensor, from: &PageableMemory) -> Result<()> {
     let stream = to.device().current_stream()?;
@@ -119,8 +121,8 @@ fn send(target: &Tensor, to: &DeviceMemory, source: &Tensor, from: &PageableMemo
     let (snapshot, held) = from.hold_snapshot()?;
     let start = host_at(snapshot.start().as_ptr(), source);
     let sent = ordered(&stream, &[(to.uses(), Access::Write)], || {
-        // SAFETY: both ends hold `bytes` from there on. The record keeps the target, and the snapshot
-        // is kept until the copy was waited for.
+        // SAFETY: both ends hold `bytes` from there on. The record keeps the target, and the
+        // snapshot is kept until the copy was waited for.
         unsafe { stream.enqueue_htod(at(to.ptr(), target), start, bytes(source)) }
     });
     drop(held);
@@ -131,13 +133,13 @@ fn send(target: &Tensor, to: &DeviceMemory, source: &Tensor, from: &PageableMemo
     Ok(arrived?)
 }
 
-/// The most bytes that are staged at a time. Between the pieces of a larger copy other threads may write
-/// the source or the target.
+/// The most bytes that are staged at a time. Between the pieces of a larger copy other threads may
+/// write the source or the target.
 const PIECE: usize = 64 << 20;
 
-/// Copies from a device to pageable memory, and waits. The bytes go through staging memory that nobody
-/// else knows: the target is locked only while the host copies from there, and the use records only
-/// while the copy is enqueued, so that no other thread has to wait for the device.
+/// Copies from a device to pageable memory, and waits. The bytes go through staging memory that
+/// nobody else knows: the target is locked only while the host copies from there, and the use
+/// records only while the copy is enqueued, so that no other thread has to wait for the device.
 #[track_caller]
 fn fetch(target: &Tensor, to: &PageableMemory, source: &Tensor, from: &DeviceMemory) -> Result<()> {
     let stream = from.device().current_stream_ref()?;
@@ -151,8 +153,8 @@ fn fetch(target: &Tensor, to: &PageableMemory, source: &Tensor, from: &DeviceMem
         uses.push((from.uses(), Access::Read));
         uses.extend(staging.uses().map(|uses| (uses, Access::Write)));
         let filling = to.hold_to_fill()?;
-        // SAFETY: the source holds `length` bytes from there on, and the staging memory is as large;
-        // what records they have keep them until the copy is done.
+        // SAFETY: the source holds `length` bytes from there on, and the staging memory is as
+        // large; what records they have keep them until the copy is done.
         let copy = || unsafe { stream.enqueue_dtoh(staging.start(), src, length) };
         ordered(&stream, &uses, copy)?;
         drop(uses);

@@ -1,4 +1,4 @@
-//! Element types: the six dtypes, the Rust types that stand for them, and numbers without a device.
+//! Element types: the six dtypes, the Rust types of their elements, and scalars.
 
 mod scalar;
 
@@ -50,7 +50,7 @@ impl DType {
         matches!(self, DType::I64 | DType::U8)
     }
 
-    /// The short name, as kernels are named: `f32`, `i64`, `bool`.
+    /// The short name, which the names of kernels end in: `f32`, `i64`, `bool`.
     pub const fn short_name(self) -> &'static str {
         match self {
             DType::F16 => "f16",

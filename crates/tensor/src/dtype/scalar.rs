@@ -1,10 +1,11 @@
-//! A number without a device: what a Rust literal is when it meets a tensor.
+//! Scalars: numbers beside tensors.
 
 use half::f16;
 
 use super::DType;
 
-/// A number of one of three kinds; it takes part in type promotion by its kind, not its width.
+/// A number beside tensors (`torch::Scalar`). In type promotion only its category counts: a float,
+/// an integer or a truth value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
     /// A floating-point number.

@@ -13,7 +13,8 @@ use crate::{DType, Device, Shape};
 /// The result of a tensor operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a tensor operation failed. It never leaves a tensor half changed, but for a device that is lost.
+/// Why a tensor operation failed. It never leaves a tensor half changed, but for a device that is
+/// lost.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -158,8 +159,8 @@ pub enum Error {
     },
 
     // Memory.
-    /// The product of the sizes is more elements or bytes than memory can have. Sizes of 0 count as 1 here,
-    /// since a view may leave them out.
+    /// The product of the sizes is more elements or bytes than memory can have. Sizes of 0 count as
+    /// 1 here, since a view may leave them out.
     #[error("a tensor of shape {shape} and dtype {dtype} is larger than any memory")]
     TooLarge {
         /// The shape.
@@ -216,8 +217,9 @@ impl Error {
         }
     }
 
-    /// Whether the cause is that a device had no memory left: in the operation itself, in the backward pass,
-    /// or in a module. The program can then drop tensors and try again, or use a smaller batch.
+    /// Whether the cause is that a device had no memory left: in the operation itself, in the
+    /// backward pass, or in a module. The program can then drop tensors and try again, or use a
+    /// smaller batch.
     ///
     /// ```
     /// use gpu_runtime::DriverChoice;
@@ -275,7 +277,8 @@ impl fmt::Display for DTypeList<'_> {
     }
 }
 
-/// Writes each argument's name and its property, separated by commas; the verb stands in the first one only.
+/// Writes each argument's name and its property, separated by commas; the verb stands in the first
+/// one only.
 fn list<T: fmt::Display>(
     f: &mut fmt::Formatter<'_>,
     arguments: &[(&'static str, T)],

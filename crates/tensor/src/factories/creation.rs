@@ -1,4 +1,4 @@
-//! Tensors of a shape: empty, of one value, of a sequence, of random numbers.
+//! New tensors of a shape: empty, filled with a value, sequences, random numbers.
 
 use crate::dispatch;
 use crate::dispatch::abi::Range;
@@ -12,23 +12,31 @@ use crate::{DType, Device, Error, Result, Scalar, Shape, Tensor, TensorOptions};
 
 use super::from_data::from_elements;
 
-/// Evenly spaced numbers.
+/// The operator that writes evenly spaced numbers.
 static ARANGE: dispatch::Operator<Range> =
     dispatch::Operator::new("arange", crate::host::range::arange);
 
 impl Tensor {
-    /// Memory whose contents are whatever lies there, to be written before it is read.
+    /// A tensor whose elements have no meaning until they are written. On the CPU they are zero; on
+    /// CUDA the memory is as the last tensor left it.
     ///
     /// # Errors
-    /// There is no such device, no memory left, or the options contradict each other; so for all
-    /// factories.
+    /// There is no such device, no memory left, or the options contradict each other (page-locked
+    /// memory on CUDA, gradients of integers).
     #[track_caller]
     pub fn empty(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Tensor> {
         let options = options.into();
         finish("empty", allocate("empty", shape.into(), options, Fresh::Zeroed)?, options)
     }
 
-    /// Zeros.
+    /// A tensor of zeros.
+    ///
+    /// ```
+    /// use tensor::{DType, Tensor};
+    /// let x = Tensor::zeros([2, 3], DType::I64)?;
+    /// assert_eq!((x.shape(), x.to_vec::<i64>()?), (&[2, 3][..], vec![0; 6]));
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -42,7 +50,7 @@ impl Tensor {
         finish("zeros", tensor, options)
     }
 
-    /// Ones.
+    /// A tensor of ones.
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -51,8 +59,8 @@ impl Tensor {
         filled("ones", shape.into(), Scalar::Int(1), options.into())
     }
 
-    /// One value everywhere. Without a dtype in the options it is the default one for a float, `I64`
-    /// for an integer and `Bool` for a truth value.
+    /// A tensor filled with a value. If the options leave the dtype open it is the default dtype
+    /// for a float, `I64` for an integer and `Bool` for a truth value.
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -66,7 +74,7 @@ impl Tensor {
         filled("full", shape.into(), value, of_kind(value, options.into()))
     }
 
-    /// A single number, without dimensions; its dtype is as for [`Tensor::full`].
+    /// A 0-dimensional tensor of a number; its dtype is as for [`Tensor::full`].
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -76,7 +84,7 @@ impl Tensor {
         filled("scalar", Shape::default(), value, of_kind(value, options.into()))
     }
 
-    /// The identity matrix of `n` rows.
+    /// The identity matrix with `n` rows.
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -84,15 +92,15 @@ impl Tensor {
     pub fn eye(n: usize, options: impl Into<TensorOptions>) -> Result<Tensor> {
         let options = options.into();
         let matrix = Tensor::zeros([n, n], options.requires_grad(false))?;
-        // There is a matrix of n rows, so n has room to grow.
+        // A matrix with n * n elements exists, so n + 1 does not overflow.
         let strides = std::iter::once(n as isize + 1).collect();
         let diagonal = matrix.alias(Layout::strided([n].into(), strides, 0))?;
         diagonal.fill_(1)?;
         finish("eye", matrix, options)
     }
 
-    /// Numbers from a start, by steps, to before an end. Whole numbers give `I64`, others the
-    /// default dtype, where the options leave it open.
+    /// The numbers from a start, by steps, up to but not including an end. If the options leave the
+    /// dtype open it is `I64` for integers, else the default dtype.
     ///
     /// ```
     /// use tensor::Tensor;
@@ -125,8 +133,8 @@ impl Tensor {
         finish(OP, tensor, options)
     }
 
-    /// `count` evenly spaced numbers from `start` to `end`, both included. For a dtype of integers
-    /// the bounds are truncated first, and then the numbers.
+    /// `count` evenly spaced numbers from `start` to `end`, both included. For an integer dtype the
+    /// bounds are truncated first, and then the numbers.
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -138,7 +146,8 @@ impl Tensor {
         options: impl Into<TensorOptions>,
     ) -> Result<Tensor> {
         let options = options.into().or_dtype(crate::default_dtype());
-        // Among integers the bounds are integers first.
+        // As in PyTorch, the bounds are converted to an integer dtype before the steps are
+        // computed.
         let (start, end) = match options.resolve_dtype().is_float() {
             true => (start, end),
             false => (start.trunc(), end.trunc()),
@@ -154,7 +163,8 @@ impl Tensor {
         from_elements("linspace", &numbers, count.into(), options)
     }
 
-    /// Uniform random numbers in [0, 1).
+    /// A tensor of uniform random numbers in [0, 1), from the [generator](crate::generator) of its
+    /// device.
     ///
     /// # Errors
     /// As [`Tensor::empty`]; or the dtype is not a floating-point one.
@@ -166,7 +176,7 @@ impl Tensor {
         finish("rand", tensor, options)
     }
 
-    /// Normal random numbers of mean 0 and variance 1.
+    /// A tensor of normally distributed random numbers with mean 0 and variance 1.
     ///
     /// # Errors
     /// As [`Tensor::empty`]; or the dtype is not a floating-point one.
@@ -178,7 +188,7 @@ impl Tensor {
         finish("randn", tensor, options)
     }
 
-    /// Random integers in [low, high), of dtype `I64` where the options leave it open.
+    /// A tensor of random integers in [low, high), of dtype `I64` if the options leave it open.
     ///
     /// # Errors
     /// As [`Tensor::empty`]; or there is no number in the range, or not all fit the dtype.
@@ -197,8 +207,8 @@ impl Tensor {
         finish(OP, tensor, options)
     }
 
-    /// The numbers from 0 to `n - 1` in random order, of dtype `I64` where the options leave it
-    /// open. The order is made on the host, from the generator of the tensor's device.
+    /// The numbers from 0 to `n - 1` in random order, of dtype `I64` if the options leave it open.
+    /// The order is made on the host, with the generator of the tensor's device.
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -210,7 +220,7 @@ impl Tensor {
     }
 }
 
-/// Memory as the options say, not a leaf yet, so that it can be written.
+/// A new tensor as the options say. It does not require gradients yet, so that it can be written.
 #[track_caller]
 pub(super) fn allocate(
     op: &'static str,
@@ -229,11 +239,12 @@ pub(super) fn allocate(
     }
 }
 
-/// The tensor, as a leaf where the options want one.
+/// The finished tensor, which requires gradients if the options say so.
 pub(super) fn finish(op: &'static str, tensor: Tensor, options: TensorOptions) -> Result<Tensor> {
     if options.wants_grad() { tensor.into_leaf(op) } else { Ok(tensor) }
 }
 
+/// A new tensor that is filled with a value.
 #[track_caller]
 pub(super) fn filled(
     op: &'static str,
@@ -246,7 +257,7 @@ pub(super) fn filled(
     finish(op, tensor, options)
 }
 
-/// Page-locked memory is the host's.
+/// Refuses page-locked memory for a tensor of another device than the CPU.
 pub(super) fn only_on_host(op: &'static str, device: Device) -> Result<()> {
     if device == Device::Cpu {
         return Ok(());
@@ -259,7 +270,7 @@ pub(super) fn only_on_host(op: &'static str, device: Device) -> Result<()> {
     })
 }
 
-/// The options with the dtype of the value's kind, where they leave it open.
+/// The options, with the dtype for the value's category if they leave it open.
 fn of_kind(value: Scalar, options: TensorOptions) -> TensorOptions {
     match value {
         Scalar::Float(_) => options,

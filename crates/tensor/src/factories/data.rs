@@ -1,32 +1,33 @@
-//! Rust data that a tensor can be made from: numbers, and arrays, slices and vectors of them.
+//! Rust data that tensors are made of: numbers, and arrays, slices and vectors of them.
 
 use half::f16;
 
 use crate::{Element, Error, Result};
 
-/// A Rust number, with the type of the elements that it is stored as: itself, and `i64` for `i32`.
+/// A Rust number that tensors are made of. It is stored as an element of its own type, an `i32` as
+/// `i64`.
 pub trait Number: sealed::Sealed + Copy + 'static {
-    /// The element type.
+    /// The type of the element that it is stored as.
     type Stored: Element;
     /// The number as an element.
     fn stored(self) -> Self::Stored;
 }
 
-/// A number, or an array, slice or vector of data, nested to any depth. All entries of one level
-/// must have the same sizes.
+/// Data that a tensor is made of: a number, or an array, slice or vector of data, nested to any
+/// depth. All entries of one level must have the same sizes.
 pub trait Data {
-    /// The number at the bottom.
+    /// The type of the numbers at the innermost level.
     type Number: Number;
 
-    /// Appends the sizes of one entry to `shape`; without an entry, those that the type tells, and 0
-    /// for a vector, which does not.
+    /// Appends the sizes of one entry to `shape`. Without an entry they follow from the type: those
+    /// of arrays, and 0 for vectors and slices.
     #[doc(hidden)]
     fn measure(entry: Option<&Self>, shape: &mut Vec<usize>);
 
-    /// Appends the numbers in row-major order, checking them against the sizes measured.
+    /// Appends the numbers in row-major order, and checks the sizes.
     ///
     /// # Errors
-    /// The sizes are others.
+    /// An entry has other sizes than the first one.
     #[doc(hidden)]
     fn append(
         &self,
@@ -91,7 +92,7 @@ impl<D: Data> Data for [D] {
             return Err(Error::Ragged { op, expected, found: self.len(), inner: inner.into() });
         }
         if size_of::<D>() == 0 {
-            // Arrays of no numbers, all alike; there may be more of them than can be gone through.
+            // Arrays without numbers. There may be more of them than a loop can go through.
             return Ok(());
         }
         self.iter().try_for_each(|entry| entry.append(op, inner, numbers))

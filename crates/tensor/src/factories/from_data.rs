@@ -1,4 +1,4 @@
-//! Tensors of data that lies in Rust values.
+//! Tensors made from Rust data.
 
 use crate::host;
 use crate::reserve::try_with_capacity;
@@ -9,8 +9,9 @@ use super::creation::{finish, only_on_host};
 use super::data::{Data, Number};
 
 impl Tensor {
-    /// A tensor of numbers, or of arrays, slices and vectors of them, nested as deep as it has
-    /// dimensions. Without a dtype in the options the Rust type's is kept (`I64` for `i32`).
+    /// A tensor of a number, or of nested arrays, slices and vectors of numbers, with a dimension
+    /// for each level (`torch.tensor`). If the options leave the dtype open it is that of the Rust
+    /// type (`I64` for `i32`).
     ///
     /// ```
     /// use tensor::{DType, Tensor};
@@ -28,7 +29,14 @@ impl Tensor {
         from_elements("new", &numbers, shape, options.into())
     }
 
-    /// A tensor of the given shape, of elements in row-major order.
+    /// A tensor of the given shape from its elements in row-major order.
+    ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let x = Tensor::from_vec(vec![1.0f32, 2.0, 3.0, 4.0], [2, 2], ())?;
+    /// assert_eq!(x.select(0, 1)?.to_vec::<f32>()?, [3.0, 4.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::empty`]; or there are not as many elements as the shape has.
@@ -41,7 +49,7 @@ impl Tensor {
         from_elements("from_vec", &elements, shape.into(), options.into())
     }
 
-    /// What `tensor![..]` expands to: as [`Tensor::new`], but floats take the default dtype.
+    /// The function that `tensor![..]` calls: [`Tensor::new`], but floats take the default dtype.
     #[doc(hidden)]
     #[track_caller]
     pub fn literal<D: Data>(data: D) -> Result<Tensor> {
@@ -52,9 +60,10 @@ impl Tensor {
     }
 }
 
-/// The elements of `D`, as they are stored.
+/// The type of the elements that data of the type `D` is stored as.
 type ElementOf<D> = <<D as Data>::Number as Number>::Stored;
 
+/// The numbers of nested data in row-major order, and its shape.
 #[track_caller]
 pub(super) fn flatten<D: Data>(op: &'static str, data: &D) -> Result<(Vec<ElementOf<D>>, Shape)> {
     let mut shape = Vec::new();
@@ -65,8 +74,8 @@ pub(super) fn flatten<D: Data>(op: &'static str, data: &D) -> Result<(Vec<Elemen
     Ok((numbers, shape))
 }
 
-/// Elements in row-major order, in memory as the options say; of their own dtype where they leave it
-/// open. The elements were copied when it returns.
+/// A tensor as the options say, from elements in row-major order. If the options leave the dtype
+/// open it is that of the elements. The elements are copied when this returns.
 #[track_caller]
 pub(super) fn from_elements<T: Element>(
     op: &'static str,
@@ -88,6 +97,7 @@ pub(super) fn from_elements<T: Element>(
     finish(op, tensor, options)
 }
 
+/// A tensor in page-locked memory, converted to `dtype`.
 #[track_caller]
 fn pinned<T: Element>(elements: &[T], shape: Shape, dtype: DType) -> Result<Tensor> {
     let tensor = Tensor::pinned(shape.clone(), dtype, Fresh::Overwritten)?;

@@ -1,10 +1,10 @@
-//! Tensors of the shape, device and dtype of another, whatever is current.
+//! Tensors with the shape, device and dtype of another tensor.
 
 use super::creation::filled;
 use crate::{Result, Scalar, Shape, Tensor, TensorOptions};
 
 impl Tensor {
-    /// Unwritten memory of this tensor's shape, device and dtype.
+    /// [`Tensor::empty`] with this tensor's shape, device and dtype.
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -13,7 +13,7 @@ impl Tensor {
         self.empty_like_with(())
     }
 
-    /// [`Tensor::empty_like`], but for what the options say.
+    /// [`Tensor::empty_like`], except where the options say otherwise.
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -22,7 +22,7 @@ impl Tensor {
         Tensor::empty(self.same_shape(), options.into().or_as(self))
     }
 
-    /// Zeros of this tensor's shape, device and dtype.
+    /// A tensor of zeros with this tensor's shape, device and dtype.
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -31,7 +31,7 @@ impl Tensor {
         self.zeros_like_with(())
     }
 
-    /// [`Tensor::zeros_like`], but for what the options say.
+    /// [`Tensor::zeros_like`], except where the options say otherwise.
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -40,7 +40,7 @@ impl Tensor {
         Tensor::zeros(self.same_shape(), options.into().or_as(self))
     }
 
-    /// Ones of this tensor's shape, device and dtype.
+    /// A tensor of ones with this tensor's shape, device and dtype.
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -49,7 +49,7 @@ impl Tensor {
         self.ones_like_with(())
     }
 
-    /// [`Tensor::ones_like`], but for what the options say.
+    /// [`Tensor::ones_like`], except where the options say otherwise.
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -58,7 +58,7 @@ impl Tensor {
         Tensor::ones(self.same_shape(), options.into().or_as(self))
     }
 
-    /// One value everywhere, of this tensor's shape, device and dtype.
+    /// A tensor filled with a value, with this tensor's shape, device and dtype.
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -67,7 +67,7 @@ impl Tensor {
         self.full_like_with(value, ())
     }
 
-    /// [`Tensor::full_like`], but for what the options say.
+    /// [`Tensor::full_like`], except where the options say otherwise.
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -80,7 +80,7 @@ impl Tensor {
         filled("full_like", self.same_shape().clone(), value.into(), options.into().or_as(self))
     }
 
-    /// Uniform random numbers in [0, 1), of this tensor's shape, device and dtype.
+    /// A tensor of uniform random numbers in [0, 1), with this tensor's shape, device and dtype.
     ///
     /// # Errors
     /// As [`Tensor::rand`].
@@ -89,7 +89,7 @@ impl Tensor {
         self.rand_like_with(())
     }
 
-    /// [`Tensor::rand_like`], but for what the options say.
+    /// [`Tensor::rand_like`], except where the options say otherwise.
     ///
     /// # Errors
     /// As [`Tensor::rand`].
@@ -98,7 +98,8 @@ impl Tensor {
         Tensor::rand(self.same_shape(), options.into().or_as(self))
     }
 
-    /// Normal random numbers of mean 0 and variance 1, of this tensor's shape, device and dtype.
+    /// A tensor of normally distributed random numbers with mean 0 and variance 1, and this
+    /// tensor's shape, device and dtype.
     ///
     /// # Errors
     /// As [`Tensor::randn`].
@@ -107,7 +108,7 @@ impl Tensor {
         self.randn_like_with(())
     }
 
-    /// [`Tensor::randn_like`], but for what the options say.
+    /// [`Tensor::randn_like`], except where the options say otherwise.
     ///
     /// # Errors
     /// As [`Tensor::randn`].

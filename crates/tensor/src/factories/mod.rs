@@ -1,4 +1,4 @@
-//! Functions that make tensors: from data, from a value, from a tensor that they should be like.
+//! Functions that make tensors: of a shape, from Rust data, and like another tensor.
 
 mod creation;
 mod data;

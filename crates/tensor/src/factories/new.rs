@@ -1,4 +1,4 @@
-//! New tensors on the device and of the dtype of another, whatever is current.
+//! New tensors with the device and the dtype of another tensor.
 
 use super::creation::filled;
 use super::data::Data;
@@ -6,7 +6,7 @@ use super::from_data::{flatten, from_elements};
 use crate::{Result, Scalar, Shape, Tensor, TensorOptions};
 
 impl Tensor {
-    /// The data on this tensor's device and of its dtype, where the options say nothing else.
+    /// [`Tensor::new`] on this tensor's device and with its dtype, unless the options say otherwise.
     ///
     /// # Errors
     /// As [`Tensor::new`].
@@ -20,8 +20,7 @@ impl Tensor {
         from_elements("new_tensor", &numbers, shape, options.into().or_as(self))
     }
 
-    /// One value everywhere, on this tensor's device and of its dtype, where the options say
-    /// nothing else.
+    /// [`Tensor::full`] on this tensor's device and with its dtype, unless the options say otherwise.
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -35,8 +34,7 @@ impl Tensor {
         filled("new_full", shape.into(), value.into(), options.into().or_as(self))
     }
 
-    /// Unwritten memory on this tensor's device and of its dtype, where the options say nothing
-    /// else.
+    /// [`Tensor::empty`] on this tensor's device and with its dtype, unless the options say otherwise.
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -49,7 +47,7 @@ impl Tensor {
         Tensor::empty(shape, options.into().or_as(self))
     }
 
-    /// Zeros on this tensor's device and of its dtype, where the options say nothing else.
+    /// [`Tensor::zeros`] on this tensor's device and with its dtype, unless the options say otherwise.
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -62,7 +60,7 @@ impl Tensor {
         Tensor::zeros(shape, options.into().or_as(self))
     }
 
-    /// Ones on this tensor's device and of its dtype, where the options say nothing else.
+    /// [`Tensor::ones`] on this tensor's device and with its dtype, unless the options say otherwise.
     ///
     /// # Errors
     /// As [`Tensor::empty`].

@@ -1,11 +1,12 @@
-//! Evenly spaced numbers, as `arange` takes them.
+//! The arguments of `arange`.
 
 use std::ops::Range;
 
 use crate::{Error, Result, Scalar};
 
-/// Where `arange` begins, before which number it ends, and how far its steps go. It is made from an
-/// end alone, a Rust range, or `(start, end, step)`.
+/// The start, the end (which is not included) and the step of
+/// [`Tensor::arange`](crate::Tensor::arange). It is made from an end alone, a Rust range, or
+/// `(start, end, step)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steps {
     pub(super) start: Scalar,
@@ -14,7 +15,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// How many numbers there are.
+    /// The number of numbers.
     ///
     /// # Errors
     /// A bound is not finite, or the step is zero or leads away from the end.
@@ -34,7 +35,7 @@ impl Steps {
         }
         let count = match (self.start, self.end, self.step) {
             (Scalar::Int(start), Scalar::Int(end), Scalar::Int(step)) => {
-                // Whole steps are counted in integers, which no rounding can make one too many.
+                // Integers are counted exactly; the quotient of floats could be rounded up by one.
                 (i128::from(end) - i128::from(start))
                     .unsigned_abs()
                     .div_ceil(step.unsigned_abs().into()) as usize
@@ -44,7 +45,7 @@ impl Steps {
         Ok(count)
     }
 
-    /// Whether start and step are whole numbers, so that the sequence is one of integers.
+    /// Whether start, end and step are integers, so that the numbers are integers too.
     pub(super) fn is_whole(&self) -> bool {
         [self.start, self.end, self.step].iter().all(|bound| matches!(bound, Scalar::Int(_)))
     }

@@ -1,6 +1,7 @@
 //! Arithmetic with the same rules for every dtype: integers wrap around, and NaN propagates.
 
-/// A value that reductions and generic kernels compute with. For truth values + is "or" and * is "and".
+/// A value that reductions and generic kernels compute with. For truth values + is "or" and * is
+/// "and".
 pub(crate) trait Arithmetic: Copy + PartialEq + PartialOrd {
     const ZERO: Self;
     const ONE: Self;

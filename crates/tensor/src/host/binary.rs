@@ -6,17 +6,17 @@ use super::arithmetic::Arithmetic;
 use super::map::kernels;
 use crate::dispatch::abi::Elementwise;
 
-/// Whether the quotient that left the remainder `r` was truncated upwards: it is negative, so truncation
-/// went towards zero and not down.
+/// Whether the quotient that left the remainder `r` was truncated upwards: it is negative, so
+/// truncation went towards zero and not down.
 macro_rules! cut_upwards {
     ($r:expr, $b:expr) => {
         $r != 0.0 && ($r < 0.0) != ($b < 0.0)
     };
 }
 
-/// The quotient of floats, rounded down, as Python's `//` does it. `floor(a / b)`
-/// would be one too large where the division itself rounds up to a whole number. `a` less its remainder
-/// is a multiple of `b` up to rounding, so that the nearest whole number to their quotient is exact.
+/// The quotient of floats, rounded down, as Python's `//` does it. `floor(a / b)` would be one too
+/// large where the division itself rounds up to a whole number. `a` less its remainder is a
+/// multiple of `b` up to rounding, so that the nearest whole number to their quotient is exact.
 macro_rules! floor_quotient {
     ($a:expr, $b:expr) => {{
         let (a, b) = ($a, $b);

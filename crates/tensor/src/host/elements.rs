@@ -17,8 +17,8 @@ pub(crate) fn tensor_of<T: Element>(elements: &[T], shape: Shape) -> Result<Tens
     }
     let tensor = Tensor::uninit(shape, T::DTYPE, ResolvedDevice::Cpu)?;
     let memory = tensor.storage().host().expect("it was made on the CPU");
-    // SAFETY: the storage was just made with room for as many elements of this dtype, and nobody else
-    // knows it; an `Element` has no padding.
+    // SAFETY: the storage was just made with room for as many elements of this dtype, and nobody
+    // else knows it; an `Element` has no padding.
     unsafe {
         memory.start().cast::<T>().copy_from_nonoverlapping(elements.as_ptr(), elements.len());
     }
@@ -40,8 +40,9 @@ pub(crate) fn scalar_of(tensor: &Tensor) -> Result<Scalar> {
     let size = tensor.dtype().size();
     let mut bits = [0; 8];
     assert!(tensor.numel() > 0, "an empty tensor has no first element");
-    // SAFETY: the first element lies inside the storage, which is held, so nobody writes it; `bits` has
-    // room for the largest dtype. The low bytes come first on every platform that CUDA supports.
+    // SAFETY: the first element lies inside the storage, which is held, so nobody writes it; `bits`
+    // has room for the largest dtype. The low bytes come first on every platform that CUDA
+    // supports.
     unsafe {
         let first = memory.start().add(tensor.offset() * size);
         first.copy_to_nonoverlapping(bits.as_mut_ptr(), size);

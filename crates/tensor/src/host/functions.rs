@@ -1,9 +1,10 @@
-//! Functions of `f32` without branches or calls, so that the compiler can vectorize loops over them.
+//! Functions of `f32` without branches or calls, so that the compiler can vectorize loops over
+//! them.
 
 /// e to the power of `x`, to about one unit in the last place.
 ///
-/// With n the nearest whole number to x / ln 2, the result is 2^n * e^r, where |r| <= ln(2) / 2: the range
-/// reduction of Cody and Waite ("Software Manual for the Elementary Functions", 1980).
+/// With n the nearest whole number to x / ln 2, the result is 2^n * e^r, where |r| <= ln(2) / 2:
+/// the range reduction of Cody and Waite ("Software Manual for the Elementary Functions", 1980).
 #[inline(always)]
 pub(super) fn exp(x: f32) -> f32 {
     // Beyond these the result is infinite, or zero; NaN is neither above nor below, and stays.

@@ -13,8 +13,9 @@ use crate::dispatch::HostKernel;
 use crate::dispatch::abi::Index;
 use crate::{DType, Element};
 
-/// Calls `visit(position, element)` for each position of the outer indices `units` and the element that
-/// its index chooses. There is an index for each position (`PER_ELEMENT`), or one for each slice.
+/// Calls `visit(position, element)` for each position of the outer indices `units` and the element
+/// that its index chooses. There is an index for each position (`PER_ELEMENT`), or one for each
+/// slice.
 ///
 /// # Safety
 /// The call's index has an `i64` for each position or slice, and nobody writes it meanwhile.
@@ -31,7 +32,8 @@ unsafe fn for_each_choice<const PER_ELEMENT: bool>(
             for i in 0..inner {
                 let position = (outer * count + slice) * inner + i;
                 let entry = if PER_ELEMENT { position } else { slice };
-                // SAFETY: there is an index for each position or slice (a condition of this function).
+                // SAFETY: there is an index for each position or slice (a condition of this
+                // function).
                 let chosen = unsafe { *index.add(entry) } as usize;
                 visit(position, (outer * size + chosen) * inner + i);
             }
@@ -54,8 +56,8 @@ unsafe fn read<T: Stored, const PER_ELEMENT: bool>(call: &Index, units: Range<us
     }
 }
 
-/// Adds each position of the source to the element that its index chooses. Different outer indices choose
-/// different elements, so units can be split between threads.
+/// Adds each position of the source to the element that its index chooses. Different outer indices
+/// choose different elements, so units can be split between threads.
 ///
 /// # Safety
 /// As `HostKernel`, for elements of `T`; a unit is an outer index.

@@ -1,5 +1,5 @@
-//! Elementwise CPU kernels: functions of one to four operands that are applied element by element, and
-//! the macro that makes tables of them by dtype.
+//! Elementwise CPU kernels: functions of one to four operands that are applied element by element,
+//! and the macro that makes tables of them by dtype.
 
 use std::ops::Range;
 use std::ptr;
@@ -29,8 +29,8 @@ impl<T: Stored> StridedPtr<T> {
             };
         }
         let base = ptr::with_exposed_provenance_mut::<T::Raw>(operand.data as usize);
-        // SAFETY: the element at `offset` lies in the operand's memory, as does the one at 0 (a condition of
-        // this function).
+        // SAFETY: the element at `offset` lies in the operand's memory, as does the one at 0 (a
+        // condition of this function).
         StridedPtr { start: unsafe { base.offset(offset) }, stride }
     }
 
@@ -40,7 +40,8 @@ impl<T: Stored> StridedPtr<T> {
     /// Element `index` lies in the operand's memory.
     #[inline(always)]
     unsafe fn at(&self, index: usize) -> *mut T::Raw {
-        // SAFETY: the element lies in the memory that `start` points into (a condition of this function).
+        // SAFETY: the element lies in the memory that `start` points into (a condition of this
+        // function).
         unsafe { self.start.offset(index as isize * self.stride) }
     }
 
@@ -50,8 +51,8 @@ impl<T: Stored> StridedPtr<T> {
     /// Element `index` lies in the operand's memory, and nobody writes it meanwhile.
     #[inline(always)]
     unsafe fn get(&self, index: usize) -> T::Value {
-        // SAFETY: the element lies in the operand's memory, which is aligned for `T`, and nobody writes it
-        // (conditions of this function).
+        // SAFETY: the element lies in the operand's memory, which is aligned for `T`, and nobody
+        // writes it (conditions of this function).
         T::load(unsafe { *self.at(index) })
     }
 
@@ -61,20 +62,21 @@ impl<T: Stored> StridedPtr<T> {
     /// Element `index` lies in the operand's memory, and nobody else uses it.
     #[inline(always)]
     unsafe fn set(&self, index: usize, value: T::Value) {
-        // SAFETY: the element lies in the operand's memory, which is aligned for `T`, and nobody else uses
-        // it (conditions of this function).
+        // SAFETY: the element lies in the operand's memory, which is aligned for `T`, and nobody
+        // else uses it (conditions of this function).
         unsafe { *self.at(index) = T::store(value) };
     }
 
-    /// The same elements, with a stride that is a constant for the compiler, so that it can vectorize.
+    /// The same elements, with a stride that is a constant for the compiler, so that it can
+    /// vectorize.
     #[inline(always)]
     fn assume(&self, stride: isize) -> StridedPtr<T> {
         StridedPtr { start: self.start, stride }
     }
 }
 
-/// Calls `run(offsets, strides, length)` for runs of evenly spaced elements that together are the units of
-/// a call. Offsets and strides are in elements.
+/// Calls `run(offsets, strides, length)` for runs of evenly spaced elements that together are the
+/// units of a call. Offsets and strides are in elements.
 #[inline(always)]
 fn runs<const N: usize>(
     call: &Elementwise<N>,
@@ -90,9 +92,9 @@ fn runs<const N: usize>(
 
 /// The runs of operands that do not all lie densely.
 ///
-/// The loop body comes as a `dyn FnMut`, so that this is one function for all kernels. Inlined into each
-/// of them, every kernel would have its loops once for each order of the walk, and take many times as
-/// long to compile; a virtual call per run costs little.
+/// The loop body comes as a `dyn FnMut`, so that this is one function for all kernels. Inlined into
+/// each of them, every kernel would have its loops once for each order of the walk, and take many
+/// times as long to compile; a virtual call per run costs little.
 fn strided_runs<const N: usize>(
     call: &Elementwise<N>,
     units: Range<usize>,
@@ -109,7 +111,8 @@ fn strided_runs<const N: usize>(
     }
 }
 
-/// Whether neighbours along the last dimension but one are nearer in memory than those along the last.
+/// Whether neighbours along the last dimension but one are nearer in memory than those along the
+/// last.
 fn is_transposed(strides: &[i64]) -> bool {
     match *strides {
         [.., down, right] => down != 0 && down.abs() < right.abs(),
@@ -143,8 +146,9 @@ pub(super) unsafe fn convert<O: Stored, A: Stored>(
 ) {
     let [out, a] = &call.operands;
     runs(call, units, |offsets, strides, len| {
-        // SAFETY: the runs lie inside the operands' memory, which has elements of these types, nobody
-        // else writes it, and nobody else uses the units of the output (conditions of this function).
+        // SAFETY: the runs lie inside the operands' memory, which has elements of these types,
+        // nobody else writes it, and nobody else uses the units of the output (conditions of this
+        // function).
         unsafe {
             let out = StridedPtr::<O>::new(out, offsets[0], strides[0]);
             let a = StridedPtr::<A>::new(a, offsets[1], strides[1]);
@@ -174,8 +178,9 @@ pub(super) unsafe fn map2<O: Stored, A: Stored, B: Stored>(
 ) {
     let [out, a, b] = &call.operands;
     runs(call, units, |offsets, strides, len| {
-        // SAFETY: the runs lie inside the operands' memory, which has elements of these types, nobody
-        // else writes it, and nobody else uses the units of the output (conditions of this function).
+        // SAFETY: the runs lie inside the operands' memory, which has elements of these types,
+        // nobody else writes it, and nobody else uses the units of the output (conditions of this
+        // function).
         unsafe {
             let out = StridedPtr::<O>::new(out, offsets[0], strides[0]);
             let a = StridedPtr::<A>::new(a, offsets[1], strides[1]);
@@ -207,8 +212,9 @@ pub(super) unsafe fn map3<O: Stored, A: Stored, B: Stored, C: Stored>(
 ) {
     let [out, a, b, c] = &call.operands;
     runs(call, units, |offsets, strides, len| {
-        // SAFETY: the runs lie inside the operands' memory, which has elements of these types, nobody
-        // else writes it, and nobody else uses the units of the output (conditions of this function).
+        // SAFETY: the runs lie inside the operands' memory, which has elements of these types,
+        // nobody else writes it, and nobody else uses the units of the output (conditions of this
+        // function).
         unsafe {
             let out = StridedPtr::<O>::new(out, offsets[0], strides[0]);
             let a = StridedPtr::<A>::new(a, offsets[1], strides[1]);
@@ -241,8 +247,9 @@ pub(super) unsafe fn map4<T: Stored>(
     f: impl Fn(T::Value, T::Value, T::Value, T::Value) -> T::Value,
 ) {
     runs(call, units, |offsets, strides, len| {
-        // SAFETY: the runs lie inside the operands' memory, which has elements of these types, nobody
-        // else writes it, and nobody else uses the units of the output (conditions of this function).
+        // SAFETY: the runs lie inside the operands' memory, which has elements of these types,
+        // nobody else writes it, and nobody else uses the units of the output (conditions of this
+        // function).
         unsafe {
             let [out, a, b, c, d]: [StridedPtr<T>; 5] = std::array::from_fn(|position| {
                 StridedPtr::new(&call.operands[position], offsets[position], strides[position])
@@ -261,9 +268,10 @@ pub(super) unsafe fn map4<T: Stored>(
     });
 }
 
-/// Makes tables of kernels. `name: dtypes => function, dtypes => function;` defines a function `name` from
-/// a dtype to the kernel that applies the function to elements of that dtype. `$map` is one of the maps
-/// above, and `[..]` are its type parameters, in which `T` stands for the type of the dtype.
+/// Makes tables of kernels. `name: dtypes => function, dtypes => function;` defines a function
+/// `name` from a dtype to the kernel that applies the function to elements of that dtype. `$map` is
+/// one of the maps above, and `[..]` are its type parameters, in which `T` stands for the type of
+/// the dtype.
 macro_rules! kernels {
     ($map:ident, $call:ty, $types:tt;
      $($name:ident: $($($type:ident)+ => $function:expr),+;)+) => {$(
@@ -283,8 +291,8 @@ macro_rules! kernels {
         #[allow(dead_code, reason = "some maps name no type of the dtype's")]
         type T = $type;
         super::vector::vectorized!(fn(call: &$call, units) {
-            // SAFETY: `$types` are the types of the dtype that the kernel is chosen by, and the conditions
-            // of a `HostKernel` are those of the map.
+            // SAFETY: `$types` are the types of the dtype that the kernel is chosen by, and the
+            // conditions of a `HostKernel` are those of the map.
             unsafe { super::map::$map::<$($types)*>(call, units, $function) }
         })
     }};

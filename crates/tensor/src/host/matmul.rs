@@ -57,8 +57,8 @@ unsafe fn floats<T: GemmScalar>(call: &Matmul, units: Range<usize>) {
         && m.saturating_mul(n).saturating_mul(k) >= MIN_PARALLEL_MULTIPLICATIONS
     {
         let parallelism = Parallelism::Rayon(thread_pool::threads());
-        // SAFETY: the conditions of this function are those of `multiply`. It runs in a thread of the
-        // pool while this one waits, so the operands stay held.
+        // SAFETY: the conditions of this function are those of `multiply`. It runs in a thread of
+        // the pool while this one waits, so the operands stay held.
         return thread_pool::run(|| unsafe { multiply::<T>(call, units, parallelism) });
     }
     // SAFETY: the conditions of this function are those of `multiply`.
@@ -66,13 +66,14 @@ unsafe fn floats<T: GemmScalar>(call: &Matmul, units: Range<usize>) {
 }
 
 /// # Safety
-/// As `floats`.
+/// The conditions of [`floats`]: the operands' memory is valid for the layouts of `call`, and nobody
+/// else writes it, nor uses the result.
 unsafe fn multiply<T: GemmScalar>(call: &Matmul, units: Range<usize>, parallelism: Parallelism) {
     let [m, n, k] = [call.m, call.n, call.k].map(|size| size as usize);
     let [a_row, a_col] = [call.a_row as isize, call.a_col as isize];
     let [b_row, b_col] = [call.b_row as isize, call.b_col as isize];
-    // SAFETY: the matrices of each batch lie in memory with these strides, c is dense, and nobody else
-    // uses it or writes a and b (conditions of this function).
+    // SAFETY: the matrices of each batch lie in memory with these strides, c is dense, and nobody
+    // else uses it or writes a and b (conditions of this function).
     unsafe {
         for_each_batch::<T>(call, units, |c, a, b| {
             if k == 0 {
@@ -122,7 +123,8 @@ unsafe fn integers(call: &Matmul, units: Range<usize>) {
             sum.wrapping_add(a.wrapping_mul(b))
         })
     };
-    // SAFETY: c is dense, of m by n elements, and nobody else uses it (a condition of this function).
+    // SAFETY: c is dense, of m by n elements, and nobody else uses it (a condition of this
+    // function).
     unsafe {
         for_each_batch::<i64>(call, units, |c, a, b| {
             for row in 0..m {
@@ -153,8 +155,8 @@ unsafe fn for_each_batch<T>(
     let matrix = (call.m * call.n) as usize;
     for_each_run(sizes, strides, units, |first, [a_start, b_start], len| {
         for batch in 0..len {
-            // SAFETY: the batch is one of the call's, whose matrices lie at these offsets (a condition of
-            // this function).
+            // SAFETY: the batch is one of the call's, whose matrices lie at these offsets (a
+            // condition of this function).
             unsafe {
                 product(
                     c.add((first + batch) * matrix),

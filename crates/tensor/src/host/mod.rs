@@ -8,6 +8,7 @@ pub(crate) mod compare;
 pub(crate) mod copy;
 pub(crate) mod element;
 pub(crate) mod elements;
+mod fill;
 mod functions;
 pub(crate) mod index;
 mod map;

@@ -1,11 +1,12 @@
-//! CPU kernels of random numbers: element `i` follows from seed, offset and `i` alone, so that they are the
-//! same as on CUDA, whatever the number of threads.
+//! CPU kernels of random numbers: element `i` follows from seed, offset and `i` alone, so that they
+//! are the same as on CUDA, whatever the number of threads.
 
 use std::ops::Range;
 
 use half::f16;
 
 use super::element::FromInteger;
+use super::fill::fill;
 use crate::DType;
 use crate::dispatch::HostKernel;
 use crate::dispatch::abi::Random;
@@ -59,46 +60,52 @@ pub(crate) fn bernoulli(dtype: DType) -> Option<HostKernel<Random>> {
 /// # Safety
 /// As [`HostKernel`].
 unsafe fn uniform_kernel<T: Rounded>(call: &Random, units: Range<usize>) {
-    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that nobody
-    // else uses (conditions of a `HostKernel`).
-    unsafe { fill::<T>(call, units, |words| distribution::uniform(words, call.a, call.b)) }
+    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that
+    // nobody else uses (conditions of a `HostKernel`).
+    unsafe {
+        fill::<T>(
+            call.out,
+            units,
+            from_words(call, |words| distribution::uniform(words, call.a, call.b)),
+        )
+    }
 }
 
 /// # Safety
 /// As [`HostKernel`].
 unsafe fn normal_kernel<T: Rounded>(call: &Random, units: Range<usize>) {
-    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that nobody
-    // else uses (conditions of a `HostKernel`).
-    unsafe { fill::<T>(call, units, |words| distribution::normal(words, call.a, call.b)) }
+    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that
+    // nobody else uses (conditions of a `HostKernel`).
+    unsafe {
+        fill::<T>(
+            call.out,
+            units,
+            from_words(call, |words| distribution::normal(words, call.a, call.b)),
+        )
+    }
 }
 
 /// # Safety
 /// As [`HostKernel`].
 unsafe fn random_kernel<T: FromInteger>(call: &Random, units: Range<usize>) {
     let number = |words| T::from_integer(distribution::integer(words, call.low, call.high));
-    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that nobody
-    // else uses (conditions of a `HostKernel`).
-    unsafe { fill(call, units, number) }
+    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that
+    // nobody else uses (conditions of a `HostKernel`).
+    unsafe { fill(call.out, units, from_words(call, number)) }
 }
 
 /// # Safety
 /// As [`HostKernel`].
 unsafe fn bernoulli_kernel<T: FromInteger>(call: &Random, units: Range<usize>) {
     let number = |words| T::from_integer(i64::from(distribution::bernoulli(words, call.a)));
-    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that nobody
-    // else uses (conditions of a `HostKernel`).
-    unsafe { fill(call, units, number) }
+    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that
+    // nobody else uses (conditions of a `HostKernel`).
+    unsafe { fill(call.out, units, from_words(call, number)) }
 }
 
-/// Sets each of the elements `units` of the output to the number that follows from its random words.
-///
-/// # Safety
-/// `call.out` points to `call.numel` elements of T that nobody else uses; `units` are among them.
-unsafe fn fill<T>(call: &Random, units: Range<usize>, number: impl Fn([u32; 4]) -> T) {
+/// The function from an element's index to its number, which follows from the element's random
+/// words.
+fn from_words<T>(call: &Random, number: impl Fn([u32; 4]) -> T) -> impl Fn(usize) -> T {
     let philox = Philox { seed: call.seed, offset: call.offset };
-    let out = std::ptr::with_exposed_provenance_mut::<T>(call.out as usize);
-    for i in units {
-        // SAFETY: `i` is below `numel`, and nobody else uses the elements (conditions of this function).
-        unsafe { out.add(i).write(number(philox.words(i as u64))) };
-    }
+    move |i| number(philox.words(i as u64))
 }

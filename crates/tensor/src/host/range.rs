@@ -3,6 +3,7 @@
 use half::f16;
 
 use super::element::FromInteger;
+use super::fill::fill;
 use crate::DType;
 use crate::dispatch::HostKernel;
 use crate::dispatch::abi::Range;
@@ -23,28 +24,16 @@ pub(crate) fn arange(dtype: DType) -> Option<HostKernel<Range>> {
 /// # Safety
 /// As [`HostKernel`].
 unsafe fn float_kernel<T: Rounded>(call: &Range, units: std::ops::Range<usize>) {
-    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that nobody
-    // else uses (conditions of a `HostKernel`).
-    unsafe { fill(call, units, |i| T::round(call.start + i as f64 * call.step)) }
+    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that
+    // nobody else uses (conditions of a `HostKernel`).
+    unsafe { fill(call.out, units, |i| T::round(call.start + i as f64 * call.step)) }
 }
 
 /// # Safety
 /// As [`HostKernel`].
 unsafe fn integer_kernel<T: FromInteger>(call: &Range, units: std::ops::Range<usize>) {
     let number = |i| T::from_integer(call.istart.wrapping_add((i as i64).wrapping_mul(call.istep)));
-    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that nobody
-    // else uses (conditions of a `HostKernel`).
-    unsafe { fill(call, units, number) }
-}
-
-/// Sets the elements `units` of the output to their numbers.
-///
-/// # Safety
-/// `call.out` points to `call.numel` elements of T that nobody else uses; `units` are among them.
-unsafe fn fill<T>(call: &Range, units: std::ops::Range<usize>, number: impl Fn(usize) -> T) {
-    let out = std::ptr::with_exposed_provenance_mut::<T>(call.out as usize);
-    for i in units {
-        // SAFETY: `i` is below `numel`, and nobody else uses the elements (conditions of this function).
-        unsafe { out.add(i).write(number(i)) };
-    }
+    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that
+    // nobody else uses (conditions of a `HostKernel`).
+    unsafe { fill(call.out, units, number) }
 }

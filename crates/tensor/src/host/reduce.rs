@@ -1,13 +1,13 @@
 //! CPU kernels of reductions.
 //!
-//! A row is reduced in [`LANES`] independent partial results; where the elements of an output lie far apart
-//! (columns of a matrix), [`COLUMNS`] outputs are reduced side by side, so that each cache line is read
-//! once; a single huge output is split into chunks for the threads of the pool.
+//! A row is reduced in [`LANES`] independent partial results; where the elements of an output lie
+//! far apart (columns of a matrix), [`COLUMNS`] outputs are reduced side by side, so that each
+//! cache line is read once; a single huge output is split into chunks for the threads of the pool.
 //!
-//! Long ranges are halved, and the results of the halves combined: pairwise summation, whose error grows
-//! with the logarithm of the number of terms (N. Higham, "The Accuracy of Floating Point Summation", SIAM
-//! J. Sci. Comput. 14, 1993). The tree of additions depends on the sizes alone, so the result is the same
-//! whatever the number of threads.
+//! Long ranges are halved, and the results of the halves combined: pairwise summation, whose error
+//! grows with the logarithm of the number of terms (N. Higham, "The Accuracy of Floating Point
+//! Summation", SIAM J. Sci. Comput. 14, 1993). The tree of additions depends on the sizes alone, so
+//! the result is the same whatever the number of threads.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -24,7 +24,8 @@ use crate::dispatch::abi::Reduce;
 use crate::thread_pool;
 use crate::{DType, Element};
 
-/// The number of independent partial results of a row, so that no addition waits for the one before.
+/// The number of independent partial results of a row, so that no addition waits for the one
+/// before.
 const LANES: usize = 8;
 
 /// The number of outputs that are reduced side by side where the elements of one are far apart.
@@ -33,8 +34,8 @@ const COLUMNS: usize = 64;
 /// The most elements that are reduced one after the other; a longer range is halved.
 const LEAF: usize = 512;
 
-/// The number of elements that a thread reduces at a time. It does not depend on the number of threads, so
-/// that the result does not either.
+/// The number of elements that a thread reduces at a time. It does not depend on the number of
+/// threads, so that the result does not either.
 const CHUNK: usize = 1 << 15;
 
 /// A reduction: the state of a part, how states are combined, and the result of the last one.
@@ -177,8 +178,8 @@ unsafe fn fold_all<R: Reducer>(call: &Reduce, units: Range<usize>) {
     let step = strides.last().map_or(0, |&stride| stride as isize);
     let side_by_side = columns_are_closer(call);
     for_each_run(sizes, [strides], units, |first, [origin], len| {
-        // SAFETY: the offsets are those of outputs of this call, whose elements lie in the input's memory,
-        // which nobody writes (conditions of this function).
+        // SAFETY: the offsets are those of outputs of this call, whose elements lie in the input's
+        // memory, which nobody writes (conditions of this function).
         unsafe {
             if side_by_side {
                 for start in (0..len).step_by(COLUMNS) {
@@ -213,8 +214,8 @@ fn columns_are_closer(call: &Reduce) -> bool {
 /// Reduces the elements `folded` of each of `width` neighbouring outputs, side by side.
 ///
 /// # Safety
-/// The call's elements of each of the columns lie in memory that nobody writes, at a distance of `step`
-/// from those of the column before.
+/// The call's elements of each of the columns lie in memory that nobody writes, at a distance of
+/// `step` from those of the column before.
 unsafe fn fold_columns<R: Reducer>(
     call: &Reduce,
     columns: *const RawOf<R::Input>,
@@ -224,8 +225,8 @@ unsafe fn fold_columns<R: Reducer>(
 ) -> [R::State; COLUMNS] {
     if folded.len() > LEAF {
         let [first, second] = halves(folded);
-        // SAFETY: the halves are parts of `folded`, of which all elements lie in memory (a condition of this
-        // function).
+        // SAFETY: the halves are parts of `folded`, of which all elements lie in memory (a
+        // condition of this function).
         let (mut states, others) = unsafe {
             (
                 fold_columns::<R>(call, columns, step, width, first),
@@ -245,8 +246,8 @@ unsafe fn fold_columns<R: Reducer>(
         for index in 0..len {
             let row = offset + index as isize * stride;
             for (column, state) in states[..width].iter_mut().enumerate() {
-                // SAFETY: the element is one of a column's, which lie in memory that nobody writes (a
-                // condition of this function).
+                // SAFETY: the element is one of a column's, which lie in memory that nobody writes
+                // (a condition of this function).
                 let value =
                     R::Input::load(unsafe { *columns.offset(row + column as isize * step) });
                 *state = R::merge(*state, R::of(value, first + index));
@@ -256,8 +257,8 @@ unsafe fn fold_columns<R: Reducer>(
     states
 }
 
-/// The two halves of a range. The first one is a multiple of [`LANES`] long, so that only the last leaf has
-/// elements that do not fill all lanes.
+/// The two halves of a range. The first one is a multiple of [`LANES`] long, so that only the last
+/// leaf has elements that do not fill all lanes.
 fn halves(range: Range<usize>) -> [Range<usize>; 2] {
     let middle = range.start + (range.len() / 2).next_multiple_of(LANES);
     [range.start..middle, middle..range.end]
@@ -273,14 +274,15 @@ unsafe fn fold_one<R: Reducer>(call: &Reduce, row: *const RawOf<R::Input>) -> R:
     let address = row.expose_provenance();
     let chunk = |index: usize| {
         let range = index * CHUNK..count.min((index + 1) * CHUNK);
-        // SAFETY: the chunk is a part of the output's elements, all of which lie in memory that nobody
-        // writes (a condition of this function); this thread waits for those of the pool.
+        // SAFETY: the chunk is a part of the output's elements, all of which lie in memory that
+        // nobody writes (a condition of this function); this thread waits for those of the pool.
         unsafe { fold_range::<R>(call, ptr::with_exposed_provenance(address), range) }
     };
     if chunks > 1 && call.outputs == 1 {
         return merge_all::<R>(&thread_pool::map(chunks, chunk));
     }
-    // The same chunks combined in the same order, so that a row gives the same alone or among others.
+    // The same chunks combined in the same order, so that a row gives the same alone or among
+    // others.
     merge_all::<R>(&(0..chunks).map(chunk).collect::<SmallVec<[_; 1]>>())
 }
 
@@ -306,8 +308,8 @@ unsafe fn fold_range<R: Reducer>(
     range: Range<usize>,
 ) -> R::State {
     if range.len() > LEAF {
-        // SAFETY: the halves are parts of `range`, of which all elements lie in memory (a condition of this
-        // function).
+        // SAFETY: the halves are parts of `range`, of which all elements lie in memory (a condition
+        // of this function).
         let [first, second] = halves(range).map(|half| unsafe { fold_range::<R>(call, row, half) });
         return R::merge(first, second);
     }
@@ -316,8 +318,8 @@ unsafe fn fold_range<R: Reducer>(
     let stride = strides.last().map_or(0, |&stride| stride as isize);
     let mut state = R::START;
     for_each_run(&call.reduced_sizes[..dims], [strides], range, |first, [offset], len| {
-        // SAFETY: the run is a part of `range`, of which all elements lie in memory that nobody writes (a
-        // condition of this function).
+        // SAFETY: the run is a part of `range`, of which all elements lie in memory that nobody
+        // writes (a condition of this function).
         let run = unsafe {
             let start = row.offset(offset);
             match stride {
@@ -343,7 +345,8 @@ unsafe fn fold_run<R: Reducer>(
 ) -> R::State {
     let mut lanes = [R::START; LANES];
     let of = |index: usize| {
-        // SAFETY: `index` is below `len`, and the elements lie in memory (a condition of this function).
+        // SAFETY: `index` is below `len`, and the elements lie in memory (a condition of this
+        // function).
         let value = R::Input::load(unsafe { *start.offset(index as isize * stride) });
         R::of(value, first + index)
     };

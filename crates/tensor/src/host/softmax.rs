@@ -73,8 +73,9 @@ fn sum<R: Copy, V: Float>(rows: [&[R]; 2], term: impl Fn(R, R) -> V) -> V {
     fold(V::ZERO, V::plus, rows, term)
 }
 
-/// Folds the terms of a row into 16 partial results at a time: they do not depend on each other, so the
-/// compiler makes vectors of them, and a processor need not wait for one addition before the next.
+/// Folds the terms of a row into 16 partial results at a time: they do not depend on each other, so
+/// the compiler makes vectors of them, and a processor need not wait for one addition before the
+/// next.
 #[inline(always)]
 fn fold<R: Copy, V: Copy>(
     start: V,
@@ -112,15 +113,15 @@ unsafe fn each_row<T: Stored, R: Row<T>>(call: &Rowwise, units: Range<usize>) {
         let start = ptr::with_exposed_provenance::<T::Raw>(matrix as usize);
         match matrix {
             0 => &[][..],
-            // SAFETY: the matrix has `cols` elements in this row, which nobody writes (conditions of this
-            // function).
+            // SAFETY: the matrix has `cols` elements in this row, which nobody writes (conditions
+            // of this function).
             _ => unsafe { std::slice::from_raw_parts(start.add(row * cols), cols) },
         }
     };
     for unit in units {
         let start = ptr::with_exposed_provenance_mut::<T::Raw>(call.out as usize);
-        // SAFETY: the output has `cols` elements in this row, which nobody else uses (conditions of this
-        // function).
+        // SAFETY: the output has `cols` elements in this row, which nobody else uses (conditions of
+        // this function).
         let out = unsafe { std::slice::from_raw_parts_mut(start.add(unit * cols), cols) };
         R::apply(out, row(call.a, unit), row(call.b, unit));
     }

@@ -36,13 +36,14 @@ pub(super) fn for_each_run<const N: usize>(
     }
 }
 
-/// The rows and columns of a tile. As many cache lines as a tile has columns are in use at a time; more
-/// would evict each other where rows are a power of two apart, since they fall into the same cache sets.
+/// The rows and columns of a tile. As many cache lines as a tile has columns are in use at a time;
+/// more would evict each other where rows are a power of two apart, since they fall into the same
+/// cache sets.
 const TILE: [usize; 2] = [64, 16];
 
-/// As [`for_each_run`], in tiles of the last two dimensions. Elements of a transposed operand that are
-/// neighbours in memory are neighbours along the last dimension but one: a tile uses all of a cache line
-/// before it is evicted.
+/// Calls `run` like [`for_each_run`], in tiles of the last two dimensions. Elements of a transposed
+/// operand that are neighbours in memory are neighbours along the last dimension but one: a tile
+/// uses all of a cache line before it is evicted.
 #[inline(always)]
 pub(super) fn for_each_tiled_run<const N: usize>(
     sizes: &[i64],

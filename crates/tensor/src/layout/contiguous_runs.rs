@@ -10,14 +10,14 @@ pub(crate) struct ContiguousRuns {
     start: usize,
     /// The number of elements of each run.
     pub(crate) length: usize,
-    /// (size, stride) of the dimensions that the runs lie along, by stride: a run begins at each sum of
-    /// multiples of the strides.
+    /// (size, stride) of the dimensions that the runs lie along, by stride: a run begins at each
+    /// sum of multiples of the strides.
     apart: SmallVec<[(usize, usize); 4]>,
 }
 
 impl Layout {
-    /// The runs that the elements lie in: a single one if they are dense, in whatever order. `None` for a
-    /// layout without elements.
+    /// The runs that the elements lie in: a single one if they are dense, in whatever order. `None`
+    /// for a layout without elements.
     pub(crate) fn contiguous_runs(&self) -> Option<ContiguousRuns> {
         if self.numel() == 0 {
             return None;

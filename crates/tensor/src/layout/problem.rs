@@ -2,8 +2,8 @@
 
 use crate::{DType, Error, Shape};
 
-/// The reason why no layout can be made of sizes, strides and an offset. With the dtype of the tensor it
-/// becomes an [`Error`].
+/// The reason why no layout can be made of sizes, strides and an offset. With the dtype of the
+/// tensor it becomes an [`Error`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NoLayout {
     /// Numbers of elements, or distances between them, overflow.

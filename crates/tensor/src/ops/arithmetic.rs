@@ -1,4 +1,4 @@
-//! Functions of two operands, element by element: arithmetic, powers, extremes.
+//! Elementwise functions of two operands: arithmetic, powers, extremes.
 
 use super::compare;
 use super::operand::{SavedOperand, TensorOrScalar};
@@ -9,7 +9,7 @@ use crate::dispatch::{HostKernels, Operator};
 use crate::host::binary;
 use crate::{DType, Result, Tensor};
 
-/// A function of two operands, with its derivatives.
+/// An elementwise function of two operands, with its derivatives.
 pub(super) struct Binary {
     operator: Operator<Elementwise<3>>,
     promotion: Promotion,
@@ -17,13 +17,13 @@ pub(super) struct Binary {
     right: BinaryDerivative,
 }
 
-/// The gradient of one operand from that of the output, by what it needs beside it.
+/// The derivative with respect to one operand: computes its gradient from that of the output.
 enum BinaryDerivative {
-    /// Both operands.
+    /// The gradient depends on both operands, which are saved.
     OfOperands(fn(&Tensor, TensorOrScalar<'_>, TensorOrScalar<'_>) -> Result<Tensor>),
-    /// Nothing.
+    /// The gradient depends on nothing else, so nothing is saved.
     Linear(fn(&Tensor) -> Result<Tensor>),
-    /// There is none: the function goes in steps, and its result is a constant for autograd.
+    /// The function is a step function, so its result is a constant for autograd.
     Constant,
 }
 use BinaryDerivative::{Constant, Linear, OfOperands};
@@ -91,7 +91,7 @@ fn same(grad: &Tensor) -> Result<Tensor> {
     Ok(grad.clone())
 }
 
-/// b * a^(b - 1), and 0 where b is 0, also where a is 0 too.
+/// `grad * b * a^(b - 1)`, and 0 where b is 0, even where a is 0 too.
 #[track_caller]
 fn pow_base_backward(
     grad: &Tensor,
@@ -112,7 +112,7 @@ fn pow_base_backward(
     }
 }
 
-/// a^b * ln(a), and 0 where a is 0 and b is not negative.
+/// `grad * a^b * ln(a)`, and 0 where a is 0 and b is not negative.
 #[track_caller]
 fn pow_exponent_backward(
     grad: &Tensor,
@@ -128,8 +128,8 @@ fn pow_exponent_backward(
     Tensor::where_(&flat, 0, &power.mul(&base.log()?)?)
 }
 
-/// The part of the gradient that goes to `a` where the larger of `a` and `b` was taken; equal ones
-/// share it.
+/// The gradient of `a` in `maximum(a, b)`: that of the output where `a` is the larger one, and half
+/// of it where both are equal.
 fn chosen(grad: &Tensor, a: TensorOrScalar<'_>, b: TensorOrScalar<'_>) -> Result<Tensor> {
     let alone = Tensor::where_(&compare::GT.apply(a, b)?, grad, 0)?;
     Tensor::where_(&compare::EQ.apply(a, b)?, &grad.mul(0.5)?, &alone)
@@ -211,13 +211,25 @@ impl BinaryDerivative {
 
 /// Arithmetic with another tensor, which is broadcast, or with a number.
 ///
-/// The result has the dtype that the operands are promoted to and lies on their device. All fail if
-/// the operands lie on different devices, if their shapes do not broadcast, or if the operation has
-/// no such dtype. Integers wrap around. Forms that end in `_` write the tensor's own memory and give
-/// the same handle; they also fail if the tensor or an operand requires gradients, or if the result
-/// would be of a higher kind than the tensor's dtype (a float for an integer tensor).
+/// The result has the shape that the operands broadcast to, the dtype that they are promoted to,
+/// and lies on their device. Integers wrap around. On CUDA the work is enqueued on the device's
+/// current stream, and nothing is waited for. Methods that end in `_` write the tensor's own memory
+/// and give the same handle.
+///
+/// All fail if the operands lie on different devices, if their shapes do not broadcast, or if the
+/// operation has no such dtype. Those in place also fail if the tensor or an operand requires
+/// gradients, if the result would have another shape than the tensor, or a dtype of a higher
+/// category (a float for an integer tensor).
 impl Tensor {
     /// `self + other`; for truth values "or".
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0], [3.0, 4.0]]?;
+    /// assert_eq!(x.add(&tensor![10.0, 20.0]?)?.to_vec::<f32>()?, [11.0, 22.0, 13.0, 24.0]);
+    /// assert_eq!(x.add(1)?.to_vec::<f32>()?, [2.0, 3.0, 4.0, 5.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn add<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         ADD.apply(self.into(), other.into())
@@ -235,13 +247,13 @@ impl Tensor {
         MUL.apply(self.into(), other.into())
     }
 
-    /// `self / other`, a float also for integers.
+    /// `self / other`. The quotient of integers is a float (true division).
     #[track_caller]
     pub fn div<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         DIV.apply(self.into(), other.into())
     }
 
-    /// `self` to the power of `exponent`. An integer to a negative power is 0, but for 1 and -1.
+    /// `self` to the power of `exponent`. An integer to a negative power is 0, except for 1 and -1.
     #[track_caller]
     pub fn pow<'a>(&self, exponent: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         let exponent = exponent.into();
@@ -254,26 +266,26 @@ impl Tensor {
         POW.apply(TensorOrScalar::Tensor(&self.to(DType::I64)?), exponent)?.to(DType::U8)
     }
 
-    /// The larger of the two; NaN where one is.
+    /// The larger of the two; NaN if one of them is.
     #[track_caller]
     pub fn maximum<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         MAXIMUM.apply(self.into(), other.into())
     }
 
-    /// The smaller of the two; NaN where one is.
+    /// The smaller of the two; NaN if one of them is.
     #[track_caller]
     pub fn minimum<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         MINIMUM.apply(self.into(), other.into())
     }
 
-    /// What is left of `self` after whole multiples of `other`, with the sign of `other`; of
-    /// integers divided by zero 0.
+    /// The remainder of `self / other`, with the sign of `other` as in Python. The remainder of an
+    /// integer divided by zero is 0.
     #[track_caller]
     pub fn remainder<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         REMAINDER.apply(self.into(), other.into())
     }
 
-    /// `self / other`, rounded down; of integers divided by zero 0. No gradient flows through.
+    /// `self / other`, rounded down. An integer divided by zero gives 0. No gradient flows through.
     #[track_caller]
     pub fn floor_divide<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         FLOOR_DIVIDE.apply(self.into(), other.into())

@@ -1,4 +1,4 @@
-//! Comparisons and logic: truth values of two operands.
+//! Comparisons and logical operations, which give truth values.
 
 use super::operand::TensorOrScalar;
 use super::pointwise::{Promotion, pointwise};
@@ -7,7 +7,7 @@ use crate::dispatch::{HostKernels, Operator, Signature};
 use crate::host::compare;
 use crate::{DType, Result, Tensor};
 
-/// A function of two operands that gives truth values, which no gradient flows through.
+/// An elementwise function of two operands that gives truth values. No gradient flows through.
 pub(super) struct Predicate(Operator<Elementwise<3>>);
 
 const fn predicate(name: &'static str, kernels: HostKernels<Elementwise<3>>) -> Predicate {
@@ -36,8 +36,9 @@ impl Predicate {
 }
 
 /// Comparisons with another tensor, which is broadcast, or with a number. The result is of dtype
-/// `Bool`; the operands are promoted to one dtype first. Comparisons with NaN are false, but for
-/// `ne`. All fail if the operands lie on different devices or their shapes do not broadcast.
+/// `Bool`; the operands are promoted to one dtype first. Comparisons with NaN are false, except
+/// `ne`. On CUDA the work is enqueued. All fail if the operands lie on different devices or their
+/// shapes do not broadcast.
 impl Tensor {
     /// `self == other`
     #[track_caller]
@@ -75,26 +76,26 @@ impl Tensor {
         GE.apply(self.into(), other.into())
     }
 
-    /// Whether both are not zero.
+    /// Logical "and": whether both elements differ from zero.
     #[track_caller]
     pub fn logical_and<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         LOGICAL_AND.apply(self.into(), other.into())
     }
 
-    /// Whether one is not zero, or both.
+    /// Logical "or": whether an element differs from zero, or both do.
     #[track_caller]
     pub fn logical_or<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         LOGICAL_OR.apply(self.into(), other.into())
     }
 
-    /// Whether exactly one is not zero.
+    /// Logical "exclusive or": whether exactly one of the elements differs from zero.
     #[track_caller]
     pub fn logical_xor<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         LOGICAL_XOR.apply(self.into(), other.into())
     }
 
-    /// Whether all elements are as close as `|self - other| <= atol + rtol * |other|`; equal ones
-    /// are, infinities too, and NaN is close to nothing. Waits for the answer.
+    /// Whether `|self - other| <= atol + rtol * |other|` holds for all elements. Equal elements are
+    /// close, infinities too; NaN is close to nothing. It blocks until the answer is there.
     ///
     /// # Errors
     /// The operands lie on different devices or do not broadcast.

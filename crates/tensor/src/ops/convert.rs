@@ -1,4 +1,4 @@
-//! Copies on one device: conversion between dtypes, making dense, filling.
+//! Copies on one device: conversions between dtypes, dense copies, filling.
 
 use crate::autograd::record;
 use crate::dispatch::abi::Elementwise;
@@ -17,8 +17,8 @@ static COPY: [Operator<Elementwise<2>>; 6] = [
 ];
 
 impl Tensor {
-    /// The same elements side by side in row-major order: the tensor itself where they lie so
-    /// already, else a copy.
+    /// The same elements side by side in row-major order: the tensor itself if they lie so already,
+    /// else a copy.
     ///
     /// # Errors
     /// Memory or the runtime failed.
@@ -38,7 +38,7 @@ impl Tensor {
     }
 }
 
-/// A dense copy in `dtype` on the same device, unknown to autograd.
+/// A dense copy in `dtype` on the same device, without history.
 #[track_caller]
 pub(super) fn convert(source: &Tensor, dtype: DType) -> Result<Tensor> {
     let copy = Tensor::uninit(source.layout().shape().clone(), dtype, source.resolved_device())?;
@@ -46,7 +46,7 @@ pub(super) fn convert(source: &Tensor, dtype: DType) -> Result<Tensor> {
     Ok(copy)
 }
 
-/// `source` itself where it has this dtype and is contiguous, else a copy that is.
+/// `source` itself if it has this dtype and is contiguous, else a copy that has and is.
 #[track_caller]
 pub(super) fn dense(source: &Tensor, dtype: DType) -> Result<Tensor> {
     if source.dtype() == dtype && source.is_contiguous() {
@@ -62,7 +62,7 @@ pub(super) fn copy_into(target: &Tensor, source: &Tensor) -> Result<()> {
     copy_to(Input::Tensor(target), target, source)
 }
 
-/// As [`copy_into`], with the target as an operand.
+/// Copies the elements of `source` into `target`, which is `operand`.
 #[track_caller]
 fn copy_to(operand: Input<'_>, target: &Tensor, source: &Tensor) -> Result<()> {
     let operands = [operand, Input::Tensor(source)];
@@ -70,7 +70,7 @@ fn copy_to(operand: Input<'_>, target: &Tensor, source: &Tensor) -> Result<()> {
     dispatch::elementwise(operator, target.resolved_device(), operands)
 }
 
-/// Writes `value` everywhere.
+/// Sets all elements to `value`.
 #[track_caller]
 pub(super) fn fill(target: &Tensor, value: Scalar) -> Result<()> {
     let dtype = target.dtype();

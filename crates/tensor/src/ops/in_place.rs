@@ -1,4 +1,4 @@
-//! Operations that write a tensor's memory from a value or from another tensor.
+//! Operations that write a tensor's memory: filling, and copies from another tensor.
 
 use super::convert::{copy_into, fill};
 use super::movement::bring;
@@ -8,7 +8,7 @@ use crate::dispatch::Blocking;
 use crate::{Error, Result, Scalar, Tensor};
 
 impl Tensor {
-    /// Writes `value`, converted to the tensor's dtype, everywhere; gives the same handle.
+    /// Sets all elements to `value`, converted to the tensor's dtype, and gives the same handle.
     ///
     /// # Errors
     /// The tensor requires gradients, or its elements share memory (after `expand`).
@@ -20,7 +20,7 @@ impl Tensor {
         Ok(self.clone())
     }
 
-    /// Writes zero everywhere; gives the same handle.
+    /// Sets all elements to zero, and gives the same handle.
     ///
     /// # Errors
     /// As [`Tensor::fill_`].
@@ -32,8 +32,9 @@ impl Tensor {
         Ok(self.clone())
     }
 
-    /// Writes the elements of `source`, broadcast and converted, from whatever device; gives the
-    /// same handle. A copy between the host and a device is done when this returns.
+    /// Copies the elements of `source`, which may lie on any device, into this tensor, broadcast
+    /// and converted, and gives the same handle. A copy between the host and a device is done when
+    /// this returns; one on a device or between two of them is enqueued.
     ///
     /// # Errors
     /// As [`Tensor::fill_`]; or `source` does not broadcast to the tensor's shape.
@@ -42,8 +43,9 @@ impl Tensor {
         self.copy_with(source, Blocking::Yes)
     }
 
-    /// [`Tensor::copy_`] that does not wait, where the side on the host is page-locked. Whoever
-    /// reads or writes either side later, by whatever means of this crate, waits for the copy.
+    /// [`Tensor::copy_`] with the choice not to wait (`non_blocking`). With [`Blocking::No`] a copy between a
+    /// device and page-locked memory is only enqueued; later reads and writes of either side
+    /// through this crate wait for it.
     ///
     /// # Errors
     /// As [`Tensor::copy_`].

@@ -1,4 +1,4 @@
-//! Elements chosen along a dimension by a tensor of indices.
+//! Indexing: elements that a tensor of indices chooses along a dimension.
 
 use std::panic::Location;
 
@@ -17,9 +17,10 @@ static SCATTER_ADD: Operator<Index> = Operator::per_element("scatter_add", kerne
 static INDEX_SELECT: Operator<Index> = Operator::per_slice("index_select", kernels::index_select);
 static INDEX_ADD: Operator<Index> = Operator::per_slice("index_add", kernels::index_add);
 
-/// Indices are of dtype `I64` and lie on the tensor's device. One that is out of range is an error
-/// on the CPU, and on CUDA an assertion on the device: it shows at a later call, and the device is
-/// lost. Additions to one element on CUDA come in any order, so the last bits of floats may vary.
+/// Indexing. Indices are of dtype `I64` and lie on the tensor's device. An index out of range is an
+/// error on the CPU. On CUDA, as in PyTorch, it is an assertion on the device: a later call reports
+/// it, and the device is lost. Several additions to one element on CUDA happen in any order, so the
+/// last bits of floats may vary.
 impl Tensor {
     /// `output[i][j] = self[i][index[i][j]]` for `dim` 1, and alike for others. The index may be
     /// smaller than the tensor in the other dimensions.
@@ -44,7 +45,8 @@ impl Tensor {
         }))
     }
 
-    /// The tensor with `output[i][index[i][j]] += source[i][j]` for `dim` 1, and alike for others.
+    /// A copy of the tensor with `output[i][index[i][j]] += source[i][j]` for `dim` 1, and alike
+    /// for others.
     ///
     /// # Errors
     /// As [`Tensor::gather`]; the dtypes of the two differ or have no addition (`U8`, `Bool`).
@@ -73,7 +75,7 @@ impl Tensor {
         Ok(self.clone())
     }
 
-    /// The slices of `dim` at the indices of a vector, in its order.
+    /// The slices of `dim` at the indices of a vector, in the vector's order.
     ///
     /// # Errors
     /// The index is not a vector of `I64` on the tensor's device; an index is out of range.
@@ -95,11 +97,12 @@ impl Tensor {
         }))
     }
 
-    /// The tensor with the slices of `source` added to those of `dim` at the indices of a vector.
+    /// A copy of the tensor with the slices of `source` added to its slices of `dim` at the indices
+    /// of a vector.
     ///
     /// # Errors
-    /// As [`Tensor::index_select`]; `source` has another shape than the slices, or another dtype; the
-    /// dtype has no addition (`U8`, `Bool`).
+    /// As [`Tensor::index_select`]; `source` has another shape than the slices, or another dtype;
+    /// the dtype has no addition (`U8`, `Bool`).
     #[track_caller]
     pub fn index_add(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
         let output = convert(self, self.dtype())?;
@@ -160,7 +163,8 @@ fn add_slices(target: &Tensor, dim: isize, index: &Tensor, source: &Tensor) -> R
     })
 }
 
-/// Runs `add` on dense memory: the target's own, or a copy that is written back.
+/// Runs `add` on a dense target and source: on the target itself if it is dense, else on a copy
+/// that is copied back.
 #[track_caller]
 fn add_into_dense(
     target: &Tensor,
@@ -176,7 +180,8 @@ fn add_into_dense(
     Ok(())
 }
 
-/// `x`, or a copy where writing `target` would change it.
+/// `x`, or a copy of it if it shares memory with `target`, so that writing the one would change the
+/// other.
 #[track_caller]
 fn apart(target: &Tensor, x: &Tensor) -> Result<Tensor> {
     if x.shares_memory_with(target) { convert(x, x.dtype()) } else { Ok(x.clone()) }
@@ -190,7 +195,7 @@ fn selected_shape(x: &Tensor, dim: usize, index: &Tensor) -> Shape {
     }
 }
 
-/// A call, before its shapes are folded into outer, middle and inner.
+/// An indexed call with the shapes of its tensors, which [`IndexCall`] has as three dimensions.
 struct Call<'a> {
     output: &'a Tensor,
     source: &'a Tensor,
@@ -217,7 +222,7 @@ impl Call<'_> {
     }
 }
 
-/// The dimension, after what all these operations need was checked.
+/// The dimension, after the checks that all these operations have in common.
 fn check(op: &'static str, x: &Tensor, dim: isize, index: &Tensor) -> Result<usize> {
     dispatch::same_device(op, &[("self", x), ("index", index)])?;
     if index.dtype() != DType::I64 {
@@ -263,7 +268,7 @@ fn cut(op: &'static str, x: &Tensor, index: &Tensor, dim: usize) -> Result<Tenso
     x.alias(layout)
 }
 
-/// `part` in the first corner of zeros of a larger shape.
+/// Zeros of a shape, with `part` in the corner where all indices begin.
 #[track_caller]
 fn unfold(part: &Tensor, shape: &Shape) -> Result<Tensor> {
     if *part.shape() == **shape {

@@ -1,4 +1,4 @@
-//! Several tensors made one.
+//! Joining tensors: `cat` and `stack`.
 
 use super::convert::copy_into;
 use crate::autograd::record_many;
@@ -8,15 +8,15 @@ use crate::dispatch;
 use crate::promote::{Typed, result_type};
 use crate::{Error, Result, Shape, Tensor};
 
-/// Names of the joined tensors in errors; of the many there may be the first tell enough.
+/// The names of the joined tensors in errors. After the first three all have the same one.
 const NAMES: [&str; 4] = ["tensors[0]", "tensors[1]", "tensors[2]", "tensors[3..]"];
 
 impl Tensor {
-    /// The tensors one after the other along `dim`, in the dtype that they are promoted to.
+    /// Joins tensors along the existing dimension `dim`, in the dtype that they are promoted to.
     ///
     /// # Errors
-    /// There is no tensor; they differ in another size than that of `dim`, or in their devices; they
-    /// are too long together.
+    /// There is no tensor; they differ in another size than that of `dim`, or in their devices;
+    /// they are too long together.
     #[track_caller]
     pub fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
         const OP: &str = "cat";
@@ -50,7 +50,7 @@ impl Tensor {
         }))
     }
 
-    /// Tensors of one shape side by side along a new dimension at `dim`.
+    /// Joins tensors of one shape along a new dimension at `dim`.
     ///
     /// # Errors
     /// There is no tensor; they differ in shape or device; `dim` is not 0 to their number of

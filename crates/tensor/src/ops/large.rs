@@ -1,19 +1,21 @@
-//! Large reductions to few elements on CUDA: first to a thousand parts, then to the result.
+//! Large reductions to few elements on CUDA, in two launches: first to about a thousand partial
+//! results, then to the result.
 
 use crate::dispatch::abi::Reduce;
 use crate::dispatch::{self, Operator};
 use crate::layout::Layout;
 use crate::{DType, Result, Shape, Tensor};
 
-/// A kernel folds each output within one block, so few outputs keep few multiprocessors busy. From
-/// this many elements on, a second launch costs less than that.
+/// The fewest elements that are reduced in two launches. A kernel reduces each output within one
+/// block, so with few outputs most multiprocessors are idle; from this size on that costs more than
+/// a second launch.
 const LARGE: usize = 1 << 17;
 
-/// The number of parts that the first step aims at: enough blocks for any device.
+/// The number of partial results that the first launch aims at: enough blocks for any device.
 const PARTS: usize = 1 << 10;
 
-/// The reduction over neighbouring dimensions of a large dense tensor on CUDA to few outputs, in two
-/// launches; nothing where one launch is better, or where parts would be rounded to halves.
+/// Reduces neighbouring dimensions of a large dense tensor on CUDA to few outputs, in two launches.
+/// `None` if one launch is better, or if the partial results would be rounded to halves.
 #[track_caller]
 pub(super) fn in_two_steps(
     operator: &'static Operator<Reduce>,
@@ -38,8 +40,9 @@ pub(super) fn in_two_steps(
     dense(&output, dispatch::reduced_shape(sizes, dims, keepdim), 0).map(Some)
 }
 
-/// How many parts the elements of each output are cut into. They are of one size, since the mean of
-/// means is a mean only then; sizes in practice are even many times over.
+/// The number of parts that the elements of each output are cut into, if that is worth a launch.
+/// All parts have the same size, since only then is the mean of their means the mean; sizes in
+/// practice have many factors of two.
 fn parts(outputs: usize, folded: usize) -> Option<usize> {
     let wanted = PARTS.checked_div(outputs)?.next_power_of_two();
     let halved = std::iter::successors(Some(wanted), |parts| Some(parts / 2));
@@ -47,7 +50,7 @@ fn parts(outputs: usize, folded: usize) -> Option<usize> {
     useful.find(|&parts| folded.is_multiple_of(parts))
 }
 
-/// The elements from `offset` on, seen as row-major of `shape`.
+/// The dense elements from `offset` on as a tensor of `shape`.
 fn dense(x: &Tensor, shape: Shape, offset: usize) -> Result<Tensor> {
     x.alias(Layout::contiguous(shape).and_then(|layout| layout.at(offset)))
 }

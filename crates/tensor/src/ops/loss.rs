@@ -1,17 +1,19 @@
-//! Losses: how far predictions are from targets, as one number.
+//! Losses: the distance between predictions and targets as one number.
 
 use crate::autograd::{SavedTensor, record};
 use crate::{DType, Error, Result, Shape, Tensor};
 
-/// Losses as means over the batch. Gradients flow to `self`, and for `mse_loss` to the target too.
+/// Losses, which are means over the batch (`reduction="mean"`). Gradients flow to `self`, and for
+/// `mse_loss` to the target too.
 impl Tensor {
     /// The cross-entropy between logits `[batch, classes]` (or `[classes]`, or with more dimensions
     /// `[batch, classes, ..]`) and the classes' indices `[batch]` (or `[]`, or `[batch, ..]`), as
     /// `I64`: `nll_loss` of `log_softmax`.
     ///
     /// # Errors
-    /// The shapes do not fit, the target is not of dtype `I64`, or lies on another device; on the CPU
-    /// also a target that is no class (on CUDA that is an assertion on the device, which loses it).
+    /// The shapes do not fit, the target is not of dtype `I64`, or lies on another device; on the
+    /// CPU also a target that is no class (on CUDA that is an assertion on the device, which loses
+    /// it).
     #[track_caller]
     pub fn cross_entropy(&self, target: &Tensor) -> Result<Tensor> {
         check("cross_entropy", self, target)?;

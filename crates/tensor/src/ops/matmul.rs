@@ -10,8 +10,8 @@ use crate::{Error, Result, Shape, Tensor};
 static MATMUL: Operator<Matmul> = Operator::new("matmul", kernels::matmul);
 
 /// The matrix product. Transposed and otherwise strided operands are read as they lie, without
-/// copies. All fail if the shapes do not fit, if the dtypes differ or have no product (`U8`,
-/// `Bool`), or if the operands lie on different devices.
+/// copies. On CUDA the work is enqueued. All fail if the shapes do not fit, if the dtypes differ or
+/// have no product (`U8`, `Bool`), or if the operands lie on different devices.
 impl Tensor {
     /// The product of two vectors (a number), a matrix and a vector, two matrices, or of batches of
     /// matrices in the last two dimensions, where the dimensions before are broadcast.
@@ -34,14 +34,14 @@ impl Tensor {
         }
     }
 
-    /// [`Tensor::matmul`] of two matrices, and nothing else.
+    /// [`Tensor::matmul`] of two matrices; other numbers of dimensions are an error.
     #[track_caller]
     pub fn mm(&self, other: &Tensor) -> Result<Tensor> {
         let rule = "both must have two dimensions; matmul takes others";
         self.of_dims("mm", other, 2, rule)?.matmul(other)
     }
 
-    /// [`Tensor::matmul`] of as many matrices as matrices, in three dimensions.
+    /// [`Tensor::matmul`] of two batches of equally many matrices, `[b, m, k]` and `[b, k, n]`.
     #[track_caller]
     pub fn bmm(&self, other: &Tensor) -> Result<Tensor> {
         let rule = "both must have three dimensions, the first of one size; matmul takes others";
@@ -84,7 +84,8 @@ fn check(op: &'static str, a: &Tensor, b: &Tensor) -> Result<()> {
     Ok(())
 }
 
-/// Batches times one matrix are one larger matrix times it.
+/// The product of a batch of matrices and one matrix, as that of one larger matrix: `[b * m, k]`
+/// and `[k, n]`.
 #[track_caller]
 fn as_one_matrix(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (cols, batch) = a.shape().split_last().expect("it has three dimensions or more");
@@ -114,8 +115,9 @@ fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     }))
 }
 
-/// Where both operands repeat themselves along the dimension that is summed over, so many times that it
-/// matters: one column and one row of them, and how often these are there.
+/// One column of `a`, one row of `b`, and the number of times that they are there, if both operands
+/// were expanded along the dimension that is summed over, and it is long. Then the sum is that many
+/// times one product.
 fn summed_once(a: &Tensor, b: &Tensor) -> Result<Option<(Tensor, Tensor, usize)>> {
     let (col, row) = (a.dims() - 1, b.dims() - 2);
     let times = a.shape()[col];

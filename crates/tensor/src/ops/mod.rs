@@ -1,4 +1,5 @@
-//! The operations: each a definition (kernel, promotion, derivative) and the methods made of it.
+//! The operations on tensors. An elementwise operation is data: an operator with its kernels, the
+//! rule of type promotion and the derivative; the methods of [`Tensor`](crate::Tensor) apply it.
 
 mod arithmetic;
 mod compare;

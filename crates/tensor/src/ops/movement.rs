@@ -1,4 +1,4 @@
-//! Tensors brought to other devices, dtypes and kinds of memory.
+//! Copies of tensors to other devices, dtypes and kinds of memory.
 
 use gpu_runtime::{Capture, CaptureProblem};
 
@@ -10,7 +10,7 @@ use crate::resolved_device::ResolvedDevice;
 use crate::storage::Fresh;
 use crate::{DType, Device, Error, Result, Tensor};
 
-/// What [`Tensor::to`] brings a tensor to: a [`Device`], a [`DType`], or `(DType, Device)`.
+/// The target of [`Tensor::to`]: a [`Device`], a [`DType`], or both in a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct To {
     device: Option<Device>,
@@ -41,10 +41,20 @@ impl From<(Device, DType)> for To {
     }
 }
 
-/// Gradients flow through all of these. A tensor that is already as asked for is given back itself.
+/// Copies to other devices, dtypes and kinds of memory. Gradients flow through all of them. A
+/// tensor that is already as asked for is returned itself.
 impl Tensor {
-    /// The tensor on a device, in a dtype, or both. From and to the host it waits for the copy;
-    /// between devices it enqueues, on the current stream of the device the tensor lies on.
+    /// The tensor on a device, in a dtype, or both. A copy from or to the host is done when this
+    /// returns. A copy between devices is enqueued, on the current stream of the device that the
+    /// tensor lies on.
+    ///
+    /// ```
+    /// use tensor::{DType, Device, tensor};
+    /// let x = tensor![1.5, 2.5]?;
+    /// assert_eq!(x.to(DType::I64)?.to_vec::<i64>()?, [1, 2]);
+    /// assert_eq!(x.to((DType::F64, Device::Cpu))?.dtype(), DType::F64);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// There is no such device; memory or the runtime failed.
@@ -53,11 +63,11 @@ impl Tensor {
         self.to_with(target, Blocking::Yes)
     }
 
-    /// [`Tensor::to`] that waits or not.
+    /// [`Tensor::to`] with the choice not to wait (`non_blocking`).
     ///
-    /// A copy that is not waited for keeps both ends alive and is put before everything that uses
+    /// A copy that is not waited for keeps both ends alive, and comes before everything that uses
     /// either end later: reading the result on the host waits for it, and so does writing a
-    /// page-locked source. Towards the host the result lies in page-locked memory.
+    /// page-locked source. A result on the host lies in page-locked memory.
     ///
     /// # Errors
     /// As [`Tensor::to`]; or the limit of page-locked memory is reached. While work on the tensor's
@@ -93,7 +103,7 @@ impl Tensor {
         self.to(Device::cuda_at(index))
     }
 
-    /// The tensor on the CPU; waits for its elements.
+    /// The tensor on the CPU; blocks until its elements are there.
     ///
     /// # Errors
     /// As [`Tensor::to`].
@@ -102,8 +112,8 @@ impl Tensor {
         self.to(Device::Cpu)
     }
 
-    /// A copy in page-locked host memory, from where copies to devices need not be waited for; the
-    /// tensor itself where it lies there already.
+    /// A copy in page-locked host memory, which copies to devices can use asynchronously; the
+    /// tensor itself if it lies there already.
     ///
     /// # Errors
     /// The tensor is not on the CPU; the limit of page-locked memory is reached; there is no
@@ -122,7 +132,8 @@ impl Tensor {
         Ok(record("pin_memory", [self], pinned, |_| |grad: &Tensor, _| Ok([Some(grad.clone())])))
     }
 
-    /// Begins a copy to page-locked host memory and gives what it will be, without waiting.
+    /// Enqueues a copy to page-locked host memory, and gives the tensor that it will be, without
+    /// waiting.
     ///
     /// # Errors
     /// As [`Tensor::to_with`].
@@ -143,7 +154,7 @@ pub(super) fn bring(target: &Tensor, source: &Tensor, blocking: Blocking) -> Res
     copy_into(target, &moved(source, target.resolved_device(), target.dtype(), blocking)?)
 }
 
-/// A new dense tensor of the elements elsewhere, or in another dtype, or both.
+/// A new dense tensor of the elements on another device, in another dtype, or both.
 #[track_caller]
 fn moved(
     source: &Tensor,
@@ -161,7 +172,7 @@ fn moved(
         let problem = CaptureProblem::Once { hint };
         return Err(gpu_runtime::Error::Capture { operation: "to", problem }.into());
     }
-    // Conversions run on a GPU, and before a copy between two of them or to the host.
+    // Conversions run on a GPU if there is one: before a copy from it, and after one to it.
     let sent = if source.is_cuda() { dtype } else { source.dtype() };
     let staged = staged(source, sent)?;
     let shape = staged.layout().shape().clone();
@@ -173,7 +184,7 @@ fn moved(
     if sent == dtype { Ok(landed) } else { convert(&landed, dtype) }
 }
 
-/// The source in one piece and in `dtype`, in memory of the same kind.
+/// The source as a contiguous tensor of `dtype`, in memory of the same kind.
 #[track_caller]
 fn staged(source: &Tensor, dtype: DType) -> Result<Tensor> {
     if !source.is_pinned() || source.is_contiguous() {

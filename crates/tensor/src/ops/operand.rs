@@ -1,13 +1,14 @@
-//! The other side of an operation: a tensor or a number.
+//! The operands of operations: tensors or numbers.
 
 use crate::autograd::SavedTensor;
 use crate::promote::Typed;
 use crate::{Result, Scalar, Tensor};
 
-/// What an operation takes beside a tensor: another tensor, or a number.
+/// An operand of an operation: a tensor, or a number. Methods like [`Tensor::add`] take anything
+/// that converts into it.
 ///
-/// A number has no dtype of its own: it takes the tensor's, unless it is of a higher kind (a float
-/// beside integers). It is passed by value and needs no memory on the tensor's device.
+/// A number takes the dtype of the tensor beside it, unless it is of a higher category (a float
+/// beside integers). It is passed to kernels by value, and needs no memory on the tensor's device.
 #[derive(Clone, Copy, Debug)]
 pub enum TensorOrScalar<'a> {
     /// A tensor, broadcast with the other operands.
@@ -24,7 +25,7 @@ impl<'a> TensorOrScalar<'a> {
         }
     }
 
-    /// How the operand counts in type promotion.
+    /// The operand's dtype and its priority in type promotion.
     pub(crate) fn typed(self) -> Typed {
         match self {
             TensorOrScalar::Tensor(tensor) if tensor.dims() == 0 => Typed::ZeroDim(tensor.dtype()),
@@ -46,7 +47,7 @@ impl<N: Into<Scalar>> From<N> for TensorOrScalar<'_> {
     }
 }
 
-/// An operand kept for the backward pass.
+/// An operand that is saved for the backward pass.
 pub(super) enum SavedOperand {
     Tensor(SavedTensor),
     Scalar(Scalar),

@@ -1,5 +1,5 @@
-//! `+ - * /` and `-x` on tensors, owned or borrowed, and numbers; they give a `Result`, since shapes
-//! may not fit.
+//! The operators `+ - * /` and `-x` of Rust, on tensors (owned or borrowed) and numbers. They give
+//! a `Result`, since shapes may not fit.
 
 use std::borrow::Borrow;
 use std::ops::{Add, Div, Mul, Neg, Sub};

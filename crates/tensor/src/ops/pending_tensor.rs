@@ -5,11 +5,12 @@ use gpu_runtime::StreamPoint;
 use crate::storage::HostMemory;
 use crate::{Result, Tensor};
 
-/// A tensor in host memory whose copy from a device is enqueued, and may not be done yet: the result
-/// of [`Tensor::to_host_async`].
+/// A tensor in host memory whose copy from a device is enqueued, and may not be done yet: the
+/// result of [`Tensor::to_host_async`].
 ///
-/// Reading a tensor waits for the copies into it anyway; this type makes the wait visible, and can be
-/// asked whether it would take time. It may be dropped or forgotten: the copy owns both its ends.
+/// Reading a tensor waits for the copies into it anyway; this type makes the wait visible, and can
+/// be asked whether it would take time. It may be dropped or forgotten: the copy owns both its
+/// ends.
 ///
 /// ```
 /// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;

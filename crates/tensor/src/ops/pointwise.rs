@@ -67,8 +67,8 @@ pub(super) fn pointwise<const N: usize, const M: usize>(
 /// `target`, in its dtype.
 ///
 /// # Errors
-/// As [`pointwise`]; the result would be of a higher category than the target's dtype, or larger than
-/// the target; the target or an operand requires gradients.
+/// As [`pointwise`]; the result would be of a higher category than the target's dtype, or larger
+/// than the target; the target or an operand requires gradients.
 #[track_caller]
 pub(super) fn pointwise_in_place<const N: usize, const M: usize>(
     name: &'static str,
@@ -101,8 +101,8 @@ pub(super) fn pointwise_in_place<const N: usize, const M: usize>(
     Ok(())
 }
 
-/// A copy of `source` where writing `target` element by element would change elements of it that are
-/// yet to be read: they share memory, and an element does not lie at the same address in both.
+/// A copy of `source` where writing `target` element by element would change elements of it that
+/// are yet to be read: they share memory, and an element does not lie at the same address in both.
 #[track_caller]
 pub(super) fn apart_from(target: &Tensor, source: &Tensor) -> Result<Option<Tensor>> {
     let same = || {
@@ -148,8 +148,8 @@ fn run<const N: usize, const M: usize>(
     dispatch::elementwise(operator, device, inputs)
 }
 
-/// One operand for a call on `device` that takes it in `dtype`. Numbers, and 0-dimensional tensors of
-/// the CPU that cannot be read where the call runs, become immediates.
+/// One operand for a call on `device` that takes it in `dtype`. Numbers, and 0-dimensional tensors
+/// of the CPU that cannot be read where the call runs, become immediates.
 #[track_caller]
 fn prepare<'a>(
     operand: TensorOrScalar<'a>,

@@ -1,4 +1,4 @@
-//! Reductions over dimensions: sums, means, products, extremes, truth.
+//! Reductions over dimensions: sums, means, products, extremes, `any` and `all`.
 
 use std::panic::Location;
 
@@ -23,9 +23,11 @@ static AMIN: Reduction = reduction("amin", kernels::amin, repeated::unchanged);
 static ANY: Reduction = reduction("any", kernels::any, repeated::unchanged);
 static ALL: Reduction = reduction("all", kernels::all, repeated::unchanged);
 
-/// A reduction, and what its result becomes where each element is there so many times.
+/// A reduction.
 struct Reduction {
     operator: Operator<Reduce>,
+    /// The result over a number of repetitions of each element, from the result over each element
+    /// once.
     repeated: fn(&Tensor, usize) -> Result<Tensor>,
 }
 
@@ -37,7 +39,7 @@ const fn reduction(
     Reduction { operator: Operator::new(name, kernels), repeated }
 }
 
-/// Which dimensions a reduction folds.
+/// The dimensions that a reduction is over.
 struct Folded {
     dims: smallvec::SmallVec<[usize; 4]>,
     keepdim: bool,
@@ -48,12 +50,13 @@ impl Folded {
         Ok(Folded { dims: resolve_dims(op, dims, x.dims())?, keepdim })
     }
 
-    /// How many elements each output is made of.
+    /// The number of elements that each output is made of.
     fn count(&self, shape: &[usize]) -> usize {
         self.dims.iter().map(|&dim| shape[dim]).product()
     }
 
-    /// A gradient, or result, with the folded dimensions back as ones.
+    /// An output, or its gradient, with the reduced dimensions as dimensions of size 1, so that it
+    /// broadcasts to the input's shape.
     #[track_caller]
     fn restore(&self, output: &Tensor) -> Result<Tensor> {
         if self.keepdim {
@@ -86,11 +89,13 @@ fn fold(reduction: &'static Reduction, x: &Tensor, dtype: DType, to: &Folded) ->
     })
 }
 
-/// Reductions over all dimensions (an empty list says the same) or over some, which then are gone,
-/// or of size 1 with `keepdim`. Negative dimensions count from the end.
+/// Reductions over all dimensions, which an empty list means too, or over some. The reduced
+/// dimensions are removed, or with `keepdim` they stay with size 1. Negative dimensions count from
+/// the end. On CUDA the work is enqueued.
 ///
-/// Elements that [`expand`](Tensor::expand) repeats are computed once where they are many, so the sum
-/// of 2^62 of them takes no time.
+/// Sums of floats on the CPU are pairwise, and do not depend on the number of threads. Elements
+/// that [`expand`](Tensor::expand) repeats many times are computed once, so the sum of 2^62 of them
+/// takes no time.
 ///
 /// All fail if a dimension does not exist or is given twice, or if the operation has no such dtype.
 impl Tensor {
@@ -101,6 +106,14 @@ impl Tensor {
     }
 
     /// The sums over some dimensions; of integers and truth values as `I64`.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0], [3.0, 4.0]]?;
+    /// assert_eq!(x.sum_dims(&[0], false)?.to_vec::<f32>()?, [4.0, 6.0]);
+    /// assert_eq!(x.sum_dims(&[-1], true)?.shape(), [2, 1]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn sum_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
         let folded = Folded::new("sum", self, dims, keepdim)?;
@@ -145,13 +158,13 @@ impl Tensor {
         }))
     }
 
-    /// The largest element, NaN where there is one. Equal ones share the gradient.
+    /// The largest element, or NaN if there is one. Equal ones share the gradient.
     #[track_caller]
     pub fn max(&self) -> Result<Tensor> {
         self.amax(&[], false)
     }
 
-    /// The smallest element, NaN where there is one. Equal ones share the gradient.
+    /// The smallest element, or NaN if there is one. Equal ones share the gradient.
     #[track_caller]
     pub fn min(&self) -> Result<Tensor> {
         self.amin(&[], false)
@@ -169,37 +182,39 @@ impl Tensor {
         extreme(&AMIN, self, dims, keepdim)
     }
 
-    /// Whether any element is not zero: a truth value, but of `U8` a `U8`; so for the next three.
+    /// Whether an element differs from zero, as a tensor of dtype `Bool`; of `U8` as `U8`, as in
+    /// PyTorch.
     #[track_caller]
     pub fn any(&self) -> Result<Tensor> {
         self.any_dims(&[], false)
     }
 
-    /// Whether any element over some dimensions is not zero.
+    /// [`Tensor::any`] over some dimensions.
     #[track_caller]
     pub fn any_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
         truth(&ANY, self, dims, keepdim)
     }
 
-    /// Whether no element is zero.
+    /// Whether all elements differ from zero, as a tensor of dtype `Bool`; of `U8` as `U8`, as in
+    /// PyTorch.
     #[track_caller]
     pub fn all(&self) -> Result<Tensor> {
         self.all_dims(&[], false)
     }
 
-    /// Whether no element over some dimensions is zero.
+    /// [`Tensor::all`] over some dimensions.
     #[track_caller]
     pub fn all_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
         truth(&ALL, self, dims, keepdim)
     }
 
-    /// The variances over some dimensions: squared distances from the mean, added up and divided by
-    /// their number less `correction` (1 for a sample, 0 for all there is). Floats only.
+    /// The variances over some dimensions: the sum of the squared distances from the mean, divided
+    /// by their number less `correction` (1 for a sample, 0 for a whole population). Floats only.
     #[track_caller]
     pub fn var(&self, dims: &[isize], correction: usize, keepdim: bool) -> Result<Tensor> {
         let folded = Folded::new("var", self, dims, keepdim)?;
         if self.dtype() == DType::F16 {
-            // The squares of halves are often beyond what a half can be.
+            // The squares of halves often overflow.
             return self.to(DType::F32)?.var(dims, correction, keepdim)?.to(DType::F16);
         }
         let count = folded.count(self.shape()) as f64 - correction as f64;
@@ -207,8 +222,9 @@ impl Tensor {
         distance.square()?.sum_dims(dims, keepdim)?.div(count.max(0.0))
     }
 
-    /// The sums over the dimensions along which `shape` broadcasts to the tensor's own: what each
-    /// element of an operand of that shape gets of a gradient.
+    /// The sums over the dimensions along which `shape` broadcasts to the tensor's own
+    /// (`sum_to_size`). It is the gradient of an operand of that shape from the gradient of the
+    /// broadcast result.
     ///
     /// # Errors
     /// Memory or the runtime failed.
@@ -228,8 +244,8 @@ impl Tensor {
     }
 }
 
-/// `x` in a dtype that the reduction works in, outside of autograd: only floats have gradients, and
-/// those are not converted.
+/// `x` in the dtype that the reduction works in. The conversion is not recorded: only floats have
+/// gradients, and they are not converted.
 #[track_caller]
 fn converted(x: &Tensor, dtype: DType) -> Result<Tensor> {
     if x.dtype() == dtype { Ok(x.clone()) } else { dense(x, dtype) }
@@ -244,7 +260,7 @@ fn truth(
 ) -> Result<Tensor> {
     let folded = Folded::new(reduction.operator.name(), x, dims, keepdim)?;
     let truth = fold(reduction, x, DType::Bool, &folded)?;
-    // As PyTorch has it, from a time in which there were no truth values.
+    // As in PyTorch, where `uint8` served as the dtype of truth values before there was `bool`.
     if x.dtype() == DType::U8 { truth.to(DType::U8) } else { Ok(truth) }
 }
 
@@ -271,12 +287,15 @@ fn extreme(
     }))
 }
 
-/// How many hold along `dims`, which are kept; all of them for no dimensions at all.
+/// The number of true elements along `dims`, which stay with size 1; without dimensions each is 0
+/// or 1.
 #[track_caller]
 fn count_true(chosen: &Tensor, dims: &[isize]) -> Result<Tensor> {
     if dims.is_empty() { chosen.to(DType::I64) } else { chosen.sum_dims(dims, true) }
 }
 
+/// Checks that each output is made of at least one element.
+///
 /// # Errors
 /// There is no element to choose.
 pub(super) fn not_of_nothing(op: &'static str, x: &Tensor, dims: &[usize]) -> Result<()> {
@@ -292,8 +311,9 @@ pub(super) fn not_of_nothing(op: &'static str, x: &Tensor, dims: &[usize]) -> Re
     }
 }
 
-/// The product of the others, for each element. Where one element is zero only its own gradient is
-/// not, and where two are none is; so zeros are counted, and nothing is divided by them.
+/// The gradient of `prod`: for each element the product of the others, times `grad`. If one element
+/// is zero, only its own gradient is not; if several are, all gradients are zero. So zeros are
+/// counted, and the product of the others is divided only by elements that are not zero.
 #[track_caller]
 fn prod_backward(x: &Tensor, grad: &Tensor) -> Result<Tensor> {
     let is_zero = x.eq(0)?;

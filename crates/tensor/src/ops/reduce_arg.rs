@@ -1,4 +1,4 @@
-//! Where the extremes are.
+//! The indices of extremes.
 
 use std::panic::Location;
 
@@ -22,13 +22,13 @@ static ARGMIN: Operator<Reduce> =
 ///
 /// They fail if the dimension does not exist or has no elements.
 impl Tensor {
-    /// Where the largest element is.
+    /// The index of the largest element.
     #[track_caller]
     pub fn argmax(&self, dim: impl Into<Option<isize>>, keepdim: bool) -> Result<Tensor> {
         arg(&ARGMAX, self, dim.into(), keepdim)
     }
 
-    /// Where the smallest element is.
+    /// The index of the smallest element.
     #[track_caller]
     pub fn argmin(&self, dim: impl Into<Option<isize>>, keepdim: bool) -> Result<Tensor> {
         arg(&ARGMIN, self, dim.into(), keepdim)
@@ -59,6 +59,6 @@ fn arg(
     at_place(Location::caller(), || {
         let output = dispatch::reduce(operator, once.tensor(), &dims, keepdim)?;
         // Along one dimension the first of equal ones is where it is among those that differ.
-        once.repeat(if dim.is_some() { output } else { once.places(&output)? })
+        once.repeat(if dim.is_some() { output } else { once.whole_indices(&output)? })
     })
 }

@@ -1,29 +1,29 @@
-//! Reductions over what repeats itself: elements that `expand` has made many of are computed once.
+//! Reductions of expanded tensors: elements that `expand` repeats are computed once.
 //!
-//! So the work of a reduction never exceeds the memory of its operand and of its result, however many
-//! elements the operand has.
+//! So the work of a reduction is bounded by the memory of its operand and of its result, however
+//! many elements the operand has.
 
 use crate::layout::Layout;
 use crate::{DType, Result, Shape, Tensor, dispatch};
 
-/// With fewer elements it is quicker to go through them all.
+/// The fewest elements for which this is faster than to compute each repetition.
 pub(super) const MANY: usize = 1 << 16;
 
-/// What a reduction has to do with a tensor that repeats its elements along some dimensions.
+/// A tensor to reduce that repeats its elements along some dimensions, with each element once.
 pub(super) struct Once {
     /// Each element once: the dimensions that repeat have size 1.
     tensor: Tensor,
     /// The tensor's sizes.
     whole: Shape,
-    /// How often each element is there that goes into an output.
+    /// The number of repetitions of each element in an output.
     times: usize,
     /// The shape of the output.
     output: Shape,
 }
 
 impl Once {
-    /// Looks for what repeats in `x`, of which the dimensions `dims` are folded; nothing where that is
-    /// not worth it.
+    /// Finds the dimensions along which `x` repeats its elements, in a reduction over `dims`.
+    /// `None` if there are none, or it is not worth it.
     pub(super) fn of(x: &Tensor, dims: &[usize], keepdim: bool) -> Result<Option<Once>> {
         let layout = x.layout();
         if x.numel() < MANY || !layout.overlaps_itself() {
@@ -36,21 +36,21 @@ impl Once {
             times *= if dims.contains(&dim) { x.shape()[dim] } else { 1 };
         }
         let output = dispatch::reduced_shape(x.shape(), dims, keepdim);
-        // Without the history, so that nothing of how it is computed is recorded.
+        // An alias without history, so that the operations that follow are not recorded.
         Ok(Some(Once { tensor: x.alias(once)?, whole: layout.shape().clone(), times, output }))
     }
 
-    /// Each element once.
+    /// The tensor with each element once.
     pub(super) fn tensor(&self) -> &Tensor {
         &self.tensor
     }
 
-    /// How often each element is there that goes into an output.
+    /// The number of repetitions of each element in an output.
     pub(super) fn times(&self) -> usize {
         self.times
     }
 
-    /// The output for the whole tensor, dense, of the one for [`Once::tensor`].
+    /// The output for the whole tensor, dense, from that for [`Once::tensor`].
     #[track_caller]
     pub(super) fn repeat(&self, output: Tensor) -> Result<Tensor> {
         if output.shape() == &*self.output {
@@ -60,26 +60,26 @@ impl Once {
         }
     }
 
-    /// The places in row-major order of the whole tensor that places in [`Once::tensor`] are.
+    /// Indices into the whole tensor in row-major order, from indices into [`Once::tensor`].
     #[track_caller]
-    pub(super) fn places(&self, of_once: &Tensor) -> Result<Tensor> {
-        let (mut rest, mut places) = (of_once.clone(), of_once.zeros_like()?);
+    pub(super) fn whole_indices(&self, of_once: &Tensor) -> Result<Tensor> {
+        let (mut rest, mut indices) = (of_once.clone(), of_once.zeros_like()?);
         let mut step = 1;
         for (&size, &whole) in self.tensor.shape().iter().zip(&*self.whole).rev() {
             if size > 1 {
-                places = places.add(&rest.remainder(size)?.mul(step)?)?;
+                indices = indices.add(&rest.remainder(size)?.mul(step)?)?;
                 rest = rest.floor_divide(size)?;
             }
             step *= whole;
         }
-        Ok(places)
+        Ok(indices)
     }
 }
 
-/// The sum of `times` times the same, of each element of `x`.
+/// The sum of `times` repetitions of each element of `x`.
 #[track_caller]
 pub(super) fn added(x: &Tensor, times: usize) -> Result<Tensor> {
-    // Rounded once: neither does the number fit a narrow float nor the product on its way.
+    // In F64, since neither the number nor the product need fit a narrower float.
     if x.dtype().is_float() {
         x.to(DType::F64)?.mul(times as f64)?.to(x.dtype())
     } else {
@@ -87,7 +87,7 @@ pub(super) fn added(x: &Tensor, times: usize) -> Result<Tensor> {
     }
 }
 
-/// The product of `times` times the same, of each element of `x`: by repeated squaring.
+/// The product of `times` repetitions of each element of `x`, by repeated squaring.
 #[track_caller]
 pub(super) fn multiplied(x: &Tensor, times: usize) -> Result<Tensor> {
     let (mut product, mut square, mut rest) = (x.ones_like()?, x.clone(), times);
@@ -103,7 +103,7 @@ pub(super) fn multiplied(x: &Tensor, times: usize) -> Result<Tensor> {
     Ok(product)
 }
 
-/// What repeating an element does not change.
+/// `x` itself: means and extremes do not change when elements are repeated.
 pub(super) fn unchanged(x: &Tensor, _times: usize) -> Result<Tensor> {
     Ok(x.clone())
 }

@@ -19,7 +19,8 @@ static SOFTMAX_BACKWARD: Operator<Rowwise> =
 static LOG_SOFTMAX_BACKWARD: Operator<Rowwise> =
     Operator::new("log_softmax_backward", kernels::log_softmax_backward);
 
-/// Floats only. They fail if the dimension does not exist.
+/// Softmax, of floats only. They fail if the dimension does not exist. On CUDA the work is
+/// enqueued.
 impl Tensor {
     /// `exp(x)` divided by its sum along `dim`; computed without overflow.
     #[track_caller]
@@ -27,7 +28,7 @@ impl Tensor {
         row_function(&SOFTMAX, &SOFTMAX_BACKWARD, self, dim)
     }
 
-    /// The logarithm of [`Tensor::softmax`], exact also where that is nearly 0.
+    /// The logarithm of [`Tensor::softmax`], exact also for probabilities that are nearly 0.
     #[track_caller]
     pub fn log_softmax(&self, dim: isize) -> Result<Tensor> {
         row_function(&LOG_SOFTMAX, &LOG_SOFTMAX_BACKWARD, self, dim)
@@ -55,7 +56,8 @@ fn row_function(
     }))
 }
 
-/// Applies a function of rows along `dim`: brings it to the end, and the result back.
+/// Applies a function of rows along `dim`, which is exchanged with the last dimension before, and
+/// back afterwards.
 #[track_caller]
 fn along<const N: usize>(
     dim: usize,

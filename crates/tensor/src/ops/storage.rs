@@ -1,12 +1,12 @@
-//! Storages as tensors, and tensors of storages.
+//! Tensors made of storages.
 
 use crate::layout::Layout;
 use crate::storage::Storage;
 use crate::{DType, Error, Result, Shape, Tensor};
 
 impl Tensor {
-    /// All of a storage as a tensor with one dimension: its bytes as elements of `dtype`, which it
-    /// shares with all other tensors of the storage. Autograd does not know of it.
+    /// A one-dimensional tensor of all of a storage, with its bytes as elements of `dtype`. It
+    /// shares the memory with all other tensors of the storage, and has no history.
     ///
     /// # Errors
     /// The storage does not hold a whole number of such elements.

@@ -1,4 +1,5 @@
-//! Functions of three and four operands: choices, bounds, and the steps of optimizers.
+//! Elementwise functions of three and four operands: `where`, `clamp`, and those that optimizers
+//! use.
 
 use super::operand::{SavedOperand, TensorOrScalar};
 use super::pointwise::{Promotion, pointwise, pointwise_in_place};
@@ -56,7 +57,8 @@ impl Tensor {
         }))
     }
 
-    /// The elements brought into the bounds; where they are crossed, `max` holds.
+    /// The elements limited to the range from `min` to `max`; if `min` is above `max`, the result
+    /// is `max`.
     ///
     /// # Errors
     /// The dtype is `Bool`; memory or the runtime failed.
@@ -69,7 +71,7 @@ impl Tensor {
             let x = SavedTensor::new(self);
             move |grad: &Tensor, _| {
                 let x = x.get()?;
-                // At the bounds themselves there is none, as PyTorch has it.
+                // At the bounds themselves the gradient is zero, as in PyTorch.
                 let inside = x.gt(min)?.logical_and(&x.lt(max)?)?;
                 Ok([Some(Tensor::where_(&inside, grad, 0)?)])
             }
@@ -170,7 +172,7 @@ impl Tensor {
     }
 }
 
-/// In place, as optimizers step. They give the same handle, and fail as [`Tensor::add_`] does.
+/// Steps of optimizers, in place. They give the same handle, and fail as [`Tensor::add_`] does.
 impl Tensor {
     /// `self += alpha * other`
     #[track_caller]

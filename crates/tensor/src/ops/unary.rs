@@ -1,4 +1,4 @@
-//! Functions of one tensor, element by element.
+//! Elementwise functions of one tensor.
 
 use super::operand::TensorOrScalar;
 use super::pointwise::{Promotion, pointwise};
@@ -8,25 +8,25 @@ use crate::dispatch::{HostKernels, Operator, Signature};
 use crate::host::{binary, unary};
 use crate::{DType, Result, Tensor};
 
-/// A function of one tensor, with its derivative.
+/// An elementwise function of one tensor, with its derivative.
 struct Unary {
     operator: Operator<Elementwise<2>>,
     promotion: Promotion,
     derivative: UnaryDerivative,
 }
 
-/// The gradient of the input from that of the output, by what it needs beside it.
+/// The derivative: computes the gradient of the input from that of the output.
 enum UnaryDerivative {
-    /// The input.
+    /// The gradient depends on the input, which is saved.
     OfInput(fn(&Tensor, &Tensor) -> Result<Tensor>),
-    /// The output.
+    /// The gradient depends on the output, which is saved.
     OfOutput(fn(&Tensor, &Tensor) -> Result<Tensor>),
-    /// Nothing.
+    /// The gradient depends on nothing else, so nothing is saved.
     Linear(fn(&Tensor) -> Result<Tensor>),
 }
 use UnaryDerivative::{Linear, OfInput, OfOutput};
 
-/// A function that integers have too.
+/// A function that is defined for integers too.
 const fn any(
     name: &'static str,
     kernels: HostKernels<Elementwise<2>>,
@@ -103,7 +103,7 @@ impl Unary {
         }))
     }
 
-    /// As `apply`, for functions that leave whole numbers as they are.
+    /// [`Unary::apply`] for rounding functions, which leave integers as they are.
     #[track_caller]
     fn apply_to_fractions(&'static self, x: &Tensor) -> Result<Tensor> {
         if x.dtype().is_integer() { x.clone_data() } else { self.apply(x) }
@@ -123,11 +123,12 @@ impl UnaryDerivative {
     }
 }
 
-/// Functions of each element. They keep the shape and the device.
+/// Elementwise functions. The result has the shape and the device of the tensor. A function that is
+/// defined for floats only converts other dtypes to the default dtype. On CUDA the work is
+/// enqueued.
 ///
-/// All fail with [`Error::UnsupportedDType`](crate::Error::UnsupportedDType) for a dtype that they do
-/// not have, or if memory or the runtime fails. Where a function has floats only, other dtypes are
-/// converted to the default dtype.
+/// All fail with [`Error::UnsupportedDType`](crate::Error::UnsupportedDType) for a dtype that the
+/// function does not have, or if memory or the runtime fails.
 impl Tensor {
     /// `-x`
     #[track_caller]
@@ -135,7 +136,7 @@ impl Tensor {
         NEG.apply(self)
     }
 
-    /// The distance from zero.
+    /// The absolute value.
     #[track_caller]
     pub fn abs(&self) -> Result<Tensor> {
         ABS.apply(self)

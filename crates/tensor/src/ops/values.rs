@@ -1,4 +1,4 @@
-//! Elements brought to the host as Rust values.
+//! Copies of elements to the host, as Rust values.
 
 use super::convert::dense;
 use crate::access;
@@ -7,7 +7,8 @@ use crate::resolved_device::ResolvedDevice;
 use crate::{Element, Error, Result, Tensor};
 
 impl Tensor {
-    /// The one element of the tensor, converted to `T` as by a cast. Waits for it.
+    /// The only element of the tensor, converted to `T` as by a cast. It blocks until the element
+    /// is there.
     ///
     /// # Errors
     /// The tensor has more elements than one, or none; the device failed before it was there.
@@ -24,7 +25,7 @@ impl Tensor {
         Ok(T::from_scalar(scalar_of(&self.detach().cpu()?)?))
     }
 
-    /// The elements in row-major order, copied. Waits for them.
+    /// A copy of the elements in row-major order. It blocks until they are there.
     ///
     /// # Errors
     /// The tensor is of another dtype than `T`; memory is short; the device failed before they were

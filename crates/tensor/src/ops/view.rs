@@ -1,4 +1,4 @@
-//! Views: other sizes, orders and parts of the same memory.
+//! Views: tensors with other sizes, orders or parts of the same memory.
 
 use super::convert::copy_into;
 use super::view_shape::ViewShape;
@@ -8,13 +8,14 @@ use crate::layout::{Layout, NoLayout};
 use crate::reserve::try_with_capacity;
 use crate::{Error, Result, Shape, Tensor};
 
-/// About what a view takes of the host's memory, with its part in the graph.
+/// Roughly the memory that a view takes on the host, with its part in the graph.
 const VIEW_BYTES: usize = 1 << 10;
 
-/// Views share the tensor's memory: what is written through one is seen through the others.
-/// Gradients flow through. They fail if a dimension does not exist or a part lies outside.
+/// Views share the tensor's memory: writes through one are seen through all. No element is copied,
+/// and gradients flow through. They fail if a dimension does not exist or a part lies outside.
 impl Tensor {
-    /// The same elements in the same order under other sizes, one of which may be -1: what is left.
+    /// The same elements in the same order under other sizes. One size may be -1, and is computed
+    /// from the others.
     ///
     /// # Errors
     /// The sizes have another number of elements; or the elements do not lie evenly enough
@@ -27,7 +28,7 @@ impl Tensor {
         }
     }
 
-    /// [`Tensor::view`], of a copy where the elements do not lie so that a view is possible.
+    /// [`Tensor::view`], of a copy if a view is not possible.
     ///
     /// # Errors
     /// The sizes have another number of elements.
@@ -44,18 +45,19 @@ impl Tensor {
         }
     }
 
-    /// The elements under other sizes of the same number, or `None` where that needs a copy.
+    /// A view with other sizes, or `None` if that needs a copy.
     fn viewed(&self, shape: &Shape) -> Result<Option<Tensor>> {
         self.layout().view(shape).transpose().map(|layout| self.alias(layout)).transpose()
     }
 
-    /// All dimensions as one.
+    /// All dimensions merged into one.
     #[track_caller]
     pub fn flatten(&self) -> Result<Tensor> {
         self.reshape([self.numel()])
     }
 
-    /// The dimensions from `start` to `end`, both included, as one; (1, -1) keeps a batch.
+    /// The dimensions from `start` to `end`, both included, merged into one; `(1, -1)` keeps the
+    /// batch.
     #[track_caller]
     pub fn flatten_dims(&self, start: isize, end: isize) -> Result<Tensor> {
         let (start, end) = (
@@ -78,7 +80,7 @@ impl Tensor {
         self.reshape(shape)
     }
 
-    /// Two dimensions exchanged.
+    /// The tensor with two dimensions exchanged.
     pub fn transpose(&self, first: isize, second: isize) -> Result<Tensor> {
         let (first, second) = (
             resolve_dim("transpose", first, self.dims())?,
@@ -95,7 +97,7 @@ impl Tensor {
         }))
     }
 
-    /// A matrix transposed; vectors and numbers stay.
+    /// A matrix transposed; vectors and 0-dimensional tensors stay as they are.
     ///
     /// # Errors
     /// There are more than two dimensions; `transpose` says which to exchange.
@@ -112,7 +114,8 @@ impl Tensor {
         }
     }
 
-    /// The dimensions in another order: dimension `i` of the view is dimension `order[i]`.
+    /// The tensor with its dimensions in another order: dimension `i` of the view is dimension
+    /// `order[i]`.
     ///
     /// # Errors
     /// `order` does not name each dimension once.
@@ -140,7 +143,7 @@ impl Tensor {
         }))
     }
 
-    /// The `len` indices of `dim` from `start` on.
+    /// The part with the `len` indices of `dim` from `start` on.
     pub fn narrow(&self, dim: isize, start: usize, len: usize) -> Result<Tensor> {
         let own = self.existing_dim("narrow", dim)?;
         let size = self.shape()[own];
@@ -151,8 +154,8 @@ impl Tensor {
         self.part("narrow", move |layout| layout.slice(own, start, len, 1))
     }
 
-    /// Every `step`th index of `dim` from `start` to before `end`, as Python slices: negative bounds
-    /// count from the end, and bounds outside are brought to the nearest inside.
+    /// Every `step`th index of `dim` from `start` to before `end`, as Python slices: negative
+    /// bounds count from the end, and bounds outside are brought to the nearest inside.
     ///
     /// # Errors
     /// `step` is 0.
@@ -173,7 +176,7 @@ impl Tensor {
         self.part("slice", move |layout| layout.slice(own, start, len, step))
     }
 
-    /// The view at `index` of `dim`, which is gone then. A negative index counts from the end.
+    /// The part at `index` of `dim`, without that dimension. A negative index counts from the end.
     pub fn select(&self, dim: isize, index: isize) -> Result<Tensor> {
         let own = self.existing_dim("select", dim)?;
         let size = self.shape()[own];
@@ -184,7 +187,7 @@ impl Tensor {
         self.part("select", move |layout| layout.select(own, at as usize))
     }
 
-    /// The tensor without `dim`, where its size is 1; else as it is.
+    /// The tensor without `dim` if its size is 1, else as it is.
     pub fn squeeze(&self, dim: isize) -> Result<Tensor> {
         let own = resolve_dim("squeeze", dim, self.dims())?;
         let layout = self.layout().without_dims(|candidate, size| candidate == own && size == 1);
@@ -204,7 +207,9 @@ impl Tensor {
         Ok(reshaped("unsqueeze", self, self.alias(self.layout().unsqueeze(own))?))
     }
 
-    /// Dimensions of size 1 repeated, and new ones put in front, without copies; -1 keeps a size.
+    /// The tensor with dimensions of size 1 repeated, and new ones put in front, without copies
+    /// (stride 0);
+    /// -1 keeps a size.
     ///
     /// # Errors
     /// The shape does not broadcast to the one that was asked for.
@@ -216,7 +221,7 @@ impl Tensor {
                 shapes: vec![("self", self.layout().shape().clone()), ("shape", wanted)],
                 rule: "sizes must be equal, or 1 in `self`, counted from the innermost",
             })?;
-        // The gradient is summed to the input's shape on its way.
+        // The engine sums the gradient to the input's shape.
         Ok(record("expand", [self], self.alias(layout)?, |_| {
             |grad: &Tensor, _| Ok([Some(grad.clone())])
         }))
@@ -260,7 +265,7 @@ impl Tensor {
         self.split(self.shape()[own].div_ceil(count).max(1), dim)
     }
 
-    /// The part that a layout function cuts out; its gradient is zero elsewhere.
+    /// The part that a function of the layout cuts out. The gradient of the rest is zero.
     fn part(
         &self,
         name: &'static str,
@@ -277,7 +282,7 @@ impl Tensor {
         }))
     }
 
-    /// A dimension that the tensor has; a single number has none.
+    /// A dimension that the tensor has; a 0-dimensional tensor has none.
     fn existing_dim(&self, op: &'static str, dim: isize) -> Result<usize> {
         match self.dims() {
             0 => Err(Error::DimOutOfRange { op, dim, dims: 0 }),
@@ -286,7 +291,7 @@ impl Tensor {
     }
 }
 
-/// A view with the same elements in the same order, as part of the graph.
+/// Records a view with the same elements in the same order: its gradient is reshaped back.
 fn reshaped(name: &'static str, x: &Tensor, view: Tensor) -> Tensor {
     record(name, [x], view, |_| {
         let shape = x.layout().shape().clone();

@@ -1,4 +1,4 @@
-//! Shapes of views, of which one size may be left open.
+//! The shapes of views, of which one size may be left open.
 
 use std::fmt;
 
@@ -6,19 +6,19 @@ use smallvec::SmallVec;
 
 use crate::{Error, Result, Shape};
 
-/// The sizes that a view should have, where -1 stands for whatever is left (in `view` and
-/// `reshape`) or for the size there is (in `expand`). Made from arrays, slices and vectors of
-/// integers, and from a [`Shape`]. An unsigned number is never -1.
+/// The sizes of a view. -1 stands for the size that follows from the others (in `view` and
+/// `reshape`) or for the size that the tensor has (in `expand`). It is made from arrays, slices and
+/// vectors of integers, and from a [`Shape`]. An unsigned number is never -1.
 #[derive(Clone, Debug)]
 pub struct ViewShape(SmallVec<[Size; 4]>);
 
-/// One size as it was asked for.
+/// One size of a view as it was given.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Size {
     Known(usize),
     /// -1
     Open,
-    /// A number that is no size.
+    /// A negative number other than -1, which is refused.
     Negative(i64),
 }
 

@@ -1,9 +1,9 @@
 //! Numbers of a distribution from random words, with the same bits as the CUDA kernels.
 //!
-//! Everything is computed in `f64` from additions, multiplications, divisions and square roots, whose
-//! results IEEE 754 defines exactly, and rounded once at the end. The logarithm and the cosine of the
-//! standard libraries differ in their last bits, so they are written out here and in the kernels
-//! (`kernels/include/exact.cuh`). So the CPU and every GPU give the same numbers.
+//! Everything is computed in `f64` from additions, multiplications, divisions and square roots,
+//! whose results IEEE 754 defines exactly, and rounded once at the end. The logarithm and the
+//! cosine of the standard libraries differ in their last bits, so they are written out here and in
+//! the kernels (`kernels/include/exact.cuh`). So the CPU and every GPU give the same numbers.
 
 use half::f16;
 
@@ -50,9 +50,10 @@ pub(crate) fn uniform<T: Rounded>(words: [u32; 4], a: f64, b: f64) -> T {
     if value < T::round(b) { value } else { T::round(a) }
 }
 
-/// A normally distributed number, by the transformation of Box and Muller ("A Note on the Generation of
-/// Random Normal Deviates", 1958). It gives two numbers, of which one is used, so that an element depends
-/// on its own words alone. The radius is taken from (0, 1], where the logarithm is finite.
+/// A normally distributed number, by the transformation of Box and Muller ("A Note on the
+/// Generation of Random Normal Deviates", 1958). It gives two numbers, of which one is used, so
+/// that an element depends on its own words alone. The radius is taken from (0, 1], where the
+/// logarithm is finite.
 #[inline]
 pub(crate) fn normal<T: Rounded>(words: [u32; 4], mean: f64, deviation: f64) -> T {
     let (radius, angle) = if T::WIDE {
@@ -64,8 +65,8 @@ pub(crate) fn normal<T: Rounded>(words: [u32; 4], mean: f64, deviation: f64) -> 
     T::round(mean + deviation * (length * cos_turns(angle)))
 }
 
-/// A whole number in [low, high); any number if the bounds are equal. The remainder has a bias, which for
-/// words of 64 bits is tiny, and which PyTorch accepts too.
+/// A whole number in [low, high); any number if the bounds are equal. The remainder has a bias,
+/// which for words of 64 bits is tiny, and which PyTorch accepts too.
 #[inline]
 pub(crate) fn integer(words: [u32; 4], low: i64, high: i64) -> i64 {
     let span = high.wrapping_sub(low) as u64;

@@ -1,4 +1,5 @@
-//! Philox4x32-10, the counter-based generator of all random numbers, on the CPU and in the CUDA kernels.
+//! Philox4x32-10, the counter-based generator of all random numbers, on the CPU and in the CUDA
+//! kernels.
 //!
 //! J. Salmon, M. Moraes, R. Dror, D. Shaw: "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011.
 
@@ -8,8 +9,8 @@ const ROUNDS: usize = 10;
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
-/// The random numbers of one draw. Those of element `i` follow from `i`, the seed and the offset alone, so
-/// elements can be computed in any order and on any device.
+/// The random numbers of one draw. Those of element `i` follow from `i`, the seed and the offset
+/// alone, so elements can be computed in any order and on any device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Philox {
     /// The key.
@@ -31,7 +32,8 @@ impl Philox {
     }
 }
 
-/// One block of the generator: ten rounds of the bijection that `key` chooses, applied to `counter`.
+/// One block of the generator: ten rounds of the bijection that `key` chooses, applied to
+/// `counter`.
 #[inline]
 fn block(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     for _ in 0..ROUNDS {

@@ -1,11 +1,11 @@
-//! Numbers laid out in brackets and lines.
+//! The layout of numbers in brackets and lines.
 
 use super::LINE_WIDTH;
 use super::number::Numbers;
 use super::summary::EDGE;
 
-/// Numbers in row-major order of `shape`. Along an elided dimension only its first and last
-/// [`EDGE`] are there, with dots to be put between them.
+/// Numbers in row-major order of `shape`. Of an elided dimension only the first and last [`EDGE`]
+/// entries are there, and dots are written between them.
 pub(super) struct Lines<'a> {
     pub(super) numbers: &'a Numbers,
     pub(super) shape: &'a [usize],
@@ -13,12 +13,12 @@ pub(super) struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// The text, where `indent` columns of the first line are taken.
+    /// The text, of which the first line begins in column `indent`.
     pub(super) fn write(&self, indent: usize) -> String {
         self.block(0, 0, indent)
     }
 
-    /// The dimensions from `dim` on, of which the first number is at `start`.
+    /// The text of the dimensions from `dim` on, whose first number is at `start`.
     fn block(&self, dim: usize, start: usize, indent: usize) -> String {
         match self.shape.len() - dim {
             0 => self.numbers.write(start),
@@ -34,7 +34,7 @@ impl Lines<'_> {
         }
     }
 
-    /// As many numbers to a line as fit.
+    /// The text of the last dimension, with as many numbers to a line as fit.
     fn vector(&self, dim: usize, start: usize, indent: usize) -> String {
         let per_line = (LINE_WIDTH.saturating_sub(indent) / (self.numbers.width + 2)).max(1);
         let numbers = (0..self.shape[dim]).map(|i| self.numbers.write(start + i)).collect();

@@ -1,4 +1,4 @@
-//! Tensors written out as PyTorch writes them, with its default options.
+//! Tensors as text, as PyTorch prints them with its default options.
 
 mod lines;
 mod number;
@@ -13,13 +13,13 @@ use crate::autograd::no_grad;
 use crate::default::default_dtype;
 use crate::{DType, Result, Tensor};
 
-/// The columns that a line may take.
+/// The width of a line in columns.
 const LINE_WIDTH: usize = 80;
 const PREFIX: &str = "tensor(";
 
 /// The values as PyTorch prints them, then `device='cuda:0'` for a tensor on CUDA, the dtype where
-/// the values do not tell it, and the tensor's part in the graph. Waits for the values of a tensor on
-/// CUDA. Values that cannot be read are replaced by the reason.
+/// the values do not tell it, and the tensor's part in the graph. Waits for the values of a tensor
+/// on CUDA. Values that cannot be read are replaced by the reason.
 ///
 /// ```
 /// let x = tensor::tensor![[1.0, 2.5], [-3.0, 4.0]]?;
@@ -50,7 +50,7 @@ fn values(tensor: &Tensor) -> Result<String> {
     Ok(Lines { numbers: &numbers, shape: shown.shape(), elided: &elided }.write(PREFIX.len()))
 }
 
-/// What stands behind the values, in PyTorch's order.
+/// The properties that stand behind the values, in PyTorch's order.
 fn suffixes(tensor: &Tensor) -> Vec<String> {
     let mut suffixes = Vec::new();
     if tensor.is_cuda() {
@@ -76,7 +76,7 @@ fn suffixes(tensor: &Tensor) -> Vec<String> {
     suffixes
 }
 
-/// Each suffix goes where the last line has room for it, else on a line of its own.
+/// Appends the suffixes, each on the last line if it has room, else on a line of its own.
 fn append(text: &mut String, suffixes: &[String]) {
     // PyTorch counts from the newline itself, and one more on the first line.
     let mut used = match text.rfind('\n') {

@@ -1,17 +1,17 @@
-//! How single numbers are written, and how wide: one style for all numbers of a tensor.
+//! The text of single numbers: one style and one width for all numbers of a tensor.
 
 use half::f16;
 
 use crate::{DType, Result, Tensor};
 
-/// Digits behind the point.
+/// The number of digits behind the point.
 const PRECISION: usize = 4;
 
 /// The numbers of a tensor, with the style that they are written in.
 pub(super) struct Numbers {
     values: Values,
     style: Style,
-    /// The columns that each number takes, at least.
+    /// The least width of each number in columns.
     pub(super) width: usize,
 }
 
@@ -72,8 +72,8 @@ impl Numbers {
         }
     }
 
-    /// Among floats only the finite ones other than zero make room for themselves, as PyTorch has
-    /// it: `tensor([0.])`, but `tensor([nan, 1.])`.
+    /// The width of the widest number. Of floats only the finite ones other than zero count, as in
+    /// PyTorch: `tensor([0.])`, but `tensor([nan, 1.])`.
     fn widest(&self) -> usize {
         let (len, counts): (_, &dyn Fn(usize) -> bool) = match &self.values {
             Values::Float(values) => (values.len(), &|i| is_telling(values[i])),
@@ -84,7 +84,8 @@ impl Numbers {
     }
 }
 
-/// Whether a float has a say in the style: zeros and what is not finite look the same in each.
+/// Whether a float is counted when the style is chosen. Zeros, infinities and NaN look the same in
+/// each style.
 fn is_telling(value: f64) -> bool {
     value.is_finite() && value != 0.0
 }

@@ -3,16 +3,16 @@
 use crate::checked_size::CheckedSize;
 use crate::{Error, Result, Tensor};
 
-/// How many entries are shown on each side of an elided dimension.
+/// The number of entries that are shown on each side of an elided dimension.
 pub(super) const EDGE: usize = 3;
 /// Tensors with more elements are summarised.
 const THRESHOLD: usize = 1000;
-/// More numbers than these are no help to anybody; a tensor of many dimensions may have them though
-/// each is cut.
-const MOST: usize = 1 << 20;
+/// The most numbers that are printed. A tensor of many dimensions may have more even with each
+/// dimension shortened.
+const MAX_NUMBERS: usize = 1 << 20;
 
-/// The entries to print, and for each dimension whether some are missing in its middle. Only what
-/// is printed is copied, however large the tensor is.
+/// The entries to print, and for each dimension whether some are left out in its middle. Only the
+/// entries that are printed are copied, however large the tensor is.
 ///
 /// # Errors
 /// Even the edges are more numbers than can be printed; or they cannot be read.
@@ -22,7 +22,7 @@ pub(super) fn of(tensor: &Tensor) -> Result<(Tensor, Vec<bool>)> {
         tensor.shape().iter().map(|&size| summarised && size > 2 * EDGE).collect();
     let edges = tensor.shape().iter().zip(&elided);
     let left: CheckedSize = edges.map(|(&size, &cut)| if cut { 2 * EDGE } else { size }).product();
-    if left.size().is_none_or(|left| left > MOST) {
+    if left.size().is_none_or(|left| left > MAX_NUMBERS) {
         return Err(Error::InvalidArgument {
             op: "to_string",
             argument: "self",

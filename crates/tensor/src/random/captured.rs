@@ -1,8 +1,9 @@
-//! Random numbers in graphs: each launch draws other numbers, from the generator's state at that time.
+//! Random numbers in graphs: each launch draws other numbers, from the generator's state at that
+//! time.
 //!
-//! As in PyTorch (`philox_cuda_state`), a captured kernel reads the seed and the offset from memory of the
-//! device. Before each launch as many draws as were captured are reserved, and the seed and the offset of
-//! the first one are written there.
+//! As in PyTorch (`philox_cuda_state`), a captured kernel reads the seed and the offset from memory
+//! of the device. Before each launch as many draws as were captured are reserved, and the seed and
+//! the offset of the first one are written there.
 
 use std::sync::Arc;
 
@@ -69,10 +70,11 @@ impl CapturedDraws {
         Ok(CapturedDraw { state: source.state.clone(), offset: source.draws - 1 })
     }
 
-    /// Reserves the draws of a launch on `stream`, and writes the seed and the first offset to the device.
+    /// Reserves the draws of a launch on `stream`, and writes the seed and the first offset to the
+    /// device.
     fn reserve(&self, stream: &Stream) -> Result<()> {
-        // The thread that launches may be capturing another graph, and may have switched the order between
-        // streams off; neither concerns these writes.
+        // The thread that launches may be capturing another graph, and may have switched the order
+        // between streams off; neither concerns these writes.
         outside_of_captures(|| {
             with_order(Order::Automatic, || {
                 self.0.lock().iter_mut().try_for_each(|source| source.reserve(stream))

@@ -88,8 +88,8 @@ pub(crate) fn check_integers(op: &'static str, low: i64, high: i64, dtype: DType
     Ok(())
 }
 
-/// The numbers from 0 to `n - 1` in random order: Fisher and Yates' shuffle, as Durstenfeld has it (CACM 7,
-/// 1964).
+/// The numbers from 0 to `n - 1` in random order: Fisher and Yates' shuffle, as Durstenfeld has it
+/// (CACM 7, 1964).
 ///
 /// # Errors
 /// The host has no memory for them.

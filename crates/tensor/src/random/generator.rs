@@ -6,18 +6,18 @@ use parking_lot::Mutex;
 
 use crate::philox::Philox;
 
-/// A generator of random numbers for one device (`torch.Generator`). It is a handle; clones are the same
-/// generator, and threads share it.
+/// A generator of random numbers for one device (`torch.Generator`). It is a handle; clones are the
+/// same generator, and threads share it.
 ///
-/// It is counter-based (Philox): the numbers of a draw follow from the seed and from the number of draws
-/// before it, and not from the device. So the same calls after the same seed give the same numbers on
-/// the CPU and on any CUDA device. Threads that draw from one generator at the same time get its draws in
-/// an order that varies; [`with_manual_seed`](crate::with_manual_seed) gives a thread a generator of its
-/// own.
+/// It is counter-based (Philox): the numbers of a draw follow from the seed and from the number of
+/// draws before it, and not from the device. So the same calls after the same seed give the same
+/// numbers on the CPU and on any CUDA device. Threads that draw from one generator at the same time
+/// get its draws in an order that varies; [`with_manual_seed`](crate::with_manual_seed) gives a
+/// thread a generator of its own.
 ///
-/// While work is captured into a graph nothing is drawn. Each launch of the graph draws instead, as if
-/// the captured calls were made then: from the generator that was the device's at the capture, in its
-/// state at the launch.
+/// While work is captured into a graph nothing is drawn. Each launch of the graph draws instead, as
+/// if the captured calls were made then: from the generator that was the device's at the capture,
+/// in its state at the launch.
 ///
 /// ```
 /// use tensor::{Device, Tensor, generator, with_manual_seed};

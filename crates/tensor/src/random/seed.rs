@@ -1,4 +1,5 @@
-//! The generators of all devices: those of the process, and those of scopes with a seed of their own.
+//! The generators of all devices: those of the process, and those of scopes with a seed of their
+//! own.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -12,8 +13,9 @@ use super::generator::Generator;
 use crate::resolved_device::ResolvedDevice;
 use crate::{Device, Result};
 
-/// Seeds the generators of all devices (`torch.manual_seed`), also of those that are not in use yet. Inside
-/// of [`with_manual_seed`] it seeds the generators of that scope, elsewhere those of the process.
+/// Seeds the generators of all devices (`torch.manual_seed`), also of those that are not in use
+/// yet. Inside of [`with_manual_seed`] it seeds the generators of that scope, elsewhere those of
+/// the process.
 ///
 /// ```standalone_crate
 /// use tensor::{Tensor, manual_seed};
@@ -27,9 +29,9 @@ pub fn manual_seed(seed: u64) {
     SeedScope::capture().generators(|generators| generators.manual_seed(seed));
 }
 
-/// Runs `f` with generators of its own, which begin from `seed`. The numbers that this thread draws inside
-/// do not depend on other threads, and do not change theirs. Threads that enter this thread's
-/// [`ExecutionContext`](crate::ExecutionContext) share the generators.
+/// Runs `f` with generators of its own, which begin from `seed`. The numbers that this thread draws
+/// inside do not depend on other threads, and do not change theirs. Threads that enter this
+/// thread's [`ExecutionContext`](crate::ExecutionContext) share the generators.
 ///
 /// ```
 /// use tensor::{Tensor, with_manual_seed};
@@ -47,12 +49,13 @@ pub fn enter_manual_seed(seed: u64) -> SeedGuard {
     SeedScope { generators: Some(Arc::new(Generators::new(seed))), folded: None }.enter()
 }
 
-/// Runs `f` with generators that begin from the present seed with `data` folded into it ([`fold_in`]). It
-/// is for parts of a program that need random numbers of their own: each replica of a module, each
-/// sample of a dataset.
+/// Runs `f` with generators that begin from the present seed with `data` folded into it
+/// ([`fold_in`]). It is for parts of a program that need random numbers of their own: each replica
+/// of a module, each sample of a dataset.
 ///
-/// The generators belong to the process or to the scope that this thread is in. So a later call with the
-/// same `data` goes on where the last one ended, and [`manual_seed`] makes them begin anew.
+/// The generators belong to the process or to the scope that this thread is in. So a later call
+/// with the same `data` goes on where the last one ended, and [`manual_seed`] makes them begin
+/// anew.
 ///
 /// ```
 /// use tensor::{Tensor, with_folded_seed, with_manual_seed};
@@ -70,8 +73,8 @@ pub fn with_folded_seed<R>(data: u64, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// A seed that follows from `seed` and `data`, and differs for each `data` (`jax.random.fold_in`). It gives
-/// random numbers that do not depend on those that were drawn before.
+/// A seed that follows from `seed` and `data`, and differs for each `data` (`jax.random.fold_in`).
+/// It gives random numbers that do not depend on those that were drawn before.
 pub fn fold_in(seed: u64, data: u64) -> u64 {
     scatter(scatter(seed.wrapping_add(WEYL)) ^ data)
 }
@@ -82,7 +85,8 @@ pub fn initial_seed() -> u64 {
     generator_at(ResolvedDevice::Cpu).initial_seed()
 }
 
-/// The fraction of the golden ratio in 64 bits. It is added first, since `scatter` maps zero to zero.
+/// The fraction of the golden ratio in 64 bits. It is added first, since `scatter` maps zero to
+/// zero.
 const WEYL: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A permutation of the 64-bit words that changes half of the bits wherever one is changed: the
@@ -93,8 +97,8 @@ fn scatter(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// The generator of a device: inside of [`with_manual_seed`] that of the scope, elsewhere that of the
-/// process. A process that sets no seed begins from one that differs from run to run.
+/// The generator of a device: inside of [`with_manual_seed`] that of the scope, elsewhere that of
+/// the process. A process that sets no seed begins from one that differs from run to run.
 ///
 /// # Errors
 /// There is no such device.
@@ -107,8 +111,9 @@ pub(crate) fn generator_at(device: ResolvedDevice) -> Generator {
     scope.generators(|generators| generators.at(device, scope.folded))
 }
 
-/// Restores, when it is dropped, the generators that this thread had when the guard was made. If guards are
-/// dropped in another order, the thread has in the end what the last one dropped had found.
+/// Restores, when it is dropped, the generators that this thread had when the guard was made. If
+/// guards are dropped in another order, the thread has in the end what the last one dropped had
+/// found.
 #[must_use = "the seed holds only while the guard lives"]
 #[derive(Debug)]
 pub struct SeedGuard {

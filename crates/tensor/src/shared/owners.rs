@@ -9,7 +9,7 @@ use super::sync::{AtomicUsize, Ordering, fence};
 pub(crate) struct Owners(AtomicUsize);
 
 impl Owners {
-    /// Of memory that was just made.
+    /// The number for memory that was just made: one.
     pub(crate) fn one() -> Owners {
         Owners(AtomicUsize::new(1))
     }
@@ -25,7 +25,8 @@ impl Owners {
         assert!(before <= isize::MAX as usize, "too many guards of one tensor were forgotten");
     }
 
-    /// Counts one less, who has read what it wanted. Whether that was the last: it frees the memory.
+    /// Counts one less, who has read what it wanted. Whether that was the last: it frees the
+    /// memory.
     #[must_use]
     pub(crate) fn leave(&self) -> bool {
         // What this owner has read comes before what the last one, or a later writer, does.

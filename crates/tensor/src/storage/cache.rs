@@ -1,8 +1,8 @@
 //! The cache of freed host memory, for the next tensor of its size.
 //!
-//! The system hands out large blocks page by page, which costs more than most operations on them, and
-//! takes them back as soon as they are freed. Programs make tensors of the same few sizes again and
-//! again, so the blocks that were freed last are kept, up to a limit in bytes.
+//! The system hands out large blocks page by page, which costs more than most operations on them,
+//! and takes them back as soon as they are freed. Programs make tensors of the same few sizes again
+//! and again, so the blocks that were freed last are kept, up to a limit in bytes.
 
 use std::alloc::{self, Layout};
 use std::collections::VecDeque;
@@ -10,7 +10,8 @@ use std::ptr::NonNull;
 
 use parking_lot::Mutex;
 
-/// The smallest block that is kept. The global allocator gives smaller ones as fast as the cache would.
+/// The smallest block that is kept. The global allocator gives smaller ones as fast as the cache
+/// would.
 const MIN_BYTES: usize = 1 << 16;
 
 /// The most bytes that are kept; beyond that the oldest blocks are freed.
@@ -40,8 +41,8 @@ struct Cache {
     bytes: usize,
 }
 
-/// The size of the block for a request: rounded up by at most an eighth, so that requests of almost equal
-/// sizes can use each other's blocks.
+/// The size of the block for a request: rounded up by at most an eighth, so that requests of almost
+/// equal sizes can use each other's blocks.
 pub(super) fn block_size(bytes: usize) -> usize {
     if bytes < MIN_BYTES {
         return bytes;
@@ -50,8 +51,8 @@ pub(super) fn block_size(bytes: usize) -> usize {
     bytes.checked_next_multiple_of(step).unwrap_or(bytes)
 }
 
-/// Takes a block of exactly this layout out of the cache, if there is one. Its contents are those that
-/// were there when it was freed.
+/// Takes a block of exactly this layout out of the cache, if there is one. Its contents are those
+/// that were there when it was freed.
 pub(super) fn take(layout: Layout) -> Option<NonNull<u8>> {
     if layout.size() < MIN_BYTES {
         return None;

@@ -7,7 +7,8 @@ use crate::Result;
 
 /// Host memory, with the lock or the record that orders its users.
 pub(crate) enum HostMemory {
-    /// Ordinary memory. Only this crate knows its address, so a writer can move it away from a reader.
+    /// Ordinary memory. Only this crate knows its address, so a writer can move it away from a
+    /// reader.
     Pageable(PageableMemory),
     /// Page-locked memory. Devices know its address, so it stays where it is.
     Pinned(Pinned),
@@ -23,8 +24,8 @@ impl HostMemory {
         Ok(HostMemory::Pinned(Pinned::new(bytes, fresh)?))
     }
 
-    /// The address of the first byte, aligned for every dtype, also when there are none. Other threads may
-    /// move and write the bytes while the memory is not held.
+    /// The address of the first byte, aligned for every dtype, also when there are none. Other
+    /// threads may move and write the bytes while the memory is not held.
     pub(crate) fn start(&self) -> *mut u8 {
         match self {
             HostMemory::Pageable(pageable) => pageable.start(),

@@ -27,8 +27,8 @@ const ALIGNMENT: usize = 64;
 /// Memory on one device, which a tensor and all its views share (PyTorch's
 /// `UntypedStorage`).
 ///
-/// It is a handle, as a tensor is: clones are the same memory, which lives until the last of them and
-/// of its tensors is gone. [`Tensor::storage`](crate::Tensor::storage) gives a tensor's, and
+/// It is a handle, as a tensor is: clones are the same memory, which lives until the last of them
+/// and of its tensors is gone. [`Tensor::storage`](crate::Tensor::storage) gives a tensor's, and
 /// [`Tensor::from_storage`](crate::Tensor::from_storage) a tensor of one.
 ///
 /// ```
@@ -63,7 +63,8 @@ pub(crate) struct WeakStorage(Weak<StorageImpl>);
 
 /// The owner of a storage's bytes.
 pub(crate) enum StorageMemory {
-    /// Memory of the host: its users are ordered by a lock, or if it is page-locked by its use record.
+    /// Memory of the host: its users are ordered by a lock, or if it is page-locked by its use
+    /// record.
     Host(HostMemory),
     /// Memory of a device: its users are ordered by its use record, between streams.
     Cuda(gpu_alloc::DeviceMemory),
@@ -74,7 +75,8 @@ pub(crate) enum StorageMemory {
 pub(crate) enum Fresh {
     /// Any: every byte is written before anybody can read it.
     Overwritten,
-    /// Zeros: the bytes may be read before they are written, and uninitialised memory must never be read.
+    /// Zeros: the bytes may be read before they are written, and uninitialised memory must never be
+    /// read.
     Zeroed,
 }
 
@@ -89,7 +91,8 @@ impl Storage {
         self.inner.bytes
     }
 
-    /// Whether it is page-locked host memory, which copies from and to devices can use asynchronously.
+    /// Whether it is page-locked host memory, which copies from and to devices can use
+    /// asynchronously.
     #[inline]
     pub fn is_pinned(&self) -> bool {
         matches!(self.inner.memory, StorageMemory::Host(HostMemory::Pinned(_)))
@@ -146,8 +149,8 @@ impl Storage {
         }
     }
 
-    /// The address of the first byte, as the kernels of its device see it. The address of pageable memory
-    /// can change whenever the memory is not held.
+    /// The address of the first byte, as the kernels of its device see it. The address of pageable
+    /// memory can change whenever the memory is not held.
     pub(crate) fn address(&self) -> u64 {
         match &self.inner.memory {
             StorageMemory::Host(memory) => memory.start().expose_provenance() as u64,
@@ -175,8 +178,8 @@ impl Storage {
         self.inner.version.load(Ordering::Acquire)
     }
 
-    /// Notes a change in place, so that tensors which were saved for the backward pass before it are known
-    /// to be stale.
+    /// Notes a change in place, so that tensors which were saved for the backward pass before it
+    /// are known to be stale.
     pub(crate) fn bump_version(&self) {
         self.inner.version.fetch_add(1, Ordering::AcqRel);
     }

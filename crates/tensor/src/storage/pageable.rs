@@ -13,9 +13,10 @@ use crate::Result;
 
 /// The bytes of a storage in pageable (ordinary) host memory, and the lock that orders its users.
 ///
-/// The lock is held while a kernel of this crate runs, and never while code of the program does: the
-/// program reads a snapshot, a buffer that is copied before it is written. Nobody waits for a device
-/// under the lock. `parking_lot`'s lock is fair: a thread that waits for it gets it in the end.
+/// The lock is held while a kernel of this crate runs, and never while code of the program does:
+/// the program reads a snapshot, a buffer that is copied before it is written. Nobody waits for a
+/// device under the lock. `parking_lot`'s lock is fair: a thread that waits for it gets it in the
+/// end.
 pub(crate) struct PageableMemory {
     bytes: usize,
     content: RwLock<PageableContent>,
@@ -30,8 +31,8 @@ pub(crate) struct PageableContent {
     due: Option<Arc<DueCopy>>,
 }
 
-/// A copy from a device that is enqueued and counts as done, although its bytes are still to be brought
-/// from the staging memory to where they belong.
+/// A copy from a device that is enqueued and counts as done, although its bytes are still to be
+/// brought from the staging memory to where they belong.
 struct DueCopy {
     staging: Staging,
     /// The point in the stream after which the bytes are in the staging memory.
@@ -49,8 +50,8 @@ impl PageableMemory {
         Ok(PageableMemory { bytes, content, start })
     }
 
-    /// The address of the first byte. Other threads may move and write the bytes, except while the memory
-    /// is locked, or nobody else knows it.
+    /// The address of the first byte. Other threads may move and write the bytes, except while the
+    /// memory is locked, or nobody else knows it.
     pub(crate) fn start(&self) -> *mut u8 {
         self.start.load(Ordering::Relaxed)
     }
@@ -62,8 +63,9 @@ impl PageableMemory {
         content.due.is_none().then_some(content)
     }
 
-    /// Locks the memory for writing, until the guard is dropped. If there are snapshots of the bytes they
-    /// keep the present buffer, and the memory gets a copy of it. `None` if a copy from a device is due.
+    /// Locks the memory for writing, until the guard is dropped. If there are snapshots of the
+    /// bytes they keep the present buffer, and the memory gets a copy of it. `None` if a copy from
+    /// a device is due.
     ///
     /// # Errors
     /// The host has no memory for the copy. Nothing has changed then.
@@ -79,8 +81,8 @@ impl PageableMemory {
         Ok(Some(content))
     }
 
-    /// The bytes as they are now, whatever is written later. It waits for kernels that are writing them,
-    /// and for a copy that is due.
+    /// The bytes as they are now, whatever is written later. It waits for kernels that are writing
+    /// them, and for a copy that is due.
     ///
     /// # Errors
     /// That copy cannot be waited for here.
@@ -89,7 +91,8 @@ impl PageableMemory {
         Ok(self.hold_snapshot()?.0)
     }
 
-    /// As [`PageableMemory::snapshot`], and nobody writes the memory before the guard is dropped.
+    /// Takes a [`snapshot`](PageableMemory::snapshot), and nobody writes the memory before the
+    /// guard is dropped.
     ///
     /// # Errors
     /// As [`PageableMemory::snapshot`].
@@ -108,8 +111,8 @@ impl PageableMemory {
     /// Locks the memory for writing while a copy from a device into it is enqueued.
     ///
     /// # Errors
-    /// A copy that is due cannot be waited for here; the host has no memory for a copy of the bytes that
-    /// a snapshot has.
+    /// A copy that is due cannot be waited for here; the host has no memory for a copy of the bytes
+    /// that a snapshot has.
     #[track_caller]
     pub(crate) fn hold_to_fill(&self) -> Result<Filling<'_>> {
         loop {
@@ -123,8 +126,8 @@ impl PageableMemory {
     /// Waits for the copy that is due, without holding the lock, and then brings its bytes here.
     ///
     /// # Errors
-    /// The copy cannot be waited for now, and stays due. One that failed with its device does not stay
-    /// due, and leaves the memory as it was.
+    /// The copy cannot be waited for now, and stays due. One that failed with its device does not
+    /// stay due, and leaves the memory as it was.
     #[track_caller]
     pub(crate) fn settle(&self) -> Result<()> {
         loop {
@@ -141,8 +144,8 @@ impl PageableMemory {
                 content.due = None;
                 if arrived.is_ok() {
                     // SAFETY: the bytes have arrived, and both sides are long enough, as `note` was
-                    // promised. The buffer is no snapshot's: it was not when the copy became due, and
-                    // no snapshot is given out before the copy is done.
+                    // promised. The buffer is no snapshot's: it was not when the copy became due,
+                    // and no snapshot is given out before the copy is done.
                     unsafe { due.bring(&content.buffer) };
                 }
             }
@@ -155,8 +158,8 @@ pub(crate) struct Filling<'a>(RwLockWriteGuard<'a, PageableContent>);
 
 impl Filling<'_> {
     /// Notes that a copy of `bytes` to `offset` is enqueued, whose bytes are in `staging` after
-    /// `arrival`, and unlocks the memory. The copy counts as done from here on: whoever uses the memory
-    /// next waits for it.
+    /// `arrival`, and unlocks the memory. The copy counts as done from here on: whoever uses the
+    /// memory next waits for it.
     ///
     /// # Safety
     /// The memory has at least `bytes` bytes from `offset` on, and the staging memory as many.
@@ -176,8 +179,8 @@ impl DueCopy {
     /// # Safety
     /// The bytes have arrived, the buffer is long enough, and nobody else uses it.
     unsafe fn bring(&self, buffer: &SharedBuffer) {
-        // SAFETY: the staging memory has `bytes` bytes and the buffer as many from `offset` on, which
-        // nobody else uses: both are this function's conditions.
+        // SAFETY: the staging memory has `bytes` bytes and the buffer as many from `offset` on,
+        // which nobody else uses: both are this function's conditions.
         unsafe {
             let target = buffer.start().as_ptr().add(self.offset);
             self.staging.start().copy_to_nonoverlapping(target, self.bytes);

@@ -40,7 +40,8 @@ impl Pinned {
         self.uses().snapshot().points().cloned().collect()
     }
 
-    /// Waits for the copies into the memory, and gives a guard for the program that called at `location`.
+    /// Waits for the copies into the memory, and gives a guard for the program that called at
+    /// `location`.
     ///
     /// # Errors
     /// A copy failed.
@@ -49,8 +50,9 @@ impl Pinned {
         Ok(self.uses().guard(location)?.expect("page-locked memory has a side of the host"))
     }
 
-    /// Waits for the copies in flight that an access must come after, and gives the record of the uses
-    /// that were waited for. No lock is held meanwhile: those copies may wait for code of the program.
+    /// Waits for the copies in flight that an access must come after, and gives the record of the
+    /// uses that were waited for. No lock is held meanwhile: those copies may wait for code of the
+    /// program.
     ///
     /// # Errors
     /// A copy failed.

@@ -18,9 +18,9 @@ struct Header {
 
 const _: () = assert!(size_of::<Header>() == ALIGNMENT && align_of::<Header>() == ALIGNMENT);
 
-/// The alignment that allocators give without being asked for more. For a larger one glibc's allocator
-/// cuts a larger block in three, which takes ten times as long as the work of a small operation, so room
-/// for aligning is allocated instead.
+/// The alignment that allocators give without being asked for more. For a larger one glibc's
+/// allocator cuts a larger block in three, which takes ten times as long as the work of a small
+/// operation, so room for aligning is allocated instead.
 const GIVEN_ALIGNMENT: usize = align_of::<u128>();
 
 /// Memory as the allocator gave it. The header lies at the first multiple of [`ALIGNMENT`] in it.
@@ -44,15 +44,17 @@ impl RawAllocation {
     /// `start` is memory of the layout, which is one of [`RawAllocation::layout`].
     unsafe fn header(&self) -> NonNull<Header> {
         let before = self.start.align_offset(ALIGNMENT);
-        // SAFETY: the layout has room for the bytes before the next multiple, and for a header there.
+        // SAFETY: the layout has room for the bytes before the next multiple, and for a header
+        // there.
         unsafe { self.start.add(before) }.cast()
     }
 }
 
-/// A handle on reference-counted bytes. Clones own the same bytes, which are freed with the last one.
+/// A handle on reference-counted bytes. Clones own the same bytes, which are freed with the last
+/// one.
 ///
-/// A buffer with several owners is only read: [`PageableMemory`](super::pageable::PageableMemory), which
-/// hands the clones out, copies it before it writes (copy on write).
+/// A buffer with several owners is only read: [`PageableMemory`](super::pageable::PageableMemory),
+/// which hands the clones out, copies it before it writes (copy on write).
 pub(crate) struct SharedBuffer {
     header: NonNull<Header>,
 }
@@ -74,8 +76,8 @@ impl SharedBuffer {
         let start = match cache::take(layout) {
             Some(start) => {
                 if fresh == Fresh::Zeroed {
-                    // SAFETY: the memory is as large as its layout says, and the cache gave it to nobody
-                    // else.
+                    // SAFETY: the memory is as large as its layout says, and the cache gave it to
+                    // nobody else.
                     unsafe { start.write_bytes(0, layout.size()) };
                 }
                 start
@@ -92,8 +94,8 @@ impl SharedBuffer {
             }
         };
         let allocation = RawAllocation { start, layout };
-        // SAFETY: the layout is one of `RawAllocation::layout`, so a header fits in, and nobody else
-        // knows the memory.
+        // SAFETY: the layout is one of `RawAllocation::layout`, so a header fits in, and nobody
+        // else knows the memory.
         let header = unsafe {
             let header = allocation.header();
             header.write(Header { owners: Owners::one(), allocation });

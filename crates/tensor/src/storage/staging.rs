@@ -7,13 +7,13 @@ use super::Fresh;
 use super::shared_buffer::SharedBuffer;
 use crate::Result;
 
-/// Memory that nobody else knows, page-locked if there is some left: the device writes it while no memory
-/// of the program is locked.
+/// Memory that nobody else knows, page-locked if there is some left: the device writes it while no
+/// memory of the program is locked.
 pub(crate) enum Staging {
     /// Page-locked memory. Its use record keeps it until the copy is done.
     Pinned(PinnedMemory),
-    /// Pageable memory, if no page-locked memory is left. Then the copy is done when the driver's call
-    /// returns, which waits for the device while the use records are locked.
+    /// Pageable memory, if no page-locked memory is left. Then the copy is done when the driver's
+    /// call returns, which waits for the device while the use records are locked.
     Pageable(SharedBuffer),
 }
 

@@ -187,8 +187,8 @@ impl Tensor {
         Ok(Tensor::from_parts(storage.clone(), layout, dtype, Meta::none()))
     }
 
-    /// A tensor of the same memory without history: changes of either are seen by both, and gradients do not
-    /// flow through.
+    /// A tensor of the same memory without history: changes of either are seen by both, and
+    /// gradients do not flow through.
     pub fn detach(&self) -> Tensor {
         let (storage, layout) = (self.storage().clone(), self.layout().clone());
         Tensor::from_parts(storage, layout, self.dtype(), Meta::none())

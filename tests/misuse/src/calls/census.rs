@@ -19,7 +19,7 @@ pub(crate) struct Census {
 }
 
 impl Census {
-    /// What there is now; nothing if a device is lost.
+    /// The objects that live now; `None` if a device is lost.
     pub(crate) fn take() -> Option<Census> {
         let devices = [Device::get(0).ok()?, Device::get(1).ok()?];
         let counters = cuda_sim::control::counters();
@@ -36,7 +36,7 @@ impl Census {
         })
     }
 
-    /// What there is once all work is done, and what waited for it has gone.
+    /// The objects that live once all work is done, and those that waited for it are dropped.
     pub(crate) fn settled(expected: &Census) -> Option<Census> {
         for device in [0, 1] {
             Device::get(device).ok()?.synchronize().ok()?;

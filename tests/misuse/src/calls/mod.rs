@@ -15,7 +15,7 @@ use crate::cases::{CaseEnd, Cases};
 use crate::draw::{Draw, Rng};
 use crate::faults::{self, CaseFault, CaseFaultKind};
 
-/// Those whose arguments are known by their types.
+/// The calls whose arguments are known by their types.
 #[allow(clippy::let_unit_value, clippy::unit_arg, reason = "some functions return nothing")]
 const GENERATED: &[CallEntry] = include!(concat!(env!("OUT_DIR"), "/entries.rs"));
 
@@ -36,9 +36,9 @@ impl RandomCalls {
     }
 }
 
-/// Allocators that are in use cannot be exchanged, so all cases meet the same ones. Otherwise a case
-/// that comes first could put in one that never gives memory back, and each later one would seem to
-/// leak.
+/// Allocators that are in use cannot be exchanged, so all cases meet the same ones. Otherwise a
+/// case that comes first could put in one that never gives memory back, and each later one would
+/// seem to leak.
 fn use_allocators() -> gpu_alloc::Result<()> {
     for device in [Device::get(0)?, Device::get(1)?] {
         drop(gpu_alloc::allocate(device, 1, &device.current_stream()?)?);

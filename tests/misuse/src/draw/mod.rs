@@ -1,7 +1,8 @@
 //! Arguments, drawn at random: mostly plausible, often at the edge, sometimes absurd.
 //!
 //! What can be drawn has a method here, named in `tests/surface/src/entry.rs` beside the type that
-//! it is drawn for. A method gives nothing where there is none to be had, as when the device is lost.
+//! it is drawn for. A method gives nothing where there is none to be had, as when the device is
+//! lost.
 
 mod devices;
 mod models;
@@ -15,7 +16,7 @@ use std::fmt::Debug;
 
 use tensor::Tensor;
 
-/// Where the arguments of one case come from.
+/// The source of the arguments of one case.
 pub(crate) struct Draw {
     rng: Rng,
     /// Tensors of this case: others are drawn to fit them, or are views of them.
@@ -42,7 +43,7 @@ impl Draw {
     }
 }
 
-/// What closures do that are passed to functions: something that needs the thread's settings.
+/// The work of closures that are passed to functions, which needs the thread's settings.
 pub(crate) fn small_work() {
     let made = Tensor::ones([3], ()).and_then(|x| x.add(1.0));
     drop(std::hint::black_box(made));

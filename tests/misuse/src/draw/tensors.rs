@@ -133,8 +133,8 @@ impl Draw {
         Some(tensor)
     }
 
-    /// Indices: mostly such as there are. On CUDA one that is out of range costs the device, so it is
-    /// rare there.
+    /// Indices: mostly such as there are. On CUDA one that is out of range costs the device, so it
+    /// is rare there.
     pub(crate) fn index(&mut self) -> Option<Tensor> {
         let like = self.seen.first().cloned();
         let (dims, device) = like.map_or((1, Device::Cpu), |t| (t.dims(), t.device()));
@@ -174,7 +174,7 @@ impl Draw {
         Some(if wants_grad { made.requires_grad_(true).ok()? } else { made })
     }
 
-    /// What a tensor is full of. Whole numbers may serve as indices.
+    /// The value that a tensor is filled with. Whole numbers may serve as indices.
     fn contents(&mut self, dtype: DType, device: Device) -> Option<Scalar> {
         if dtype == DType::I64 && !self.rng.one_in(if device.is_cuda() { 100 } else { 4 }) {
             return Some(Scalar::Int(self.rng.below(3) as i64));

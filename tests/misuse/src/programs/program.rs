@@ -10,7 +10,7 @@ const MAX_ACTS: usize = 7;
 
 #[derive(Debug, Clone)]
 pub(crate) struct ThreadedProgram {
-    /// How many elements the tensors have; all elements of one are always equal.
+    /// The number of elements of the tensors; all elements of a tensor are always equal.
     pub(crate) elements: usize,
     /// The steps of each thread.
     pub(crate) threads: Vec<Vec<ProgramStep>>,

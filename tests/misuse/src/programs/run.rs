@@ -16,7 +16,7 @@ use super::steps::{Nuisance, ProgramStep, SharedAct, SharedSlot};
 static POOL: LazyLock<Option<ThreadPool>> =
     LazyLock::new(|| ThreadPoolBuilder::new().num_threads(2).build().ok());
 
-/// What the threads share.
+/// The state that the threads share.
 struct SharedTensors {
     tensors: [Tensor; 4],
     leaf: Tensor,
@@ -63,7 +63,7 @@ impl SharedTensors {
         &self.tensors[slot as usize]
     }
 
-    /// What the slots hold.
+    /// The contents of the slots.
     fn last(&self) -> std::result::Result<[i64; SharedSlot::COUNT], WrongOutcome> {
         let mut last = BEGINNING;
         for slot in SharedSlot::TENSORS {

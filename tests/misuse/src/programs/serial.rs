@@ -5,24 +5,25 @@ use std::fmt;
 use super::program::ThreadedProgram;
 use super::steps::{SharedAct, SharedSlot};
 
-/// What came of an act.
+/// The result of an act.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ActOutcome {
     Done,
     /// An error, which must mean that nothing was done.
     Refused(String),
-    /// What was seen.
+    /// The value that was read.
     Saw(i64),
-    /// Elements that were never equal at once were seen beside each other, or changed under a guard.
+    /// Elements that were never equal at once were seen beside each other, or changed under a
+    /// guard.
     Torn(String),
 }
 
-/// What came of a program.
+/// The result of a program.
 #[derive(Debug)]
 pub(crate) struct Outcomes {
-    /// Of each thread's acts, in order.
+    /// The results of each thread's acts, in order.
     pub(crate) acts: Vec<Vec<ActOutcome>>,
-    /// What the slots held in the end.
+    /// The contents of the slots in the end.
     pub(crate) last: [i64; SharedSlot::COUNT],
 }
 

@@ -18,14 +18,14 @@ pub(crate) enum SharedSlot {
 }
 
 impl SharedSlot {
-    /// Those that are tensors.
+    /// The slots that are tensors.
     pub(crate) const TENSORS: [SharedSlot; 4] =
         [SharedSlot::Host, SharedSlot::Pinned, SharedSlot::First, SharedSlot::Second];
-    /// How many slots there are.
+    /// The number of slots.
     pub(crate) const COUNT: usize = 5;
 }
 
-/// What touches shared state.
+/// A step that touches shared state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SharedAct {
     /// `slot += by`
@@ -46,7 +46,7 @@ pub(crate) enum SharedAct {
     Backward { by: i64 },
 }
 
-/// What only gets in the way.
+/// A step that only disturbs the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Nuisance {
     /// Drops the guards that the thread holds, after a look through them.

@@ -11,7 +11,7 @@ use crate::api::memory::copies::returns_for;
 use crate::api::memory::endpoints::Endpoint;
 use crate::device::copy::Returns;
 use crate::device::pitched::{Extent, copy_rows};
-use crate::device::{attributes, platform};
+use crate::device::{attributes, machine};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -64,16 +64,16 @@ pub(in crate::api) fn start(
     stream: CUstream,
     returns: Returns,
 ) -> Result {
-    let platform = platform()?;
-    let stream = arguments::capturable(platform, stream)?;
+    let machine = machine()?;
+    let stream = arguments::capturable(machine, stream)?;
     if size.contains(&0) {
         return Ok(());
     }
     let [width, height, depth] = size.map(|extent| extent as u64);
     let extent = Extent { width, height, depth };
     let device = stream.context().device.id.ordinal;
-    let to = to.rows(platform, extent, device, AccessKind::Write)?;
-    let from = from.rows(platform, extent, device, AccessKind::Read)?;
+    let to = to.rows(machine, extent, device, AccessKind::Write)?;
+    let from = from.rows(machine, extent, device, AccessKind::Read)?;
     let returns = returns_for(returns, [&to.location, &from.location]);
     // SAFETY: what is not the driver's, and has been checked, is memory that the program keeps until
     // the copy is done: that is what an `Endpoint` is made of.

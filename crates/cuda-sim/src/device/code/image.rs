@@ -67,7 +67,7 @@ pub(crate) fn load_file(path: &str, capability: u32) -> Result<Arc<Program>, Ima
     load_bytes(read_file(path)?, capability)
 }
 
-/// What is in a file.
+/// Reads a file with an image.
 ///
 /// # Errors
 /// `CUDA_ERROR_FILE_NOT_FOUND` if it cannot be read, or has no end; `CUDA_ERROR_INVALID_IMAGE` if it

@@ -32,7 +32,7 @@ pub(crate) struct PitchedPointer {
     pub(crate) location: Location,
 }
 
-/// How much is copied: none of it is zero.
+/// The extent of a copy or fill in up to three dimensions, none of which is zero.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Extent {
     /// Bytes of a row.
@@ -68,7 +68,7 @@ impl Extent {
 }
 
 impl PitchedPointer {
-    /// How many bytes rows span, from the first to the last. `None` if that is no number.
+    /// The number of bytes that rows span, from the first to the last. `None` if it overflows.
     pub(crate) fn span(pitch: u64, rows: u64, extent: Extent) -> Option<u64> {
         let planes = (extent.depth - 1).checked_mul(rows)?;
         let before = planes.checked_add(extent.height - 1)?.checked_mul(pitch)?;
@@ -162,7 +162,7 @@ struct StridedCopy {
 }
 
 impl StridedCopy {
-    /// Where the bytes come from.
+    /// The location of the bytes that are read, as links and virtual time see it.
     fn source(&self) -> Residence {
         match self.staged {
             Some(_) => Residence::Pageable,

@@ -1,5 +1,5 @@
-//! Leaves of the graph, at which gradients are accumulated (PyTorch's `AccumulateGrad`), and the form that a
-//! gradient must have.
+//! Leaves of the graph, at which gradients are accumulated (PyTorch's `AccumulateGrad`), and the
+//! form that a gradient must have.
 
 use std::mem;
 
@@ -22,9 +22,9 @@ impl Form {
         Form { shape, dtype: tensor.dtype(), device: tensor.resolved_device() }
     }
 
-    /// Brings a gradient to this form: sums it over broadcast dimensions, converts and moves it. A backward
-    /// function works in the dtype, on the device and in the broadcast shape of its operation, so that it
-    /// need not know those of its operands.
+    /// Brings a gradient to this form: sums it over broadcast dimensions, converts and moves it. A
+    /// backward function works in the dtype, on the device and in the broadcast shape of its
+    /// operation, so that it need not know those of its operands.
     pub(crate) fn conform(&self, gradient: Tensor) -> Result<Tensor> {
         let mut gradient = gradient;
         if gradient.shape() != &self.shape[..] {
@@ -53,8 +53,9 @@ impl Form {
     }
 }
 
-/// A leaf of the graph: the gradient of a tensor that no operation computed. Graphs hold the leaf and not
-/// the tensor, so that a tensor which is dropped frees its memory even if graphs of it live on.
+/// A leaf of the graph: the gradient of a tensor that no operation computed. Graphs hold the leaf
+/// and not the tensor, so that a tensor which is dropped frees its memory even if graphs of it live
+/// on.
 pub(crate) struct Leaf {
     form: Form,
     gradient: Mutex<Option<Tensor>>,
@@ -79,15 +80,17 @@ impl Leaf {
     }
 
     pub(crate) fn set(&self, gradient: Option<Tensor>) {
-        // The one before is dropped after the lock: it may own values of the program, whose destructors may
-        // do anything.
+        // The one before is dropped after the lock: it may own values of the program, whose
+        // destructors may do anything.
         let _before = mem::replace(&mut *self.gradient.lock(), gradient);
     }
 
-    /// Adds to the gradient, in its own memory. Several threads may do so at a time: each addition is one
-    /// operation in place, and if another thread replaces the gradient meanwhile, that counts as later.
+    /// Adds to the gradient, in its own memory. Several threads may do so at a time: each addition
+    /// is one operation in place, and if another thread replaces the gradient meanwhile, that
+    /// counts as later.
     ///
-    /// Nothing is computed under the lock, so that threads which only read the gradient do not wait.
+    /// Nothing is computed under the lock, so that threads which only read the gradient do not
+    /// wait.
     pub(crate) fn accumulate(&self, gradient: Tensor) -> Result<()> {
         let mut first = None;
         loop {

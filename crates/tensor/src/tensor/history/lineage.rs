@@ -1,4 +1,5 @@
-//! Leaves that took the place of others when their module was moved, to find out where gradients go since.
+//! Leaves that took the place of others when their module was moved, to find out where gradients go
+//! since.
 
 use std::sync::{Arc, OnceLock, Weak};
 

@@ -7,8 +7,8 @@ use super::leaf::{Form, Leaf};
 use super::node::{Edge, Node};
 use crate::Tensor;
 
-/// The autograd metadata of a tensor (PyTorch's `AutogradMeta`). For most tensors it is empty, and needs no
-/// allocation.
+/// The autograd metadata of a tensor (PyTorch's `AutogradMeta`). For most tensors it is empty, and
+/// needs no allocation.
 pub(crate) struct Meta {
     node: Option<Arc<Node>>,
     requires_grad: AtomicBool,

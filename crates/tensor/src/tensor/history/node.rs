@@ -14,8 +14,8 @@ use crate::{Result, Tensor};
 /// The gradients of an operation's inputs, in their order.
 pub(crate) type Gradients = SmallVec<[Option<Tensor>; 3]>;
 
-/// The backward function of an operation: takes the gradient of the output, and for each input whether it
-/// needs one, and gives the gradients of the inputs.
+/// The backward function of an operation: takes the gradient of the output, and for each input
+/// whether it needs one, and gives the gradients of the inputs.
 pub(crate) type BackwardFunction = dyn Fn(&Tensor, &[bool]) -> Result<Gradients> + Send + Sync;
 
 /// The choice whether a backward pass frees the tensors that the nodes have saved (`retain_graph`).
