@@ -15,8 +15,8 @@ mod hold;
 mod idle;
 #[path = "../../../crates/tensor/src/shared/latch.rs"]
 mod latch;
-#[path = "../../../crates/gpu-runtime/src/shared/milestones.rs"]
-mod milestones;
+#[path = "../../../crates/gpu-runtime/src/shared/event_history.rs"]
+mod event_history;
 #[path = "../../../crates/gpu-runtime/src/shared/newest.rs"]
 mod newest;
 #[path = "../../../crates/tensor/src/shared/owners.rs"]

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicUsize;
 
 use loom::sync::Arc;
 
-use crate::milestones::{Line, Milestones};
+use crate::event_history::{EventHistory, EventSource};
 use crate::sync::{AtomicU64, Mutex, Ordering};
 
 /// An entry of a stream.
@@ -35,7 +35,7 @@ impl Mark {
 pub(crate) struct Queue {
     driver: Arc<Mutex<Driver>>,
     counted: AtomicU64,
-    pub(crate) milestones: Milestones<Mark>,
+    pub(crate) history: EventHistory<Mark>,
 }
 
 #[derive(Default)]
@@ -50,7 +50,7 @@ impl Queue {
         Arc::new(Queue {
             driver: Arc::new(Mutex::new(Driver::default())),
             counted: AtomicU64::new(0),
-            milestones: Milestones::new(),
+            history: EventHistory::new(),
         })
     }
 
@@ -90,7 +90,7 @@ impl Queue {
     }
 }
 
-impl Line for Arc<Queue> {
+impl EventSource for Arc<Queue> {
     type Event = Mark;
     type Error = Infallible;
 

@@ -21,7 +21,7 @@ struct PlannedCallFault {
 
 static PLANNED: Mutex<Vec<PlannedCallFault>> = Mutex::new(Vec::new());
 
-/// So that calls need not take the lock as long as nothing is planned.
+/// Whether anything is planned: calls need not take the lock as long as nothing is.
 static ANY: AtomicBool = AtomicBool::new(false);
 
 /// Makes the `nth` call from now of a function, counted from 1, return `result` instead of doing

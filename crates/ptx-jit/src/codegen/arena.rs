@@ -155,11 +155,11 @@ fn protect(pages: &Range<usize>, protection: i32) -> io::Result<()> {
 /// A kernel's part of the arena.
 pub(super) struct CodeMemory {
     arena: &'static Arena,
-    pieces: Vec<Piece>,
+    chunks: Vec<CodePages>,
 }
 
 /// Pages for one kind of contents.
-struct Piece {
+struct CodePages {
     pages: Range<usize>,
     /// Where the next function goes.
     end: usize,
@@ -175,7 +175,7 @@ impl CodeMemory {
     ///
     /// The process has no addresses left.
     pub(super) fn new() -> io::Result<CodeMemory> {
-        Ok(CodeMemory { arena: Arena::get()?, pieces: Vec::new() })
+        Ok(CodeMemory { arena: Arena::get()?, chunks: Vec::new() })
     }
 
     /// Gives all pages back.
@@ -184,10 +184,10 @@ impl CodeMemory {
     ///
     /// Nobody will run or read what is in them.
     unsafe fn give_back(&mut self) {
-        for piece in self.pieces.drain(..) {
+        for chunk in self.chunks.drain(..) {
             // SAFETY: nobody will run or read what is in them, as this function's caller promises, and
-            // each piece came from the arena and is given once.
-            unsafe { self.arena.give_back(piece.pages) };
+            // each chunk came from the arena and is given once.
+            unsafe { self.arena.give_back(chunk.pages) };
         }
     }
 }
@@ -205,20 +205,20 @@ impl JITMemoryProvider for CodeMemory {
             }
         };
         let align = usize::try_from(align).map_err(|_| io::ErrorKind::InvalidInput)?;
-        let place = |piece: &Piece| {
-            let start = piece.end.checked_next_multiple_of(align)?;
-            (start.checked_add(size)? <= piece.pages.end).then_some(start)
+        let place = |chunk: &CodePages| {
+            let start = chunk.end.checked_next_multiple_of(align)?;
+            (start.checked_add(size)? <= chunk.pages.end).then_some(start)
         };
-        let open = self.pieces.last_mut();
-        let open = open.filter(|piece| piece.executable == executable && !piece.finished);
-        if let Some((piece, start)) = open.and_then(|piece| place(piece).map(|at| (piece, at))) {
-            piece.end = start + size;
+        let open = self.chunks.last_mut();
+        let open = open.filter(|chunk| chunk.executable == executable && !chunk.finished);
+        if let Some((chunk, start)) = open.and_then(|chunk| place(chunk).map(|at| (chunk, at))) {
+            chunk.end = start + size;
             return Ok(ptr::with_exposed_provenance_mut(start));
         }
         let pages = self.arena.take(size.max(STEP))?;
         let (start, end) = (pages.start, pages.start + size);
         debug_assert!(start.is_multiple_of(align), "no function asks for more than a page");
-        self.pieces.push(Piece { pages, end, executable, finished: false });
+        self.chunks.push(CodePages { pages, end, executable, finished: false });
         Ok(ptr::with_exposed_provenance_mut(start))
     }
 
@@ -229,9 +229,9 @@ impl JITMemoryProvider for CodeMemory {
     }
 
     fn finalize(&mut self, _: BranchProtection) -> ModuleResult<()> {
-        for piece in self.pieces.iter_mut().filter(|piece| !piece.finished) {
-            finish(piece).map_err(|err| ModuleError::Allocation { err })?;
-            piece.finished = true;
+        for chunk in self.chunks.iter_mut().filter(|chunk| !chunk.finished) {
+            finish(chunk).map_err(|err| ModuleError::Allocation { err })?;
+            chunk.finished = true;
         }
         let flushed = wasmtime_internal_jit_icache_coherence::pipeline_flush_mt();
         flushed.map_err(|err| ModuleError::Allocation { err })
@@ -239,21 +239,21 @@ impl JITMemoryProvider for CodeMemory {
 }
 
 /// Makes what was written ready to run, or to be read.
-fn finish(piece: &Piece) -> io::Result<()> {
-    if !piece.executable {
-        return protect(&piece.pages, libc::PROT_READ);
+fn finish(chunk: &CodePages) -> io::Result<()> {
+    if !chunk.executable {
+        return protect(&chunk.pages, libc::PROT_READ);
     }
-    let start = ptr::with_exposed_provenance(piece.pages.start);
+    let start = ptr::with_exposed_provenance(chunk.pages.start);
     // SAFETY: the pages are mapped, and `finalize` flushes the pipeline before anybody runs them.
-    unsafe { wasmtime_internal_jit_icache_coherence::clear_cache(start, piece.pages.len()) }?;
-    protect(&piece.pages, libc::PROT_READ | libc::PROT_EXEC)
+    unsafe { wasmtime_internal_jit_icache_coherence::clear_cache(start, chunk.pages.len()) }?;
+    protect(&chunk.pages, libc::PROT_READ | libc::PROT_EXEC)
 }
 
 impl Drop for CodeMemory {
     /// Code that was never made ready goes; other code may be running, and stays until
     /// [`JITMemoryProvider::free_memory`].
     fn drop(&mut self) {
-        if self.pieces.iter().all(|piece| !piece.finished) {
+        if self.chunks.iter().all(|chunk| !chunk.finished) {
             // SAFETY: nobody was given the address of unfinished code.
             unsafe { self.give_back() };
         }

@@ -15,7 +15,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Linkage, Module};
 
-use super::native::{describe, new_module};
+use super::jit_module::{describe, new_module};
 use crate::abi::{Helper, HelperAddresses, KernelContext};
 
 /// The helpers that can be called so. Each takes the block's context first, and gives 32 bits or

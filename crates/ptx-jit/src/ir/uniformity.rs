@@ -34,9 +34,8 @@ pub(crate) struct LaneStrides {
     pub(crate) along: i64,
     /// The distance from a row of lanes to the next one; 0 if the warp is one row.
     pub(crate) across: i64,
-    /// Whether the values are the lanes' numbers plus a multiple of 32. Division by 32 gives the
-    /// number of the warp then, and the rest the lane: both are what kernels write to find out in
-    /// which warp a thread is.
+    /// Whether the values are the lanes' numbers plus a multiple of 32. Kernels divide such a thread
+    /// index by 32 to find their warp, which is then uniform, and take the rest to find their lane.
     pub(crate) lanes: bool,
 }
 

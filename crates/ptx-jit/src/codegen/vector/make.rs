@@ -6,9 +6,9 @@ use cranelift_codegen::ir::{
 use cranelift_frontend::FunctionBuilder;
 use ptx::ScalarType;
 
-use super::Lanes;
+use super::lanes::Lanes;
 use super::shape::{count, vector_type};
-use crate::codegen::value::machine_type;
+use crate::codegen::types::machine_type;
 
 /// A value that all lanes share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,13 +5,13 @@ use cranelift_frontend::FunctionBuilder;
 use ptx::ScalarType;
 use smallvec::SmallVec;
 
-use super::Lanes;
+use super::lanes::Lanes;
 use super::make::vector;
 use super::shape::{bitcast, cast, pairs, resize, vector_type, words};
 use super::warp::{interleaved, transposed};
 
 /// Vectors of 16 bytes in the order of memory.
-pub(in crate::codegen) type Raw = SmallVec<[Value; 16]>;
+pub(in crate::codegen) type MemoryVectors = SmallVec<[Value; 16]>;
 
 /// The type of the vectors that memory is read and written by.
 pub(in crate::codegen) const RAW: Type = types::I8X16;
@@ -104,7 +104,7 @@ pub(in crate::codegen) fn to_memory(
     b: &mut FunctionBuilder<'_>,
     parts: &[Lanes],
     ty: ScalarType,
-) -> Raw {
+) -> MemoryVectors {
     let (bits, count) = (ty.bits() as usize, parts.len());
     if bits < 32 && count > 1 {
         let per_word = (32 / bits).min(count);
@@ -113,7 +113,7 @@ pub(in crate::codegen) fn to_memory(
             parts.chunks_exact(per_word).map(|parts| join(b, parts, ty, whole)).collect();
         return to_memory(b, &joined, whole);
     }
-    let raw: Raw = match (bits, count) {
+    let raw: MemoryVectors = match (bits, count) {
         (8, _) => {
             let mask = vector(b, types::I16X8, 0xff);
             let low = parts[0].map(|value| b.ins().band(value, mask));

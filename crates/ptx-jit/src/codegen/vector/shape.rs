@@ -5,8 +5,8 @@ use cranelift_frontend::FunctionBuilder;
 use ptx::{RegisterType, ScalarType};
 use smallvec::SmallVec;
 
+use super::lanes::{LANES, Lanes};
 use super::make::vector;
-use super::{LANES, Lanes};
 
 /// The type of the vectors that hold lanes of a type.
 pub(in crate::codegen) fn vector_type(ty: ScalarType) -> Type {

@@ -5,8 +5,8 @@ use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
 use ptx::ScalarType;
 
-use super::Lanes;
 use super::arrays::{LaneFunction, call};
+use super::lanes::Lanes;
 use super::make::{Uniform, uniform, vector};
 use super::shape::bitcast;
 use crate::runtime::BitsCall;

@@ -6,9 +6,9 @@ use ptx::ScalarType;
 use smallvec::SmallVec;
 
 use super::arrays::{LaneFunction, call};
+use super::lanes::{LANES, Lanes};
 use super::make::lane;
 use super::shape::{bitcast, shuffle_bytes, vector_type};
-use super::{LANES, Lanes};
 use crate::runtime::WarpCall;
 
 /// Each lane gets what the lane has that `sources` names for it.
