@@ -75,8 +75,8 @@ pub(in crate::api) fn start(
     let to = to.rows(machine, extent, device, AccessKind::Write)?;
     let from = from.rows(machine, extent, device, AccessKind::Read)?;
     let returns = returns_for(returns, [&to.location, &from.location]);
-    // SAFETY: what is not the driver's, and has been checked, is memory that the program keeps until
-    // the copy is done: that is what an `Endpoint` is made of.
+    // SAFETY: what is not the driver's, and has been checked, is memory that the program keeps
+    // until the copy is done: that is what an `Endpoint` is made of.
     unsafe { copy_3d(to, from, extent, &stream, returns) }?;
     stream.context().check()
 }

@@ -113,8 +113,8 @@ pub(crate) unsafe fn copy_3d(
 ) -> Result<(), CUresult> {
     if !to.has_gaps(extent) && !from.has_gaps(extent) {
         let end = |rows: PitchedPointer| CopyEnd { address: rows.address, location: rows.location };
-        // SAFETY: without gaps the rows are the bytes of the copy, so what holds of the rows holds of
-        // the two ends.
+        // SAFETY: without gaps the rows are the bytes of the copy, so what holds of the rows holds
+        // of the two ends.
         return unsafe { copy(end(to), end(from), extent.bytes(), stream, returns) };
     }
     let node = || {
