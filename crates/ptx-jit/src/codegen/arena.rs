@@ -13,27 +13,30 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use cranelift_jit::{BranchProtection, JITMemoryKind, JITMemoryProvider};
 use cranelift_module::{ModuleError, ModuleResult};
 
-/// The arena's size in bytes. It takes addresses, and memory only for what is in use.
+/// The arena's size in bytes. It takes addresses, and memory only for what is in use; half of the
+/// distance that a call reaches, so that it may lie anywhere in itself.
 const ADDRESSES: usize = 1 << 30;
 
-/// Where addresses are rationed, the arena takes a part of them, but no less than this.
+/// The least that the arena takes where the process may have few addresses (`ulimit -v`).
 const MIN_ADDRESSES: usize = 16 << 20;
 
-/// One part in so many of a process's addresses are for code.
-const PART: usize = 16;
+/// One in so many of a process's addresses are for code.
+const SHARE: usize = 16;
 
-/// A kernel takes so many bytes at a time, or as many as one function needs.
+/// A kernel takes so many bytes at a time, or as many as one function needs: most kernels fit, and each
+/// step costs a call of `mprotect` when it is taken and one when it is finished.
 const STEP: usize = 32 << 10;
 
 /// The addresses for code, of which those in `free` have no memory.
 struct Arena {
     addresses: Range<usize>,
     page: usize,
-    free: Mutex<FreeList>,
+    free: Mutex<AddressGaps>,
 }
 
-/// What is free of the arena: the length of each gap by where it begins. Gaps do not touch.
-struct FreeList {
+/// The free addresses of the arena: the length of each gap by where it begins. Gaps do not touch, for
+/// those that would are joined.
+struct AddressGaps {
     gaps: BTreeMap<usize, usize>,
 }
 
@@ -51,14 +54,14 @@ impl Arena {
         // SAFETY: it asks for a number.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         let page = usize::try_from(page).unwrap_or(4096);
-        let mut bytes = ADDRESSES.min(ration() / PART).max(MIN_ADDRESSES);
+        let mut bytes = ADDRESSES.min(ration() / SHARE).max(MIN_ADDRESSES);
         // Whole pages, and so are its halves.
         bytes = 1 << bytes.ilog2();
         loop {
             match map(None, bytes) {
                 Ok(start) => {
                     let addresses = start..start + bytes;
-                    let free = Mutex::new(FreeList { gaps: BTreeMap::from([(start, bytes)]) });
+                    let free = Mutex::new(AddressGaps { gaps: BTreeMap::from([(start, bytes)]) });
                     return Ok(Arena { addresses, page, free });
                 }
                 Err(error) if bytes == MIN_ADDRESSES => return Err(error),
@@ -90,12 +93,12 @@ impl Arena {
         }
     }
 
-    fn free(&self) -> std::sync::MutexGuard<'_, FreeList> {
+    fn free(&self) -> std::sync::MutexGuard<'_, AddressGaps> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl FreeList {
+impl AddressGaps {
     /// The first gap's beginning in which there is room for so many bytes.
     fn take(&mut self, bytes: usize) -> Option<Range<usize>> {
         let (&start, &length) = self.gaps.iter().find(|&(_, &length)| length >= bytes)?;
@@ -121,7 +124,7 @@ impl FreeList {
     }
 }
 
-/// How many addresses the process may have.
+/// The number of addresses that the process may have.
 fn ration() -> usize {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: it writes to the limit, which is a local variable.
@@ -161,7 +164,7 @@ pub(super) struct CodeMemory {
 /// Pages for one kind of contents.
 struct CodePages {
     pages: Range<usize>,
-    /// Where the next function goes.
+    /// The address for the next function.
     end: usize,
     executable: bool,
     /// Whether it can be run, or read, and no more be written.
@@ -317,7 +320,7 @@ mod tests {
 
     #[test]
     fn gaps_that_touch_become_one() {
-        let mut free = FreeList { gaps: BTreeMap::from([(0, 10)]) };
+        let mut free = AddressGaps { gaps: BTreeMap::from([(0, 10)]) };
         let taken: Vec<_> = std::iter::from_fn(|| free.take(2)).collect();
         assert_eq!(taken, [0..2, 2..4, 4..6, 6..8, 8..10]);
         for index in [1, 4, 0, 3] {

@@ -46,12 +46,12 @@ impl<'a> Emitter<'a> {
         [(); N].map(|()| self.builder.create_block())
     }
 
-    /// What follows is appended to a block.
+    /// Goes on with a block, to which the next instructions are appended.
     pub(super) fn switch_to_block(&mut self, block: clif::Block) {
         self.builder.switch_to_block(block);
     }
 
-    /// What follows is never executed, and is made only because the translation goes on.
+    /// Goes on with a block that is never executed, only because the translation of a PTX block goes on.
     pub(super) fn switch_to_unreachable(&mut self) {
         let unreachable = self.builder.create_block();
         self.builder.switch_to_block(unreachable);

@@ -41,7 +41,7 @@ pub(super) fn new_module(
     Ok(JITModule::new(builder))
 }
 
-/// What an error of Cranelift's says.
+/// The text of an error of Cranelift's.
 pub(super) fn describe(error: ModuleError) -> String {
     // The plain text of a compilation error only says that there was one.
     match error {

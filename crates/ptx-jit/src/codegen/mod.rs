@@ -1,11 +1,10 @@
 //! Native code for kernels, made with Cranelift.
 //!
-//! In two ways. `lockstep` translates a kernel for a full warp, whose lanes go through the code
+//! There are two translations. `lockstep` translates a kernel for a full warp, whose lanes go through the code
 //! together, with `vector` for what differs between them. The other modules translate for one
 //! thread: a loop over the threads of a block where none of them waits, and else a resumable
-//! function that runs a thread until it must wait. That is the simple way, in which checked runs
-//! are made; and lockstep uses it for what each lane does by itself, inside its own code and where
-//! lanes go different ways. Everything here relies on the front end having refused what cannot be
+//! function that runs a thread until it must wait. That is the simple one, for checked runs; and lockstep uses it for what each lane does by itself, inside its own code and where
+//! lanes diverge. Everything here relies on the front end having refused what cannot be
 //! lowered.
 
 mod arena;

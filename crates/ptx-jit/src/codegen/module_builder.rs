@@ -25,7 +25,7 @@ pub(super) struct ModuleBuilder<'k> {
     stack_use: StackUse,
 }
 
-/// What the lowering of one function may use of its kernel.
+/// The parts of a kernel's module that the lowering of one function may use.
 pub(super) struct FunctionScope<'a> {
     pub(super) kernel: &'a KernelIr,
     pub(super) check: CheckLevel,
@@ -110,7 +110,8 @@ impl<'k> ModuleBuilder<'k> {
         Ok((frame_bytes(&context)?, result))
     }
 
-    /// As [`ThreadEntry`](crate::abi::ThreadEntry) and [`WarpEntry`](crate::abi::WarpEntry): two pointers, giving a status.
+    /// The signature of [`ThreadEntry`](crate::abi::ThreadEntry) and
+    /// [`WarpEntry`](crate::abi::WarpEntry): two pointers, giving a status.
     fn entry_signature(&self) -> Signature {
         let mut signature = self.module.make_signature();
         let pointer = AbiParam::new(self.module.target_config().pointer_type());

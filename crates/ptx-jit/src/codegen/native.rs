@@ -26,11 +26,11 @@ pub(crate) struct NativeKernel<F> {
     pub(crate) stack_use: StackUse,
 }
 
-/// What code is made for.
+/// The circumstances for which code is made.
 #[derive(Clone, Copy)]
 pub(crate) struct Target {
     pub(crate) check: CheckLevel,
-    /// Where the functions lie that it calls.
+    /// The addresses of the functions that it calls.
     pub(crate) helpers: HelperAddresses,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct ResumePoint {
     pub(crate) warp_state: u32,
 }
 
-/// Where warps and their threads may be between two calls of a kernel's code for warps.
+/// The places at which warps and their threads may be between two calls of a kernel's code for warps.
 pub(crate) struct ResumeTable {
     /// The states of threads, from 1 on, in which they leave the lockstep or come back to it.
     pub(crate) points: Vec<ResumePoint>,
@@ -49,7 +49,7 @@ pub(crate) struct LaneAccess {
     pub(crate) line: u32,
 }
 
-/// What native code refers to by its number, as its functions are lowered one after the other.
+/// The suspend points and accesses that native code refers to by their numbers.
 #[derive(Default)]
 pub(crate) struct CodeRecords {
     suspend_points: Vec<SuspendPoint>,

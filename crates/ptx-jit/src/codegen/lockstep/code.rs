@@ -16,9 +16,9 @@ use crate::codegen::records::CodeRecords;
 use crate::codegen::thread::{ThreadCode, begin};
 use crate::ir;
 
-/// What the lowering of an instruction of a warp works on.
+/// The parts that the lowering of a warp's instruction works on.
 pub(super) struct WarpCode<'a> {
-    /// What one lane does. Its registers are those that all lanes share, and the first lane's of
+    /// The code of one lane. Its registers are those that all lanes share, and the first lane's of
     /// affine ones; in loops over lanes also those of the lane.
     pub(super) t: ThreadCode<'a>,
     pub(super) flow: ControlFlow<'a>,

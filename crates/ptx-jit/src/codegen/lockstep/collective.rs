@@ -1,4 +1,7 @@
 //! Collective operations of all lanes of a warp (votes, shuffles, matches, reductions), in registers.
+//!
+//! Nearly all of them name all 32 lanes, and in lockstep all have come. Where the mask of members is not
+//! a constant it is compared with that, and operations of fewer lanes are left to the runtime.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -44,10 +47,10 @@ fn names_all_lanes(w: &mut WarpCode<'_>, instruction: &Instruction, index: usize
     }
     let mask = w.t.source(instruction, index, ScalarType::B32);
     let all = w.t.e.ins().icmp_imm_s(IntCC::Equal, mask, -1);
-    let (part, together) = (w.t.e.create_block(), w.t.e.create_block());
-    w.t.e.set_cold_block(part);
-    w.t.e.branch(all, together, part);
-    w.t.e.switch_to_block(part);
+    let [some, together] = w.t.e.create_blocks();
+    w.t.e.set_cold_block(some);
+    w.t.e.branch(all, together, some);
+    w.t.e.switch_to_block(some);
     leave_lockstep(w);
     w.t.e.switch_to_block(together);
     true
@@ -170,8 +173,8 @@ fn moved(
     }
     if shared {
         let slot = w.slots.slot(&mut w.t.e, 0);
-        let place = w.t.e.ins().stack_addr(types::I64, slot, 0);
-        store_vectors(&mut w.t.e, lanes, place, 0);
+        let start = w.t.e.ins().stack_addr(types::I64, slot, 0);
+        store_vectors(&mut w.t.e, lanes, start, 0);
         let source = w.t.source(instruction, 1, ScalarType::B32);
         let source = w.t.e.ins().band_imm_u(source, 31);
         let source = w.t.e.ins().uextend(types::I64, source);

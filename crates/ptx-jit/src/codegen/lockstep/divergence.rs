@@ -31,7 +31,7 @@ pub(super) fn diverge(
     let mut state = |block: usize| match block {
         block if Some(block) == join => THERE,
         // Behind the last block there is nothing to run.
-        block => w.resumption.point(&mut w.t.e, block.min(graph.blocks.len() - 1), false),
+        block => w.resumption.point(w.t.e.builder(), block.min(graph.blocks.len() - 1), false),
     };
     let (taken, other) = (state(target), state(next));
     let arriving: Vec<usize> =
@@ -45,7 +45,7 @@ pub(super) fn diverge(
 pub(super) fn diverge_here(w: &mut WarpCode<'_>) -> Option<usize> {
     let block = w.flow.current();
     let join = w.plan.joins[block];
-    let state = w.resumption.point(&mut w.t.e, block, false);
+    let state = w.resumption.point(w.t.e.builder(), block, false);
     let all = w.t.e.ins().iconst(types::I32, -1);
     run_lanes(w, all, [state, THERE], &[block], join);
     join
@@ -60,19 +60,20 @@ fn run_lanes(
     arriving: &[usize],
     join: Option<usize>,
 ) {
-    let stop = join.map_or(0, |join| w.resumption.point(&mut w.t.e, join, true));
+    let stop = join.map_or(0, |join| w.resumption.point(w.t.e.builder(), join, true));
     let PathRegisters { before, rest, after } = path_registers(w, arriving, join);
     w.store_lanes(&before);
     let [taken, other, stop] =
         [states[0], states[1], stop].map(|state| w.t.e.int(types::I32, state));
     let arguments = [w.t.pointers.context(), w.frame.record(), bits, taken, other, stop];
-    let parted = w.t.e.cold_helper(Helper::RunLanes, &arguments);
+    let status = w.t.e.cold_helper(Helper::RunLanes, &arguments);
     let [apart, together] = w.t.e.create_blocks();
-    w.t.e.branch(parted, apart, together);
+    w.t.e.branch(status, apart, together);
 
     w.t.e.switch_to_block(apart);
+    // What the lanes have in their cells already must stay: they may have changed it.
     w.store_lanes(&rest);
-    w.return_to_scheduler(parted);
+    w.return_to_scheduler(status);
 
     w.t.e.switch_to_block(together);
     if join.is_some() {
@@ -119,10 +120,12 @@ fn path_registers(w: &WarpCode<'_>, arriving: &[usize], join: Option<usize>) -> 
 }
 
 /// The lanes leave the lockstep for good, from before the instruction that begins the current
-/// block.
+/// block: they go on as threads to their ends, at the hand of the block's scheduler. It is for what is
+/// legal but never seen in kernels that a compiler made (an index that wraps within a warp, a shuffle
+/// among some lanes), so it is right and not quick.
 pub(super) fn leave_lockstep(w: &mut WarpCode<'_>) {
     let block = w.flow.current();
-    let point = w.resumption.point(&mut w.t.e, block, false);
+    let point = w.resumption.point(w.t.e.builder(), block, false);
     let plan = w.plan;
     w.store_lanes(plan.resumable.liveness.live_in(block));
     let point = w.t.e.int(types::I32, point);
@@ -133,8 +136,8 @@ pub(super) fn leave_lockstep(w: &mut WarpCode<'_>) {
     for offset in [offset_of!(WarpRecord, stop), offset_of!(WarpRecord, waiting)] {
         w.frame.store(&mut w.t.e, none, offset);
     }
-    let parted = w.t.e.int(types::I32, i64::from(DIVERGED));
-    w.return_to_scheduler(parted);
+    let diverged = w.t.e.int(types::I32, i64::from(DIVERGED));
+    w.return_to_scheduler(diverged);
 }
 
 /// The lanes leave the lockstep for good here, and what is lowered next is never executed.
@@ -145,11 +148,11 @@ pub(super) fn leave_here(w: &mut WarpCode<'_>) {
 
 /// The registers that matter on the paths that lanes take by themselves.
 struct PathRegisters {
-    /// Those that they need to have in their cells before.
+    /// The registers that the lanes need to have in their cells before.
     before: RegisterSet,
-    /// Those that they neither use nor change there, but may need later.
+    /// The registers that they neither use nor change there, but may need later.
     rest: RegisterSet,
-    /// Those that they may have changed, and are needed where they come together.
+    /// The registers that they may have changed, and that are needed where they come together.
     after: RegisterSet,
 }
 

@@ -52,7 +52,9 @@ fn unguarded(w: &mut WarpCode<'_>, instruction: &Instruction) {
     }
 }
 
-/// An instruction that each lane executes only if its guard holds.
+/// An instruction that each lane executes only if its guard holds: all lanes compute, and a select by
+/// the mask keeps the old values of those that do not take part. What can fault or is seen by others
+/// must not be done for them, so it has a mask of its own or goes lane by lane.
 fn masked(w: &mut WarpCode<'_>, instruction: &Instruction, guard: Guard) {
     let each = is_for_each_lane(w.registers.function(), instruction);
     let guard = Some(guard);
@@ -74,7 +76,7 @@ fn is_affine(w: &WarpCode<'_>, instruction: &Instruction) -> bool {
 
 /// The instruction in the first lane, from which the results of all follow.
 fn once(w: &mut WarpCode<'_>, instruction: &Instruction) {
-    let kind = match is_uniform(w, instruction) {
+    let uniformity = match is_uniform(w, instruction) {
         true => Uniformity::Uniform,
         false => w.plan.uniformity.result(w.registers.function(), instruction),
     };
@@ -86,29 +88,30 @@ fn once(w: &mut WarpCode<'_>, instruction: &Instruction) {
         if w.registers.is_varying(register) {
             let value = w.t.get(register);
             let class = w.registers.class(register);
-            let lanes = w.registers.spread(&mut w.t.e, value, kind, class);
+            let lanes = w.registers.spread(&mut w.t.e, value, uniformity, class);
             w.registers.set(&mut w.t.e, register, &lanes);
         }
     }
 }
 
-/// Leaves the lockstep if the lanes' values of an affine operand wrap.
+/// Leaves the lockstep if the lanes' values of an affine operand wrap. Widened, they would not lie at
+/// equal distances; and to take all widened indices as varying would make a vector of each address.
 fn leave_if_wrapping(w: &mut WarpCode<'_>, instruction: &Instruction, index: usize) {
     let Operand::Register(register) = instruction.sources[index] else {
         return;
     };
     let (Uniformity::Affine(strides), Some(ty)) =
-        (w.registers.kind(register), crate::ir::widened(instruction))
+        (w.registers.uniformity(register), crate::ir::widened(instruction))
     else {
         return;
     };
     let first = w.t.get(register);
     let fits =
         does_not_wrap(&mut w.t.e, w.plan.uniformity.shape(), (first, strides), ty.is_signed());
-    let (together, part) = (w.t.e.create_block(), w.t.e.create_block());
-    w.t.e.set_cold_block(part);
-    w.t.e.branch(fits, together, part);
-    w.t.e.switch_to_block(part);
+    let [together, apart] = w.t.e.create_blocks();
+    w.t.e.set_cold_block(apart);
+    w.t.e.branch(fits, together, apart);
+    w.t.e.switch_to_block(apart);
     leave_lockstep(w);
     w.t.e.switch_to_block(together);
 }

@@ -151,16 +151,16 @@ pub(super) fn cell_address(
     lane: Value,
     class: RegisterType,
 ) -> Value {
-    let place = e.ins().stack_addr(types::I64, slot, 0);
+    let start = e.ins().stack_addr(types::I64, slot, 0);
     let distance = e.ins().imul_imm_s(lane, cell_bytes(class) as i64);
-    e.ins().iadd(place, distance)
+    e.ins().iadd(start, distance)
 }
 
 /// Stores vectors into cells.
-pub(super) fn store_vectors(e: &mut Emitter<'_>, lanes: &Lanes, place: Value, offset: i32) {
+pub(super) fn store_vectors(e: &mut Emitter<'_>, lanes: &Lanes, start: Value, offset: i32) {
     for (index, &value) in lanes.values.iter().enumerate() {
         let offset = offset + 16 * index as i32;
-        e.ins().store(MemFlagsData::trusted(), value, place, offset);
+        e.ins().store(MemFlagsData::trusted(), value, start, offset);
     }
 }
 
@@ -168,12 +168,12 @@ pub(super) fn store_vectors(e: &mut Emitter<'_>, lanes: &Lanes, place: Value, of
 pub(super) fn load_vectors(
     e: &mut Emitter<'_>,
     class: RegisterType,
-    place: Value,
+    start: Value,
     offset: i32,
 ) -> Lanes {
     let (ty, count) = vectors(class);
     let flags = MemFlagsData::trusted();
-    let values = (0..count as i32).map(|index| e.ins().load(ty, flags, place, offset + 16 * index));
+    let values = (0..count as i32).map(|index| e.ins().load(ty, flags, start, offset + 16 * index));
     Lanes { values: values.collect() }
 }
 
@@ -181,13 +181,13 @@ pub(super) fn load_vectors(
 pub(super) fn load_cell(
     e: &mut Emitter<'_>,
     class: RegisterType,
-    place: Value,
+    start: Value,
     offset: i32,
 ) -> Value {
     let flags = MemFlagsData::trusted();
     if class == RegisterType::Predicate {
-        let mask = e.ins().load(types::I32, flags, place, offset);
+        let mask = e.ins().load(types::I32, flags, start, offset);
         return e.truth(mask);
     }
-    e.ins().load(register_type(class), flags, place, offset)
+    e.ins().load(register_type(class), flags, start, offset)
 }

@@ -18,7 +18,7 @@ use crate::ir::{LaneStrides, Uniformity};
 #[derive(Clone, Copy)]
 pub(super) enum ActiveLanes {
     All,
-    /// Those whose bits are set, of which there is at least one.
+    /// The lanes whose bits are set, of which there is at least one.
     Bits(Value),
     One(u32),
 }
@@ -47,7 +47,7 @@ pub(super) fn run_in_lanes(
     active: ActiveLanes,
     body: impl FnOnce(&mut ThreadCode<'_>),
 ) {
-    let affine = |register: &Register| match w.registers.kind(*register) {
+    let affine = |register: &Register| match w.registers.uniformity(*register) {
         Uniformity::Affine(strides) => Some((*register, strides)),
         _ => None,
     };
@@ -102,7 +102,8 @@ fn run_in_lane(
     }
 }
 
-/// The lanes' registers are in memory meanwhile.
+/// The lanes' registers are in memory meanwhile: which element of a vector is a lane's is known only when
+/// the loop runs, and the machine has no instruction for an element that is not a constant.
 fn run_in_loop(
     w: &mut WarpCode<'_>,
     read: &[Register],
@@ -121,8 +122,8 @@ fn run_in_loop(
             cells.push((register, slot));
             if read.contains(&register) {
                 let lanes = w.registers.lanes(&mut w.t, register);
-                let place = w.t.e.ins().stack_addr(types::I64, slot, 0);
-                store_vectors(&mut w.t.e, &lanes, place, 0);
+                let start = w.t.e.ins().stack_addr(types::I64, slot, 0);
+                store_vectors(&mut w.t.e, &lanes, start, 0);
             }
         }
     }
@@ -135,8 +136,8 @@ fn run_in_loop(
         }
         for &(register, slot) in cells.iter().filter(|(register, _)| read.contains(register)) {
             let class = w.registers.class(register);
-            let place = cell_address(&mut w.t.e, slot, lane, class);
-            let value = load_cell(&mut w.t.e, class, place, 0);
+            let cell = cell_address(&mut w.t.e, slot, lane, class);
+            let value = load_cell(&mut w.t.e, class, cell, 0);
             w.t.set(register, value);
         }
         body(&mut w.t);
@@ -146,8 +147,8 @@ fn run_in_loop(
             if class == RegisterType::Predicate {
                 value = w.t.e.ins().bmask(types::I32, value);
             }
-            let place = cell_address(&mut w.t.e, slot, lane, class);
-            w.t.e.ins().store(MemFlagsData::trusted(), value, place, 0);
+            let cell = cell_address(&mut w.t.e, slot, lane, class);
+            w.t.e.ins().store(MemFlagsData::trusted(), value, cell, 0);
         }
     };
     match active {
@@ -156,8 +157,8 @@ fn run_in_loop(
     }
     for &(register, slot) in cells.iter().filter(|(register, _)| written.contains(register)) {
         let class = w.registers.class(register);
-        let place = w.t.e.ins().stack_addr(types::I64, slot, 0);
-        let lanes = load_vectors(&mut w.t.e, class, place, 0);
+        let start = w.t.e.ins().stack_addr(types::I64, slot, 0);
+        let lanes = load_vectors(&mut w.t.e, class, start, 0);
         w.registers.set(&mut w.t.e, register, &lanes);
     }
 }

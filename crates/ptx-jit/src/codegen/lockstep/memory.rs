@@ -1,7 +1,7 @@
 //! Loads and stores of a warp whose lanes lie next to each other in memory: as vectors, after one
 //! check of the whole range.
 //!
-//! Where the check refuses, some lane's place may still be allowed, or all may. The runtime then
+//! Where the check refuses, some lane's address may still be allowed, or all may. The runtime then
 //! accesses them one by one (`exec::lockstep::access`), and the vectors are those of an area in the
 //! block's context.
 
@@ -23,12 +23,12 @@ use crate::codegen::types::machine_type;
 use crate::codegen::vector::{self, Lanes};
 use crate::ir::{LaneStrides, Uniformity};
 
-/// How the lanes' places lie.
+/// The pattern of the addresses of an access. Lanes are taken as rows, as the warp's shape says.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pattern {
     /// The lanes of a row next to each other.
     Contiguous,
-    /// The lanes of a row at one place.
+    /// The lanes of a row at one address.
     Broadcast,
 }
 
@@ -56,13 +56,13 @@ pub(super) fn access(
             None => return false,
         }
     }
-    let place = effective_address(&mut w.t, address);
-    let mut direct = range_is_inside(w, place, strides, form);
+    let first = effective_address(&mut w.t, address);
+    let mut direct = range_is_inside(w, first, strides, form);
     let mut members = None;
     if let Some(guard) = guard {
         let mask = w.registers.mask(&mut w.t, guard);
-        // Where others may write between, a vector must not overwrite what its lanes do not
-        // write.
+        // Where others may write at the same time, a vector must not put back what it has read of lanes
+        // that do not write. Of shared memory nobody else is at work: a block runs on one thread.
         if stores && form.space != StateSpace::Shared {
             let all = vector::all(w.t.e.builder(), &mask);
             direct = w.t.e.ins().band(direct, all);
@@ -77,7 +77,7 @@ pub(super) fn access(
         shares_rows: pattern == Pattern::Broadcast,
         line: w.t.line,
     });
-    let access = WarpAccess { form, strides, pattern, place, direct, members, number };
+    let access = WarpAccess { form, strides, pattern, first, direct, members, number };
     if stores {
         store_lanes_to(w, &access, values);
         return true;
@@ -91,7 +91,7 @@ pub(super) fn access(
     true
 }
 
-/// How the places of an access lie, if there are vectors for it.
+/// The strides and the pattern of an access's addresses, if there are vectors for it.
 fn pattern(
     w: &WarpCode<'_>,
     form: MemoryForm,
@@ -101,11 +101,12 @@ fn pattern(
     let AddressBase::Register(register) = address.base else {
         return None;
     };
-    let Uniformity::Affine(strides) = w.registers.kind(register) else {
+    let Uniformity::Affine(strides) = w.registers.uniformity(register) else {
         return None;
     };
     let plain = form.order == MemoryOrder::Weak && w.t.spaces.check() == CheckLevel::Window;
     let bytes = bytes(form);
+    // The check looks at the ends only, and relies on the sums not to wrap.
     let near = strides.across.abs() < 1 << 24;
     if !plain || !near || strides.across % i64::from(bytes) != 0 {
         return None;
@@ -118,34 +119,34 @@ fn pattern(
     }
 }
 
-/// Whether all lanes may make an access, the first of them at `place`.
+/// Whether all lanes may make an access, the first of them at `first`.
 fn range_is_inside(
     w: &mut WarpCode<'_>,
-    place: Value,
+    first: Value,
     strides: LaneStrides,
     form: MemoryForm,
 ) -> Value {
     let log = bytes(form).trailing_zeros();
     let (least, greatest) = strides.range(w.plan.uniformity.shape());
     let (distance, slots) = match w.t.spaces.window(form.space) {
-        Some(window) => (place, w.t.pointers.window_slots(&mut w.t.e, window, log as usize)),
+        Some(window) => (first, w.t.pointers.window_slots(&mut w.t.e, window, log as usize)),
         None => {
             let start =
                 w.t.pointers.context_pointer(&mut w.t.e, offset_of!(KernelContext, window_start));
-            let distance = w.t.e.ins().isub(place, start);
+            let distance = w.t.e.ins().isub(first, start);
             let slots = offset_of!(KernelContext, window_slots) + 8 * log as usize;
             (distance, w.t.pointers.context_pointer(&mut w.t.e, slots))
         }
     };
-    let [first, last] = [least, greatest].map(|offset| {
+    let [low, high] = [least, greatest].map(|offset| {
         let end = w.t.e.ins().iadd_imm_s(distance, offset);
         let slot = w.t.e.ins().rotr_imm_u(end, i64::from(log));
         w.t.e.ins().icmp(IntCC::UnsignedLessThan, slot, slots)
     });
-    w.t.e.ins().band(first, last)
+    w.t.e.ins().band(low, high)
 }
 
-/// The values that the lanes load; where their places are not all known to be allowed, by way
+/// The values that the lanes load; where their addresses are not all known to be allowed, by way
 /// of the context, one by one.
 fn load_lanes_from(w: &mut WarpCode<'_>, access: &WarpAccess) -> Vec<Lanes> {
     let (near, far) = ends(w, access);
@@ -204,20 +205,20 @@ fn one_by_one(
     };
     let site = w.t.e.int(types::I32, access.number);
     let fault = w.t.exits.fault();
-    let values = [w.t.pointers.context(), w.frame.record(), access.place, site, members];
+    let values = [w.t.pointers.context(), w.frame.record(), access.first, site, members];
     let refused = w.t.e.cold_helper(helper, &values);
     w.t.e.ins().brif(refused, fault, &[], next, arguments);
 }
 
-/// Where the first row lies, and how far the next one is from it: in the memory that is
-/// accessed, and in the context.
+/// The address of the first row, and the distance of the next one from it: in the memory that is
+/// accessed, and in the context's buffer.
 fn ends(w: &mut WarpCode<'_>, access: &WarpAccess) -> (RowArguments, RowArguments) {
     let near = match w.t.spaces.window(access.form.space) {
         Some(window) => {
             let base = w.t.pointers.window_base(&mut w.t.e, window);
-            w.t.e.ins().iadd(base, access.place)
+            w.t.e.ins().iadd(base, access.first)
         }
-        None => access.place,
+        None => access.first,
     };
     let context = w.t.pointers.context();
     let area = offset_of!(KernelContext, lanes) as i64;
@@ -240,7 +241,7 @@ fn begin_rows(w: &mut WarpCode<'_>, block: clif::Block) {
     }
 }
 
-/// Where each row lies, by the parameters of the current block.
+/// The address of each row, by the parameters of the current block.
 fn rows(w: &mut WarpCode<'_>, block: clif::Block) -> RowAddresses {
     let parameters: SmallVec<[Value; 2]> = w.t.e.builder().block_params(block).into();
     let mut rows: RowAddresses = smallvec![parameters[0]];
@@ -264,7 +265,7 @@ fn row_bytes(w: &WarpCode<'_>, access: &WarpAccess) -> i64 {
     i64::from(lanes * bytes(access.form))
 }
 
-/// The place of a vector of 16 bytes: its row, and the distance from there.
+/// The address of a vector of 16 bytes: its row, and the distance from there.
 fn place_in(
     w: &WarpCode<'_>,
     rows: &RowAddresses,
@@ -308,9 +309,9 @@ struct WarpAccess {
     form: MemoryForm,
     strides: LaneStrides,
     pattern: Pattern,
-    /// The first lane's place.
-    place: Value,
-    /// Whether all lanes' places may be accessed as vectors.
+    /// The first lane's address.
+    first: Value,
+    /// Whether all lanes' memory may be accessed as vectors.
     direct: Value,
     /// The lanes that make it, if not all.
     members: Option<Lanes>,
@@ -318,12 +319,12 @@ struct WarpAccess {
     number: i64,
 }
 
-/// Where the rows of an access lie.
+/// The addresses of the rows of an access.
 type RowAddresses = SmallVec<[Value; 8]>;
 
 type RowArguments = SmallVec<[clif::BlockArg; 2]>;
 
-/// What a lane accesses.
+/// The bytes that a lane accesses.
 fn bytes(form: MemoryForm) -> u32 {
     form.ty.bytes() * u32::from(form.count)
 }

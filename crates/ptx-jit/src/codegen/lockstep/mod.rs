@@ -3,8 +3,8 @@
 //! A register is a scalar where all lanes share its value or it lies at equal distances from lane
 //! to lane (`ir::kinds`), and vectors elsewhere. An instruction is lowered once for all lanes if its
 //! operands allow it, as vector operations if there are some, and else in a loop over the lanes with
-//! the lowering of one thread. Where lanes go different ways, those ways are run one thread at a
-//! time (`exec::lockstep`), up to the place where they come together again.
+//! the lowering of one thread. Where lanes diverge, the paths are run one thread at a time
+//! (`exec::lockstep`), up to the block where they reconverge.
 //!
 //! It is whole-function vectorisation as of Karrenberg and Hack ("Whole-Function Vectorization", CGO
 //! 2011), with branches that stay branches: ispc and its like turn them into masks, which pays where

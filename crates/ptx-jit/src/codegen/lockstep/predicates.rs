@@ -1,4 +1,4 @@
-//! What is known about the predicates of a basic block beside their masks.
+//! The predicates of a basic block of which more is known than their masks.
 
 use std::collections::HashMap;
 
@@ -46,13 +46,13 @@ impl UniformPredicates {
         }
     }
 
-    /// What is known about a guard.
+    /// Finds what is known about a guard.
     pub(super) fn guard(&self, w: &mut WarpCode<'_>, guard: Guard) -> Option<UniformPredicate> {
         let known = *self.known.get(&guard.register)?;
         Some(if guard.negated { known.opposite(&mut w.t.e) } else { known })
     }
 
-    /// What is known about a predicate as an operand.
+    /// Finds what is known about a predicate as an operand.
     fn operand(&self, w: &mut WarpCode<'_>, operand: Operand) -> Option<UniformPredicate> {
         let (register, negated) = match operand {
             Operand::Register(register) => (register, false),
@@ -97,18 +97,18 @@ fn comparison(
     if form.ty.is_float() || form.ty.bits() < 32 || form.combine.is_some() {
         return None;
     }
-    let kind = |index: usize| {
+    let uniformity = |index: usize| {
         let operand = instruction.sources[index];
         match operand {
             Operand::Register(register) => {
                 let bits = w.registers.class(register).bits();
-                (bits == form.ty.bits()).then(|| w.registers.kind(register))
+                (bits == form.ty.bits()).then(|| w.registers.uniformity(register))
             }
             Operand::Special(_) if form.ty.bits() != 32 => None,
             _ => w.plan.uniformity.operand(w.registers.function(), operand),
         }
     };
-    let (strides, swapped) = match (kind(0)?, kind(1)?) {
+    let (strides, swapped) = match (uniformity(0)?, uniformity(1)?) {
         (Uniformity::Affine(strides), Uniformity::Uniform) => (strides, false),
         (Uniformity::Uniform, Uniformity::Affine(strides)) => (strides, true),
         _ => return None,

@@ -28,14 +28,14 @@ impl<'a> WarpRegisters<'a> {
         &self.plan.resumable.code.function
     }
 
-    /// How the lanes' values of a register differ.
-    pub(super) fn kind(&self, register: Register) -> Uniformity {
+    /// The uniformity of a register: how the lanes' values differ.
+    pub(super) fn uniformity(&self, register: Register) -> Uniformity {
         self.plan.uniformity.of(register)
     }
 
     /// Whether each lane has a value of its own.
     pub(super) fn is_varying(&self, register: Register) -> bool {
-        self.kind(register) == Uniformity::Varying
+        self.uniformity(register) == Uniformity::Varying
     }
 
     /// Whether all lanes have the same value of an operand.
@@ -43,7 +43,7 @@ impl<'a> WarpRegisters<'a> {
         self.plan.uniformity.operand(self.function(), operand) == Some(Uniformity::Uniform)
     }
 
-    /// What a register is declared as.
+    /// The type that a register is declared with.
     pub(super) fn class(&self, register: Register) -> RegisterType {
         self.function().registers[register.index()]
     }
@@ -51,7 +51,7 @@ impl<'a> WarpRegisters<'a> {
     /// A register's values in all lanes.
     pub(super) fn lanes(&mut self, t: &mut ThreadCode<'_>, register: Register) -> Lanes {
         let class = self.class(register);
-        match self.kind(register) {
+        match self.uniformity(register) {
             Uniformity::Varying => {
                 let (_, count) = vectors(class);
                 let values = (0..count).map(|index| {
@@ -60,9 +60,9 @@ impl<'a> WarpRegisters<'a> {
                 });
                 Lanes { values: values.collect() }
             }
-            kind => {
+            uniformity => {
                 let value = t.get(register);
-                self.spread(&mut t.e, value, kind, class)
+                self.spread(&mut t.e, value, uniformity, class)
             }
         }
     }
@@ -114,7 +114,7 @@ impl<'a> WarpRegisters<'a> {
         match operand {
             Operand::Register(register) => {
                 let class = self.class(register);
-                if self.kind(register) == Uniformity::Uniform {
+                if self.uniformity(register) == Uniformity::Uniform {
                     let value = t.registers.read(&mut t.e, register, ty);
                     return Some(vector::splat(t.e.builder(), value, ty));
                 }
@@ -131,9 +131,9 @@ impl<'a> WarpRegisters<'a> {
                     let value = t.operand(operand, ty);
                     Some(vector::splat(t.e.builder(), value, ty))
                 }
-                Some(kind @ Uniformity::Affine(_)) if ty.bits() == 32 => {
+                Some(uniformity @ Uniformity::Affine(_)) if ty.bits() == 32 => {
                     let value = t.operand(operand, ScalarType::B32);
-                    let lanes = self.spread(&mut t.e, value, kind, RegisterType::Bits32);
+                    let lanes = self.spread(&mut t.e, value, uniformity, RegisterType::Bits32);
                     Some(vector::read(t.e.builder(), &lanes, RegisterType::Bits32, ty))
                 }
                 _ => None,
@@ -146,11 +146,11 @@ impl<'a> WarpRegisters<'a> {
         &self,
         e: &mut Emitter<'_>,
         value: Value,
-        kind: Uniformity,
+        uniformity: Uniformity,
         class: RegisterType,
     ) -> Lanes {
         let ty = class.scalar();
-        match kind {
+        match uniformity {
             Uniformity::Affine(strides) => {
                 let first = vector::splat(e.builder(), value, ty);
                 let offsets = self.offsets(e, strides, class);

@@ -1,12 +1,12 @@
-//! Where a warp goes on: after it waited, after others had their turn, and where its lanes come together
-//! again after each went on by itself.
+//! Where a warp goes on: after it waited, after others had their turn, and where its lanes reconverge
+//! after each went on by itself.
 
 use std::collections::HashMap;
 
 use cranelift_codegen::ir as clif;
+use cranelift_frontend::FunctionBuilder;
 use ptx::Suspension;
 
-use crate::codegen::emitter::Emitter;
 use crate::codegen::records::{ResumePoint, ResumeTable, SuspendPoint};
 
 /// The states of a warp and of its threads, with the blocks where the warp goes on.
@@ -33,10 +33,10 @@ impl WarpResumption {
     /// A block where the warp goes on, and the state that leads there. `wait` is what it waits for.
     pub(super) fn add(
         &mut self,
-        e: &mut Emitter<'_>,
+        b: &mut FunctionBuilder<'_>,
         wait: Option<(Suspension, u32)>,
     ) -> (clif::Block, u32) {
-        let block = e.create_block();
+        let block = b.create_block();
         self.blocks.push(block);
         let wait = wait.map(|(suspension, line)| SuspendPoint { suspension, line });
         self.table.waits.push(wait);
@@ -45,7 +45,7 @@ impl WarpResumption {
 
     /// The state of threads that go on by themselves where a block of the graph begins; with `stops`,
     /// those that come there are asked to stop, and the warp goes on there when all have.
-    pub(super) fn point(&mut self, e: &mut Emitter<'_>, block: usize, stops: bool) -> i64 {
+    pub(super) fn point(&mut self, b: &mut FunctionBuilder<'_>, block: usize, stops: bool) -> i64 {
         let next = self.table.points.len();
         let index = *self.point_of.entry(block).or_insert(next);
         if index == next {
@@ -53,7 +53,7 @@ impl WarpResumption {
         }
         self.table.points[index].stops |= stops;
         if stops && self.table.points[index].warp_state == 0 {
-            let (entry, state) = self.add(e, None);
+            let (entry, state) = self.add(b, None);
             self.table.points[index].warp_state = state;
             self.rejoining.push((entry, block));
         }
@@ -71,8 +71,46 @@ impl WarpResumption {
         &self.blocks
     }
 
-    /// What the runtime is told.
+    /// The table for the runtime.
     pub(super) fn into_table(self) -> ResumeTable {
         self.table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cranelift_codegen::ir::Function;
+    use cranelift_frontend::FunctionBuilderContext;
+    use ptx::BarrierOp;
+
+    use super::*;
+
+    #[test]
+    fn a_block_has_one_point_and_one_entry_however_often_lanes_come_to_it() {
+        let (mut function, mut context) = (Function::new(), FunctionBuilderContext::new());
+        let mut b = FunctionBuilder::new(&mut function, &mut context);
+        let mut resumption = WarpResumption::new();
+        let barrier = Suspension::Barrier(BarrierOp::Sync);
+        let (waiting, state) = resumption.add(&mut b, Some((barrier, 7)));
+        assert_eq!(state, 1);
+        assert_eq!(resumption.point(&mut b, 3, false), 1);
+        assert_eq!(resumption.point(&mut b, 5, true), 2);
+        // Lanes begin at 3 and stop there too: the same state, and now an entry for the warp.
+        assert_eq!(resumption.point(&mut b, 3, true), 1);
+        assert_eq!(resumption.point(&mut b, 5, true), 2);
+        let rejoining = resumption.take_rejoining();
+        assert_eq!(rejoining.iter().map(|&(_, block)| block).collect::<Vec<_>>(), [5, 3]);
+        let entries = rejoining.iter().map(|&(entry, _)| entry);
+        assert_eq!(
+            resumption.blocks(),
+            std::iter::once(waiting).chain(entries).collect::<Vec<_>>()
+        );
+
+        let table = resumption.into_table();
+        let points = table.points.iter().map(|at| (at.block, at.stops, at.warp_state));
+        assert_eq!(points.collect::<Vec<_>>(), [(3, true, 3), (5, true, 2)]);
+        // At a barrier the warp waits; where its lanes come together it does not.
+        let waits = table.waits.iter().map(|wait| wait.map(|point| point.line));
+        assert_eq!(waits.collect::<Vec<_>>(), [Some(7), None, None]);
     }
 }

@@ -2,6 +2,8 @@
 //! the next one where it ends, where it waits at the block's barrier, and every so often in loops
 //! that walk memory, so that the block goes through it together.
 //!
+//! The block's context calls such warps a chain, and a round over them a sweep.
+//!
 //! Most blocks need no more than that, and a return to the scheduler for each warp and barrier would
 //! cost more than the few instructions between two barriers of many kernels. Whatever else happens is
 //! the scheduler's affair (`exec::lockstep`): the function returns, and from then on runs one warp at a
@@ -29,11 +31,11 @@ const ROUNDS: i64 = 256;
 
 /// The turns of the warps of a block.
 pub(super) struct RoundRobin {
-    /// Where a warp begins or goes on.
+    /// The block in which a warp begins or goes on.
     head: clif::Block,
-    /// Where the next warp has its turn.
+    /// The block in which the next warp gets its turn.
     advance: clif::Block,
-    /// Where a round over all warps ends.
+    /// The block in which a round over all warps ends.
     last: clif::Block,
     /// Whether warps take turns before they end.
     takes_turns: bool,
@@ -157,7 +159,7 @@ impl RoundRobin {
         w.t.e.switch_to_block(turn);
         let live = w.plan.resumable.liveness.live_in(target);
         w.keep_registers(live);
-        let (resumption, state) = w.resumption.add(&mut w.t.e, None);
+        let (resumption, state) = w.resumption.add(w.t.e.builder(), None);
         count(w, offset_of!(KernelContext, elsewhere));
         self.take_turn(w, resumption, state);
         self.go_on(w, resumption, live);
@@ -166,7 +168,7 @@ impl RoundRobin {
         w.frame.find_record(&mut w.t);
     }
 
-    /// What is lowered next is executed when the warp goes on.
+    /// Goes on with the code that is executed when the warp's turn comes again.
     pub(super) fn go_on(
         &self,
         w: &mut WarpCode<'_>,

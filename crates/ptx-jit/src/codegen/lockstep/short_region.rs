@@ -74,8 +74,9 @@ pub(super) fn run_short_path(w: &mut WarpCode<'_>, block: usize, join: usize, ac
     let once: SmallVec<[Register; 8]> = written.iter().filter(is_once).collect();
     let once: SmallVec<[(Register, Value); 8]> =
         once.into_iter().map(|register| (register, w.t.get(register))).collect();
-    let is_uniform =
-        |&&(register, _): &&(Register, Value)| w.registers.kind(register) == Uniformity::Uniform;
+    let is_uniform = |&&(register, _): &&(Register, Value)| {
+        w.registers.uniformity(register) == Uniformity::Uniform
+    };
     let uniform: SmallVec<[(Register, Value); 8]> =
         once.iter().filter(is_uniform).copied().collect();
     run_in_lanes(w, &read, &changed, active, |t| {

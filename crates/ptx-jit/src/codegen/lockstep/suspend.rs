@@ -65,7 +65,7 @@ fn barrier(
         live.remove(register);
     }
     w.keep_registers(&live);
-    let (resumption, state) = w.resumption.add(&mut w.t.e, Some((suspension, w.t.line)));
+    let (resumption, state) = w.resumption.add(w.t.e.builder(), Some((suspension, w.t.line)));
     let remains = suspension != Suspension::Barrier(BarrierOp::Sync)
         || wait_in_turn(w, turns, instruction, &operands, (resumption, state));
     if remains {
@@ -81,7 +81,8 @@ fn barrier(
 /// Lets others go first, in a loop that waits for what they do.
 pub(super) fn give_way(w: &mut WarpCode<'_>, turns: &RoundRobin, live: &RegisterSet) {
     w.keep_registers(live);
-    let (resumption, state) = w.resumption.add(&mut w.t.e, Some((Suspension::Yield, w.t.line)));
+    let (resumption, state) =
+        w.resumption.add(w.t.e.builder(), Some((Suspension::Yield, w.t.line)));
     leave_for_now(w, state, &[]);
     turns.go_on(w, resumption, live);
 }
@@ -121,7 +122,7 @@ fn wait_in_turn(
     true
 }
 
-/// An operation among the lanes, which are all there.
+/// An operation among the lanes, which are all there, by way of the runtime.
 fn exchange(w: &mut WarpCode<'_>, instruction: &Instruction, suspension: Suspension) {
     let types = operand_types(suspension);
     let mut operands: SmallVec<[(Lanes, ScalarType); 4]> = SmallVec::new();

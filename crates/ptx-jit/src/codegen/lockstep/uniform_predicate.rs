@@ -12,14 +12,14 @@ use super::affine::does_not_wrap;
 use crate::codegen::emitter::Emitter;
 use crate::ir::{LaneStrides, WarpShape};
 
-/// What is known about a predicate beside its mask.
+/// The knowledge of a predicate beside its mask, as values of the running code.
 #[derive(Clone, Copy)]
 pub(super) struct UniformPredicate {
     /// Whether all lanes have the same truth.
     pub(super) is_uniform: Value,
     /// The truth that all lanes have, if they have the same.
     pub(super) truth: Value,
-    /// Where it holds if they have not.
+    /// The lanes in which it holds if they have not.
     pub(super) lanes: DivergentLanes,
 }
 
@@ -33,18 +33,18 @@ pub(super) enum DivergentLanes {
     /// In so many lanes, from the first one on, it has this truth, in all others the opposite. The
     /// number is from 1 to 31 where lanes do not agree.
     FirstLanes(Value, bool),
-    /// Where 32-bit integers that count up from lane to lane compare so with a limit.
+    /// The lanes in which 32-bit integers that count up from lane to lane compare so with a limit.
     Ramp { condition: IntCC, first: Value, limit: Value },
 }
 
 impl UniformPredicate {
-    /// What is known about a predicate that all lanes share.
+    /// The knowledge of a predicate that all lanes share.
     pub(super) fn shared(e: &mut Emitter<'_>, truth: Value) -> UniformPredicate {
         let is_uniform = e.int(types::I8, 1);
         UniformPredicate { is_uniform, truth, lanes: DivergentLanes::Unknown }
     }
 
-    /// What is known about the predicate that holds where this one does not.
+    /// The knowledge of the predicate that holds where this one does not.
     pub(super) fn opposite(self, e: &mut Emitter<'_>) -> UniformPredicate {
         let lanes = match self.lanes {
             DivergentLanes::Unknown => DivergentLanes::Unknown,
@@ -93,7 +93,7 @@ pub(super) fn compare_count(
     limit: Value,
 ) -> UniformPredicate {
     let distance = e.ins().isub(limit, first);
-    // Lanes part behind the limit if it is on the side of what is below it, and else before it.
+    // Lanes diverge behind the limit if it is on the side of what is below it, and else before it.
     let [before, count] = match includes_limit(condition) {
         true => [distance, e.ins().iadd_imm_s(distance, 1)],
         false => [e.ins().iadd_imm_s(distance, -1), distance],

@@ -214,7 +214,7 @@ fn byte(e: &mut Emitter<'_>, operands: &[Value], index: usize) -> Value {
     e.ins().band_imm_u(word, 255)
 }
 
-/// As many ones as `length` says.
+/// A number whose lowest `length` bits are ones.
 fn low_ones(e: &mut Emitter<'_>, ty: ScalarType, length: Value) -> Value {
     let one = e.int(machine_type(ty), 1);
     let power = e.shift_left(one, length);

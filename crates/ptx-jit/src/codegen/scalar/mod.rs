@@ -22,7 +22,7 @@ use super::emitter::Emitter;
 
 pub(super) use pack::{join, part};
 
-/// What an operation gives: for each destination the value, and the type that it has.
+/// The results of an operation: for each destination the value, and the type that it has.
 pub(super) type ScalarResults = SmallVec<[(Value, ScalarType); 2]>;
 
 /// The results of an operation whose sources are `operands`, of the types that

@@ -1,4 +1,4 @@
-//! From an address in a state space to one of the host, with the checks on the way.
+//! Addresses in state spaces as addresses of the host, with the checks that come between.
 
 use std::mem::offset_of;
 

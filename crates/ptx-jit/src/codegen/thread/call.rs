@@ -25,9 +25,9 @@ pub(super) fn call(t: &mut ThreadCode<'_>, instruction: &Instruction, callee: Ca
 
 fn call_function(t: &mut ThreadCode<'_>, instruction: &Instruction, callee: usize) {
     let kernel = t.spaces.kernel();
-    let place = kernel.callees.iter().position(|(index, _)| *index == callee);
-    let place = place.expect("a kernel's callees are all that it may call");
-    let function = &kernel.callees[place].1.function;
+    let at = kernel.callees.iter().position(|(index, _)| *index == callee);
+    let at = at.expect("a kernel's callees are all that it may call");
+    let function = &kernel.callees[at].1.function;
     let frame = callee_frame(t);
     if kernel.recursive {
         check_stack(t, frame, function.frame_bytes);
@@ -43,7 +43,7 @@ fn call_function(t: &mut ThreadCode<'_>, instruction: &Instruction, callee: usiz
         tell_passed(t, to, variable.bytes as u32);
     }
     let arguments = [t.pointers.context(), t.pointers.thread(), frame];
-    let status = t.e.call_function(place, &arguments);
+    let status = t.e.call_function(at, &arguments);
     t.exits.leave_on(&mut t.e, status);
     for (&result, &value) in results.iter().zip(&function.returns) {
         let variable = function.variables[value];
@@ -54,7 +54,7 @@ fn call_function(t: &mut ThreadCode<'_>, instruction: &Instruction, callee: usiz
     }
 }
 
-/// Where the frame of a called function begins: behind the caller's.
+/// The beginning of a called function's frame: behind the caller's.
 fn callee_frame(t: &mut ThreadCode<'_>) -> Value {
     let bytes = t.spaces.function().frame_bytes.next_multiple_of(FRAME_ALIGN);
     t.e.ins().iadd_imm_s(t.pointers.frame(), bytes as i64)

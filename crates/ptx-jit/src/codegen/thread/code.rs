@@ -14,7 +14,7 @@ use crate::codegen::emitter::Emitter;
 use crate::codegen::types::{integer_type, machine_type};
 use crate::ir::{self, KernelIr};
 
-/// What the lowering of an instruction of one thread works on. In code for warps it is one lane's, and
+/// The parts that the lowering of a thread's instruction works on. In code for warps it is one lane's, and
 /// its registers are those that all lanes share, and the first lane's of affine ones.
 pub(in crate::codegen) struct ThreadCode<'a> {
     pub(in crate::codegen) e: Emitter<'a>,

@@ -7,11 +7,11 @@ use cranelift_codegen::ir::{Value, types};
 use crate::abi::{EXITED, FAULTED};
 use crate::codegen::emitter::Emitter;
 
-/// Where a thread goes that has ended or was stopped, and what a function does before it returns.
+/// The blocks for threads that have ended or were stopped, and what a function does before it returns.
 pub(in crate::codegen) struct Exits {
     /// Whether the function is called by others, which are told that the thread has ended.
     is_called: bool,
-    /// Where the pinned register is kept as the caller had it, if the function uses it.
+    /// The slot that has the pinned register as the caller had it, if the function uses it.
     pinned: Option<StackSlot>,
     end: clif::Block,
     fault: clif::Block,

@@ -69,6 +69,13 @@ pub(super) fn operation(t: &mut ThreadCode<'_>, instruction: &Instruction) {
         Operation::Fence => fence(t),
         Operation::Call(callee) => call::call(t, instruction, callee),
         Operation::CopyVariable { bytes } => memory::copy_variable(t, instruction, bytes),
+        Operation::Nothing
+        | Operation::Branch
+        | Operation::BranchTable
+        | Operation::Return
+        | Operation::Exit
+        | Operation::Trap
+        | Operation::Suspend(_) => {}
         _ => of_values(t, instruction),
     }
 }
@@ -76,14 +83,14 @@ pub(super) fn operation(t: &mut ThreadCode<'_>, instruction: &Instruction) {
 /// Lowers an operation on values: sources are read, and results are written, as its signature says.
 fn of_values(t: &mut ThreadCode<'_>, instruction: &Instruction) {
     let sources = &instruction.sources;
-    let Some(types) = source_types(instruction.operation, sources.len()) else {
-        return;
-    };
+    let types = source_types(instruction.operation, sources.len());
+    let types = types.expect("operations on values have a signature");
     let operands: SmallVec<[Value; 4]> =
         sources.iter().zip(types).map(|(&source, ty)| t.operand(source, ty)).collect();
     let observed = t.is_observed(instruction);
     let results = scalar::operation(&mut t.e, instruction, &operands, observed);
-    for (index, (value, ty)) in results.into_iter().flatten().enumerate() {
+    let results = results.expect("operations on values are lowered for one thread");
+    for (index, (value, ty)) in results.into_iter().enumerate() {
         t.define(instruction, index, value, ty);
     }
 }

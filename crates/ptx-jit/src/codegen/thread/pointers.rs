@@ -19,16 +19,16 @@ pub(crate) enum SpaceWindow {
 
 /// The addresses that a function is called with, and what follows from them.
 pub(in crate::codegen) struct BasePointers {
-    /// Of the block's [`KernelContext`].
+    /// The address of the block's [`KernelContext`].
     context: Value,
-    /// Of the [`ThreadRecord`]; in code for warps, of the one whose turn it is.
+    /// The address of the [`ThreadRecord`]; in loops over lanes, of that of the lane.
     thread: Value,
-    /// Where the function's frame begins in local memory.
+    /// The beginning of the function's frame in local memory.
     frame: Value,
     indices: ThreadIndices,
 }
 
-/// Where the thread's place in the block is found: its linear index, and then x, y and z.
+/// The source of the thread's place in the block: its linear index, and then x, y and z.
 #[derive(Clone, Copy)]
 enum ThreadIndices {
     /// In variables of the function, which loops over the threads.
@@ -132,7 +132,7 @@ impl BasePointers {
         }
     }
 
-    /// How many values of 1 << `log` bytes a window has room for.
+    /// The number of values of 1 << `log` bytes that a window has room for.
     pub(in crate::codegen) fn window_slots(
         &self,
         e: &mut Emitter<'_>,

@@ -19,7 +19,7 @@ impl<'a> RegisterFile<'a> {
         RegisterFile { types, variables: variables.collect() }
     }
 
-    /// What a register is declared as.
+    /// The type that a register is declared with.
     pub(in crate::codegen) fn class(&self, register: Register) -> RegisterType {
         self.types[register.index()]
     }

@@ -35,7 +35,7 @@ impl<'a> StateSpaces<'a> {
         self.function
     }
 
-    /// How accesses are checked.
+    /// The checks that accesses get.
     pub(in crate::codegen) fn check(&self) -> CheckLevel {
         self.check
     }
@@ -186,7 +186,7 @@ impl<'a> StateSpaces<'a> {
         })
     }
 
-    /// Which window a space is, if it is one. The parameters of functions lie in their frames.
+    /// The window of a space, if it has one. The parameters of functions lie in their frames.
     pub(in crate::codegen) fn window(&self, space: StateSpace) -> Option<SpaceWindow> {
         match space {
             StateSpace::Shared => Some(SpaceWindow::Shared),

@@ -19,14 +19,14 @@ use crate::codegen::records::{CodeRecords, ResumePoint};
 use crate::codegen::types::{integer_type, register_type};
 use crate::ir::{Resumable, cell_bytes};
 
-/// Where the threads of a kernel leave its code and come back to it.
+/// The places at which the threads of a kernel leave its code and come back to it.
 pub(super) struct Suspensions<'a> {
     plan: &'a Resumable,
-    /// Where threads begin and stop beside their warps.
+    /// The points at which threads begin and stop beside their warps.
     points: &'a [ResumePoint],
-    /// Where suspended threads go on, from state 1 on.
+    /// The blocks in which suspended threads go on, by their state from 1 on.
     resumptions: Vec<clif::Block>,
-    /// Where the blocks go on at whose beginning a thread may stop.
+    /// For blocks at whose beginning a thread may stop, the block in which they go on.
     behind_stops: HashMap<usize, clif::Block>,
     records: &'a mut CodeRecords,
 }
@@ -107,7 +107,7 @@ impl<'a> Suspensions<'a> {
         }
     }
 
-    /// Where a block begins: the thread stops if this is where it is to.
+    /// Stops the thread at the beginning of a block if it was asked to stop there.
     pub(super) fn stop_here(&self, t: &mut ThreadCode<'_>, block: usize) {
         let mut points = self.points.iter();
         let Some(index) = points.position(|point| point.stops && point.block == block) else {

@@ -14,7 +14,7 @@ use crate::codegen::types::machine_type;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::codegen) enum Uniform {
     Constant(u64),
-    /// Of the type of the vectors' elements.
+    /// A value of the type of the vectors' elements.
     Scalar(Value),
 }
 

@@ -16,7 +16,7 @@ pub(in crate::codegen) type MemoryVectors = SmallVec<[Value; 16]>;
 /// The type of the vectors that memory is read and written by.
 pub(in crate::codegen) const RAW: Type = types::I8X16;
 
-/// How many of them there are for `count` values of a type for each lane.
+/// The number of such vectors for `count` values of a type for each lane.
 pub(in crate::codegen) fn raw_vectors(ty: ScalarType, count: usize) -> usize {
     2 * ty.bytes() as usize * count
 }
@@ -30,22 +30,8 @@ pub(in crate::codegen) fn from_memory(
 ) -> Vec<Lanes> {
     debug_assert_eq!(raw.len(), raw_vectors(ty, count));
     let bits = ty.bits() as usize;
-    let group = bits * count;
-    // What a lane has fits into one register: taken apart by shifts.
-    if count > 1 && group <= 32 && bits < 32 {
-        let whole = ScalarType::untyped(group as u32);
-        let joined = from_memory(b, raw, whole, 1).remove(0);
-        return (0..count).map(|index| part(b, &joined, whole, index, ty)).collect();
-    }
     if bits < 32 && count > 1 {
-        // Words of parts.
-        let per_word = 32 / bits;
-        let all = from_memory(b, raw, ScalarType::B32, count / per_word);
-        return all
-            .iter()
-            .flat_map(|words| (0..per_word).map(move |index| (words, index)))
-            .map(|(words, index)| part(b, words, ScalarType::B32, index, ty))
-            .collect();
+        return narrow_from_memory(b, raw, ty, count);
     }
     let vector_ty = vector_type(ty);
     let load = |b: &mut FunctionBuilder<'_>, values: Vec<Value>| {
@@ -97,6 +83,30 @@ pub(in crate::codegen) fn from_memory(
             })
             .collect(),
     }
+}
+
+/// The values of each lane, several of which fit into one word.
+fn narrow_from_memory(
+    b: &mut FunctionBuilder<'_>,
+    raw: &[Value],
+    ty: ScalarType,
+    count: usize,
+) -> Vec<Lanes> {
+    let bits = ty.bits() as usize;
+    let group = bits * count;
+    // What a lane has fits into one register: taken apart by shifts.
+    if group <= 32 {
+        let whole = ScalarType::untyped(group as u32);
+        let joined = from_memory(b, raw, whole, 1).remove(0);
+        return (0..count).map(|index| part(b, &joined, whole, index, ty)).collect();
+    }
+    // Words of parts.
+    let per_word = 32 / bits;
+    from_memory(b, raw, ScalarType::B32, count / per_word)
+        .iter()
+        .flat_map(|words| (0..per_word).map(move |index| (words, index)))
+        .map(|(words, index)| part(b, words, ScalarType::B32, index, ty))
+        .collect()
 }
 
 /// The opposite of [`from_memory`].

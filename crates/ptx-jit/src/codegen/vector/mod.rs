@@ -1,8 +1,8 @@
 //! Operations on the 32 lanes of a warp at once, on vectors of 128 bits.
 //!
 //! They give the bits that the lowering of one thread gives, for every operand. What has no short
-//! form in vector instructions is a call of a function over arrays of lanes; what has no form at
-//! all is left to the caller, who then goes lane by lane.
+//! form in the instructions of SSE4.2, which is what is asked of the host, is a call of a function over
+//! arrays of lanes; what has no form at all is left to the caller, who then goes lane by lane.
 
 mod arrays;
 mod bits;
