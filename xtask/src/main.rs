@@ -65,7 +65,7 @@ enum Command {
     /// Run tests under a sanitizer of the nightly toolchain, of some packages or all.
     Sanitize(sanitize::Arguments),
     /// Check the rules of this repository: floors, headers, licences, clauses, links and more.
-    Tidy(tidy::Arguments),
+    Tidy,
     /// Install nvcc, the CUDA headers and libclang below target/toolkit.
     Toolkit,
 }
@@ -92,7 +92,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Libcuda => libcuda::run(),
         Command::Miri(arguments) => miri::run(&arguments),
         Command::Sanitize(arguments) => sanitize::run(&arguments),
-        Command::Tidy(arguments) => tidy::run(&arguments),
+        Command::Tidy => tidy::run(),
         Command::Toolkit => toolkit::run(),
     }
 }

@@ -27,7 +27,6 @@ mod markers;
 mod members;
 mod metadata;
 mod misuse;
-mod not_yet;
 mod project;
 mod reasons;
 mod soundness;
@@ -43,55 +42,43 @@ use self::project::Project;
 /// Looks at the project and says what is wrong with it, by one rule.
 type Check = fn(&Project) -> Vec<Finding>;
 
-/// Each with its name.
-const CHECKS: [(&str, Check); 26] = [
-    ("changelog", changelog::check),
-    ("clauses", clauses::check),
-    ("constants", constants::check),
-    ("cycles", cycles::check),
-    ("decisions", decisions::check),
-    ("doc_beginnings", doc_beginnings::check),
-    ("driver_types", driver_types::check),
-    ("endings", endings::check),
-    ("environment", environment::check),
-    ("floors", floors::check),
-    ("headers", headers::check),
-    ("launches", launches::check),
-    ("layers", layers::check),
-    ("lengths", lengths::check),
-    ("licences", licences::check),
-    ("links", links::check),
-    ("machines", machines::check),
-    ("map", map::check),
-    ("markers", markers::check),
-    ("members", members::check),
-    ("misuse", misuse::check),
-    ("reasons", reasons::check),
-    ("soundness", soundness::check),
-    ("type_names", type_names::check),
-    ("unsafe_code", unsafe_code::check),
-    ("walks", walks::check),
+/// All rules, one for each file of this folder that has one.
+const CHECKS: [Check; 26] = [
+    changelog::check,
+    clauses::check,
+    constants::check,
+    cycles::check,
+    decisions::check,
+    doc_beginnings::check,
+    driver_types::check,
+    endings::check,
+    environment::check,
+    floors::check,
+    headers::check,
+    launches::check,
+    layers::check,
+    lengths::check,
+    licences::check,
+    links::check,
+    machines::check,
+    map::check,
+    markers::check,
+    members::check,
+    misuse::check,
+    reasons::check,
+    soundness::check,
+    type_names::check,
+    unsafe_code::check,
+    walks::check,
 ];
-
-/// The rules to keep.
-#[derive(Default, clap::Args)]
-pub(crate) struct Arguments {
-    /// Also print what parts of the repository are allowed not to keep yet.
-    #[arg(long)]
-    all: bool,
-}
 
 /// Prints all findings in the order of the files.
 ///
 /// # Errors
 /// If there is any, or if the project cannot be read.
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run() -> Result<()> {
     let project = Project::read()?;
-    let mut findings = Vec::new();
-    for (rule, check) in CHECKS {
-        let found = check(&project);
-        findings.extend(if arguments.all { found } else { not_yet::without(rule, found) });
-    }
+    let mut findings: Vec<_> = CHECKS.iter().flat_map(|check| check(&project)).collect();
     findings.sort();
     for finding in &findings {
         println!("{finding}");

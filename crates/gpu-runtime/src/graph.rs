@@ -35,14 +35,14 @@ impl Graph {
         &self.content.nodes
     }
 
-    /// The number of pieces of memory from outside of the capture that the graph uses, and owns with
-    /// others.
+    /// The number of pieces of memory from outside of the capture that the graph uses, and owns
+    /// with others.
     pub fn inputs(&self) -> usize {
         self.content.memory.outside.len()
     }
 
-    /// Which nodes come after which, by their places among [`nodes`](Graph::nodes): the first of each
-    /// pair comes first.
+    /// The edges between nodes, by their indices in [`nodes`](Graph::nodes): the second node of
+    /// each pair comes after the first.
     ///
     /// # Errors
     /// The driver's.
@@ -55,8 +55,8 @@ impl Graph {
         Ok(edges)
     }
 
-    /// Makes a graph that can be launched. Of one graph there may be several; they share its memory,
-    /// and their launches come one after the other.
+    /// Makes a graph that can be launched. Of one graph there may be several; they share its
+    /// memory, and their launches come one after the other.
     ///
     /// # Errors
     /// The driver's.

@@ -21,20 +21,19 @@ pub use memory_use::MemoryUse;
 
 /// Enqueues work on a stream in order with all other uses of the memory that it works on.
 ///
-/// `operands` names the uses of each piece of memory, and what the work does with it, as pairs or as
-/// [`MemoryUse`]s; one that is named twice counts once, with the stronger access. The records are
-/// locked, in the order of their addresses. The stream is made to wait for what each access must come
-/// after: a read for the writes, a write for all uses. Then `enqueue` runs, which enqueues on `stream`
-/// and nowhere else, and its uses are marked in the records, also if it fails or panics, since part
-/// of the work may be on its way by then.
+/// `operands` names the uses of each piece of memory, and what the work does with it, as pairs or
+/// as [`MemoryUse`]s; one that is named twice counts once, with the stronger access. The records
+/// are locked, in the order of their addresses. The stream is made to wait for what each access
+/// must come after: a read for the writes, a write for all uses. Then `enqueue` runs, which
+/// enqueues on `stream` and nowhere else, and its uses are marked in the records, also if it fails
+/// or panics, since part of the work may be on its way by then.
 ///
 /// Where all earlier uses were on the same stream this costs some comparisons and no call to the
 /// driver. Under [`Order::Manual`] nothing is waited for. The host never waits in here, and
 /// `enqueue` must not either: other threads may need the records.
 ///
-/// Of memory that the host uses as well ([`Uses::shared_with_host`](crate::Uses::shared_with_host)) the
-/// host is kept away while `enqueue`
-/// runs; kernels of the host are waited for.
+/// Of memory that the host uses as well ([`Uses::shared_with_host`](crate::Uses::shared_with_host))
+/// the host is kept away while `enqueue` runs; kernels of the host are waited for.
 ///
 /// On a stream that is being captured ([`Stream::capture`]) the order is that of the captured work
 /// among itself, and the records remember it apart; what the memory is used for otherwise comes
@@ -43,8 +42,8 @@ pub use memory_use::MemoryUse;
 /// # Errors
 /// The driver's, if it cannot order the streams (nothing is enqueued then), and those of `enqueue`.
 /// [`Error::Capture`] for memory that a graph cannot hold on to, or that holds nothing before a
-/// graph is launched. [`Error::GuardHeld`] for memory of the host that is to be written while a guard
-/// of the program reads it.
+/// graph is launched. [`Error::GuardHeld`] for memory of the host that is to be written while a
+/// guard of the program reads it.
 #[track_caller]
 pub fn ordered<'a, R, O: Into<MemoryUse<'a>> + Copy>(
     stream: &Stream,
@@ -54,10 +53,10 @@ pub fn ordered<'a, R, O: Into<MemoryUse<'a>> + Copy>(
     ordered_at(Location::caller(), stream, operands, enqueue)
 }
 
-/// Runs `f`, in which the host accesses memory that devices use, in order with all their uses of it:
-/// what [`ordered`] is for work of a stream. It blocks until the uses are done that each access must
-/// come after. Uses of devices that are enqueued meanwhile, or later, are the caller's to keep away
-/// until `f` has returned; work that is enqueued afterwards comes after it anyway.
+/// Runs `f`, in which the host accesses memory that devices use, in order with all their uses of
+/// it: what [`ordered`] is for work of a stream. It blocks until the uses are done that each access
+/// must come after. Uses of devices that are enqueued meanwhile, or later, are the caller's to keep
+/// away until `f` has returned; work that is enqueued afterwards comes after it anyway.
 ///
 /// Under [`Order::Manual`] nothing is waited for. [`Observer`](crate::Observer)s are told of the
 /// ranges of operands that have one.
@@ -109,7 +108,7 @@ pub fn ordered_on_host<'a, R, O: Into<MemoryUse<'a>> + Copy>(
     Ok(f())
 }
 
-/// As [`ordered`], asked for at a place that the caller knows.
+/// Does the same as [`ordered`], for a call site that the caller knows.
 pub(crate) fn ordered_at<'a, R, O: Into<MemoryUse<'a>> + Copy>(
     place: &'static Location<'static>,
     stream: &Stream,

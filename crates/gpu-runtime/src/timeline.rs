@@ -88,11 +88,11 @@ pub struct TracedOperation {
     pub work: Work,
     /// The place in the source that asked for it.
     pub place: &'static Location<'static>,
-    /// Which of [`Trace::threads`] enqueued it.
+    /// The index in [`Trace::threads`] of the thread that enqueued it.
     pub thread: usize,
     /// The call that enqueued it.
     pub call: Range<Duration>,
-    /// When the device did it. `None` if that is not known: the device was lost.
+    /// The time in which the device did it. `None` if that is not known: the device was lost.
     pub time: Option<Range<Duration>>,
     /// The work that it waits for, if it is a wait for another stream.
     pub awaits: Option<WorkId>,
@@ -108,7 +108,7 @@ pub struct TracedWait {
     pub reason: WaitReason,
     /// The place in the source that asked for it.
     pub place: &'static Location<'static>,
-    /// Which of [`Trace::threads`] waited.
+    /// The index in [`Trace::threads`] of the thread that waited.
     pub thread: usize,
     /// From when to when.
     pub time: Range<Duration>,
@@ -122,7 +122,7 @@ pub struct TracedRange {
     pub name: String,
     /// The place in the source where it begins.
     pub place: &'static Location<'static>,
-    /// Which of [`Trace::threads`] entered it.
+    /// The index in [`Trace::threads`] of the thread that entered it.
     pub thread: usize,
     /// From when to when: at most to the end of the timeline.
     pub time: Range<Duration>,

@@ -18,22 +18,21 @@ pub(crate) use captured::{Birth, BranchPosition, CapturedUses};
 pub use host::{HostGuard, HostHold, hold_on_host};
 pub use record::UseRecord;
 
-/// The record of the uses of a piece of memory that devices work on. It lies beside each such piece, and
-/// work that
-/// uses the memory names it to [`ordered`](crate::ordered), which keeps it locked while the work is
-/// enqueued and notes the use.
+/// The record of the uses of a piece of memory that devices work on. It lies beside each such
+/// piece, and work that uses the memory names it to [`ordered`](crate::ordered), which keeps it
+/// locked while the work is enqueued and notes the use.
 ///
 /// Uses can be added, and never be taken back: memory is not given to somebody else before all that
 /// were noted are over. [`snapshot`](Uses::snapshot) has those noted so far.
 ///
-/// Work that is being captured into a graph needs a record that the graph can hold on to: one made by
-/// [`Uses::shared`].
+/// Work that is being captured into a graph needs a record that the graph can hold on to: one made
+/// by [`Uses::shared`].
 ///
-/// Beside the record lies what the host does with page-locked memory ([`Uses::shared_with_host`]), which
-/// [`ordered`](crate::ordered) respects as well.
+/// Beside the record lies what the host does with page-locked memory ([`Uses::shared_with_host`]),
+/// which [`ordered`](crate::ordered) respects as well.
 pub struct Uses {
-    /// A lock of the standard library, as `shared::hold` takes it, which `tests/interleavings` compiles
-    /// with another one.
+    /// A lock of the standard library, as `shared::hold` takes it, which `tests/interleavings`
+    /// compiles with another one.
     state: Mutex<UsesState>,
     /// The host's side, of memory that has one.
     host: Option<Box<HostGate>>,
@@ -67,28 +66,29 @@ impl Uses {
         Uses::holding(UseRecord::new(), Weak::new(), None, None)
     }
 
-    /// Nobody uses the memory yet, and graphs may: see [`Capture`](crate::Capture). The owner of the
-    /// memory ends with [`Uses::release`].
+    /// Nobody uses the memory yet, and graphs may: see [`Capture`](crate::Capture). The owner of
+    /// the memory ends with [`Uses::release`].
     pub fn shared() -> Arc<Uses> {
         Uses::shared_since(None)
     }
 
-    /// As [`shared`](Uses::shared), of memory that others have had before: what they did with it is
-    /// over at a point, and counts as a write.
+    /// Makes a record as [`shared`](Uses::shared) does, of memory that others have had before: what
+    /// they did with it is over at a point, and counts as a write.
     pub fn shared_since(write: Option<StreamPoint>) -> Arc<Uses> {
         Uses::made(UseRecord::since(write), None, None)
     }
 
-    /// As [`shared`](Uses::shared), of what is ordered also under [`Order::Manual`]: an allocator's own
-    /// account of memory, of which the program does not know that two of its graphs share it.
+    /// Makes a record as [`shared`](Uses::shared) does, which is ordered also under
+    /// [`Order::Manual`]: an allocator's own account of memory, of which the program does not know
+    /// that two of its graphs share it.
     pub fn shared_in_every_order() -> Arc<Uses> {
         let uses = Uses::shared();
         uses.lock().is_always_ordered = true;
         uses
     }
 
-    /// As [`shared`](Uses::shared), of memory that only a graph fills, and with the uses that the
-    /// capture has to know of.
+    /// Makes a record as [`shared`](Uses::shared) does, of memory that only a graph fills, and with
+    /// the uses that the capture has to know of.
     pub(crate) fn born(birth: Arc<Birth>, captured: CapturedUses) -> Arc<Uses> {
         let graphs = GraphUses { captured: vec![captured], birth: Some(birth), release: None };
         Uses::made(UseRecord::new(), Some(Box::new(graphs)), None)
@@ -123,15 +123,15 @@ impl Uses {
         self.lock().uses.record_read(point);
     }
 
-    /// Notes a write that ends at `point`, or before. The uses noted so far stay noted, but for those
-    /// that come before it on the same stream.
+    /// Notes a write that ends at `point`, or before. The uses noted so far stay noted, but for
+    /// those that come before it on the same stream.
     pub fn record_write(&self, point: StreamPoint) {
         self.lock().uses.record_write(point);
     }
 
-    /// Announces uses on `stream` that nobody notes one by one, as work of other code makes them: the
-    /// memory is kept until everything is done that is on the stream when it is dropped. This is
-    /// PyTorch's `record_stream`. It orders no work; to do so is up to who announces it.
+    /// Announces uses on `stream` that nobody notes one by one, as work of other code makes them:
+    /// the memory is kept until everything is done that is on the stream when it is dropped. This
+    /// is PyTorch's `record_stream`. It orders no work; to do so is up to who announces it.
     ///
     /// ```
     /// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: None })?;
@@ -159,8 +159,8 @@ impl Uses {
         self.snapshot().wait_for_read()
     }
 
-    /// Blocks until the memory may be written by the host, or freed: until all uses noted so far are
-    /// done.
+    /// Blocks until the memory may be written by the host, or freed: until all uses noted so far
+    /// are done.
     ///
     /// # Errors
     /// [`Error::DeviceLost`](crate::Error::DeviceLost) if work before that failed.

@@ -20,7 +20,7 @@ pub(super) type CiStep = fn(&mut StepReport) -> Result<()>;
 pub(super) const ALL: [(&str, CiStep); 13] = [
     ("format", format),
     ("clippy", clippy),
-    ("tidy", |_| tidy::run(&tidy::Arguments::default())),
+    ("tidy", |_| tidy::run()),
     ("tests", tests),
     ("documentation", documentation),
     ("kernels", |_| build_kernels::run(&build_kernels::Arguments::check())),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use gpu_runtime::{Device, StreamId, Trace, TracedOperation, Work};
 
 const WIDTH: f64 = 960.0;
-/// Where the tracks begin, right of their names.
+/// The left end of the tracks, right of their names.
 const LEFT: f64 = 90.0;
 const TITLE: f64 = 30.0;
 const TRACK: f64 = 26.0;
@@ -35,7 +35,7 @@ pub(crate) fn draw(device: Device, panels: &[(&str, &Trace)]) -> String {
     picture.0
 }
 
-/// Where an instant is, from left to right.
+/// Translates an instant to a position, from left to right.
 struct Scale(f64);
 
 impl Scale {

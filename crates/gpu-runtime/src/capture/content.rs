@@ -37,11 +37,11 @@ pub(crate) struct GraphContent {
 pub(crate) struct CapturedMemory {
     /// CapturedMemory from outside, which the graph owns with others.
     pub(crate) outside: Vec<(Arc<Uses>, Access)>,
-    /// CapturedMemory that was allocated for the capture. What is still held is used by each launch; the
-    /// rest belongs to the graph's pool.
+    /// CapturedMemory that was allocated for the capture. What is still held is used by each
+    /// launch; the rest belongs to the graph's pool.
     pub(crate) born: Vec<Weak<Uses>>,
-    /// Which of those a record is, by its address: as long as the capture goes on, no other record
-    /// is there, for even weak handles keep the place.
+    /// The index of each record among those, by its address: as long as the capture goes on, no
+    /// other record is there, for even weak handles keep the place.
     known: HashMap<usize, usize>,
 }
 

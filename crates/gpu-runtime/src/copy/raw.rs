@@ -23,8 +23,8 @@ impl Stream {
     ///
     /// # Errors
     /// The driver's, if it does not take the copy; [`Error::Capture`] for pageable memory where the
-    /// stream is being captured. After any error neither end is in use: the copy was not taken, or it
-    /// is over, or its device is lost.
+    /// stream is being captured. After any error neither end is in use: the copy was not taken, or
+    /// it is over, or its device is lost.
     ///
     /// # Safety
     /// `src` is readable and `dst` is memory of a device, both for `bytes` bytes and until the copy
@@ -50,8 +50,8 @@ impl Stream {
     ///
     /// # Errors
     /// The driver's, if it does not take the copy; [`Error::Capture`] for pageable memory where the
-    /// stream is being captured. After any error neither end is in use: the copy was not taken, or it
-    /// is over, or its device is lost.
+    /// stream is being captured. After any error neither end is in use: the copy was not taken, or
+    /// it is over, or its device is lost.
     ///
     /// # Safety
     /// `dst` is writable and `src` is memory of a device, both for `bytes` bytes and until the copy
@@ -85,8 +85,8 @@ impl Stream {
     /// Enqueues a copy within this stream's device.
     ///
     /// # Errors
-    /// The driver's, if it does not take the copy; [`Error::Capture`] if another thread has begun to
-    /// capture the stream at the same moment. Also after an error the copy may be on its way.
+    /// The driver's, if it does not take the copy; [`Error::Capture`] if another thread has begun
+    /// to capture the stream at the same moment. Also after an error the copy may be on its way.
     ///
     /// # Safety
     /// Both ends are memory of this stream's device for `bytes` bytes and until the copy is done,
@@ -109,8 +109,8 @@ impl Stream {
     /// connected ([`Device::enable_peer_access`]). The stream may be one of either device.
     ///
     /// # Errors
-    /// As for [`enqueue_dtod`](Stream::enqueue_dtod): also after an error the copy, or a part of it,
-    /// may be on its way.
+    /// As for [`enqueue_dtod`](Stream::enqueue_dtod): also after an error the copy, or a part of
+    /// it, may be on its way.
     ///
     /// # Safety
     /// `dst` is memory of `dst_device` and `src` of `src_device`, both for `bytes` bytes and until
@@ -134,7 +134,8 @@ impl Stream {
         }
     }
 
-    /// As [`enqueue_peer`](Stream::enqueue_peer), trusting the way between the devices.
+    /// Does the same as [`enqueue_peer`](Stream::enqueue_peer), and trusts the way between the
+    /// devices.
     ///
     /// # Safety
     /// As for [`enqueue_peer`](Stream::enqueue_peer).
@@ -161,7 +162,8 @@ impl Stream {
     /// Enqueues a fill of memory of this stream's device with one byte.
     ///
     /// # Errors
-    /// As for [`enqueue_dtod`](Stream::enqueue_dtod): also after an error the fill may be on its way.
+    /// As for [`enqueue_dtod`](Stream::enqueue_dtod): also after an error the fill may be on its
+    /// way.
     ///
     /// # Safety
     /// `dst` is memory of this stream's device for `bytes` bytes and until the fill is done. Nobody
@@ -182,9 +184,8 @@ impl Stream {
         .into_result()
     }
 
-    /// Fails where a copy with the host cannot be enqueued: in a capture, only one can that the driver
-    /// leaves to
-    /// the device.
+    /// Fails where a copy with the host cannot be enqueued: in a capture, only one can that the
+    /// driver leaves to the device.
     fn permit_copy(&self, operation: &'static str, host: *const u8, bytes: usize) -> Result<()> {
         if bytes == 0 || captures::joined(self)?.is_none() || self.is_page_locked(host, bytes) {
             return Ok(());
@@ -192,8 +193,8 @@ impl Stream {
         Err(Error::Capture { operation, problem: CaptureProblem::Pageable })
     }
 
-    /// WaitPermit to wait for a copy to the host, where the driver waits for it and anybody wants to know.
-    /// Only then is the driver asked what memory it is.
+    /// WaitPermit to wait for a copy to the host, where the driver waits for it and anybody wants
+    /// to know. Only then is the driver asked what memory it is.
     #[track_caller]
     fn permit_for_copy_to(&self, dst: *mut u8, bytes: usize) -> Result<Option<WaitPermit>> {
         let unnoticed = wait_mode() == WaitMode::Off && !observe::is_observed();

@@ -44,7 +44,7 @@ impl Stream {
         Ok(dst)
     }
 
-    /// As [`copy_htod`](Stream::copy_htod), into memory that exists.
+    /// Copies as [`copy_htod`](Stream::copy_htod) does, into memory that exists.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`], and the driver's.
@@ -163,8 +163,8 @@ impl Stream {
         })
     }
 
-    /// Fails where the stream is being captured, so that a copy which gives something back cannot be
-    /// enqueued.
+    /// Fails where the stream is being captured, so that a copy which gives something back cannot
+    /// be enqueued.
     pub(crate) fn copies_once(&self, operation: &'static str) -> Result<()> {
         match captures::joined(self)? {
             None => Ok(()),
@@ -185,15 +185,15 @@ impl Stream {
         })
     }
 
-    /// Whether the driver knows either end of memory of the host, or may know it: then it copies from
-    /// it and to it directly, later.
+    /// Whether the driver knows either end of memory of the host, or may know it: then it copies
+    /// from it and to it directly, later.
     pub(crate) fn is_page_locked(&self, start: *const u8, bytes: usize) -> bool {
         let ends = [start, start.wrapping_add(bytes.saturating_sub(1))];
         bytes > 0 && ends.into_iter().any(|byte| self.is_known(byte.addr() as u64))
     }
 
-    /// Whether the driver has allocated or locked the memory there. Only if it says that it has not,
-    /// it has not: in a thread without a context, say, it has no answer.
+    /// Whether the driver has allocated or locked the memory there. Only if it says that it has
+    /// not, it has not: in a thread without a context, say, it has no answer.
     fn is_known(&self, address: u64) -> bool {
         if self.state().bind().is_err() {
             return true;

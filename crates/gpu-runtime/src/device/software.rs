@@ -24,7 +24,8 @@ pub(crate) enum CachedItem {
 /// Tells of each thing that is kept for reuse.
 pub(crate) type TellCached = fn(&mut dyn FnMut(CachedItem));
 
-/// The function that the software driver calls when the process ends, once the process uses that driver.
+/// The function that the software driver calls when the process ends, once the process uses that
+/// driver.
 #[cfg(feature = "software")]
 static TELL_CACHED: OnceLock<TellCached> = OnceLock::new();
 
@@ -100,7 +101,7 @@ pub(crate) fn take_last_operation() -> Option<DriverOperation> {
     cuda_sim::control::take_last_operation()
 }
 
-/// When operations were that nobody has asked for yet.
+/// Takes the times of the operations that nobody has asked for yet.
 #[cfg(feature = "software")]
 pub(crate) fn take_times() -> Vec<(DriverOperation, Range<Duration>)> {
     cuda_sim::control::take_operation_times().unwrap_or_default()
@@ -116,8 +117,8 @@ impl CachedItem {
     }
 }
 
-/// The process uses the software driver from here on. When the process ends, `tell_cached` tells the
-/// driver what is kept for reuse, if it wants to know.
+/// The process uses the software driver from here on. When the process ends, `tell_cached` tells
+/// the driver what is kept for reuse, if it wants to know.
 #[cfg(feature = "software")]
 pub(crate) fn begin(tell_cached: TellCached) {
     use cuda_sim::control::{CachedResource, ask_what_is_kept};

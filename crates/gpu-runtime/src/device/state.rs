@@ -10,8 +10,8 @@ use super::{Handle, TryOnce, check};
 use crate::error::{LostDevice, Result};
 use crate::types::{Device, DriverKind, LaunchRecord, Properties};
 
-/// Finds the work on a device that is not known to be done, stream by stream, oldest first: what may
-/// have caused the loss of the device. Streams are above this room, which hand it in.
+/// Finds the work on a device that is not known to be done, stream by stream, oldest first: what
+/// may have caused the loss of the device. Streams are above this room, which hand it in.
 pub(crate) type UnfinishedWork = fn(Device) -> Vec<LaunchRecord>;
 
 /// The lasting state of one device. There is one for each device, made when the driver is chosen,
@@ -89,7 +89,8 @@ impl DeviceState {
         check::on_device(self, call, run(self.driver))
     }
 
-    /// As [`bind`](DeviceState::bind), for `Drop`: also for a lost device, and failing silently.
+    /// Does the same as [`bind`](DeviceState::bind), for `Drop`: also on a lost device, and failing
+    /// silently.
     pub(crate) fn bind_to_destroy(&self) {
         if let Some(context) = self.context.get() {
             // SAFETY: the primary context was retained and is never released. Where the driver is

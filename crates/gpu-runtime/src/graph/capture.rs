@@ -43,17 +43,17 @@ impl Stream {
     /// one meanwhile.
     ///
     /// With automatic order, all that this thread enqueues in `f` is captured, on whichever streams
-    /// and devices that is, also when `f` makes other streams current: they take part by themselves,
-    /// and are joined at the end. What must come after what is decided by the memory that the work
-    /// uses, as ever; edges between streams become edges of the graph. With
+    /// and devices that is, also when `f` makes other streams current: they take part by
+    /// themselves, and are joined at the end. What must come after what is decided by the memory
+    /// that the work uses, as ever; edges between streams become edges of the graph. With
     /// [`Order::Manual`](crate::Order), a stream takes part once it waits for one that does
     /// ([`wait_stream`](Stream::wait_stream), [`wait_event`](Stream::wait_event)), and must be
     /// waited for before the end. Other threads are not concerned, unless they enqueue on these
     /// streams or entered this thread's [`ExecutionContext`](crate::ExecutionContext).
     ///
     /// Memory that exists already keeps its place: each launch of the graph reads and writes it, in
-    /// order with all else that uses it by then. The graph owns it with its owner, so nobody frees it
-    /// under a launch. Memory that is given to kernels by address is in the caller's care.
+    /// order with all else that uses it by then. The graph owns it with its owner, so nobody frees
+    /// it under a launch. Memory that is given to kernels by address is in the caller's care.
     ///
     /// What a graph cannot do is an error, and then nothing was done: to wait for a captured stream
     /// or to ask how far it is, to allocate memory from the driver, to copy from or to pageable
@@ -96,8 +96,8 @@ impl Stream {
         Ok((capture.end()?, result))
     }
 
-    /// As [`capture`](Stream::capture), until the guard is ended or dropped, and with another mode
-    /// if need be. The stream is not made current.
+    /// Begins a capture as [`capture`](Stream::capture) does, until the guard is ended or dropped,
+    /// and with another mode if need be. The stream is not made current.
     ///
     /// # Errors
     /// [`CaptureProblem::StreamTaken`] if the stream is being captured already,
@@ -140,8 +140,8 @@ impl Capture {
         self.0.id
     }
 
-    /// Keeps a value as long as the graph lives, and launches of it are under way: a pool of memory,
-    /// say. There is one of each type.
+    /// Keeps a value as long as the graph lives, and launches of it are under way: a pool of
+    /// memory, say. There is one of each type.
     ///
     /// # Errors
     /// The value, if there is one of its type already.
@@ -161,15 +161,15 @@ impl Capture {
         self.0.note_write(record);
     }
 
-    /// Has `before` run before each launch of the graph, which comes after what `before` enqueues on
-    /// the launch's stream. It runs in the thread that launches; two launches of the graph do not do
-    /// so at the same time. Such a graph cannot be launched into another capture
+    /// Has `before` run before each launch of the graph, which comes after what `before` enqueues
+    /// on the launch's stream. It runs in the thread that launches; two launches of the graph do
+    /// not do so at the same time. Such a graph cannot be launched into another capture
     /// ([`CaptureProblem::NeedsPreparation`]).
     ///
     /// A launch whose `before` fails is not made; the error is `before`'s, or
-    /// [`Error::BeforeLaunch`] of it. It runs under the lock of the executable graph and of the graph's
-    /// launches: `before` must not launch the same graph, in whichever of its executable forms, nor
-    /// update it. That would deadlock.
+    /// [`Error::BeforeLaunch`] of it. It runs under the lock of the executable graph and of the
+    /// graph's launches: `before` must not launch the same graph, in whichever of its executable
+    /// forms, nor update it. That would deadlock.
     pub fn before_each_launch(
         &self,
         before: impl Fn(&Stream) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
@@ -180,15 +180,15 @@ impl Capture {
         self.0.before_each_launch(Arc::new(before));
     }
 
-    /// Has `after` run after each launch of the graph, or of a graph of which it has become part, as
-    /// soon as that is enqueued. It runs under the lock of the executable graph, and must not wait, nor
-    /// call into the runtime.
+    /// Has `after` run after each launch of the graph, or of a graph of which it has become part,
+    /// as soon as that is enqueued. It runs under the lock of the executable graph, and must not
+    /// wait, nor call into the runtime.
     pub fn after_each_launch(&self, after: impl Fn() + Send + Sync + 'static) {
         self.0.after_each_launch(Arc::new(after));
     }
 
-    /// Whether memory was allocated for the captured work, so that it holds nothing before the first
-    /// launch.
+    /// Whether memory was allocated for the captured work, so that it holds nothing before the
+    /// first launch.
     pub fn fills(&self, uses: &Uses) -> bool {
         uses.is_born_in(&self.0.birth)
     }

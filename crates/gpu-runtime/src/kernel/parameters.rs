@@ -17,8 +17,8 @@ use crate::error::Result;
 pub(crate) struct ParameterSizes(Box<[usize]>);
 
 impl ParameterSizes {
-    /// Those of a function, as the driver says (since CUDA 12.4) or else the text of its module;
-    /// nothing if neither does.
+    /// The parameters of a function, as the driver states them (since CUDA 12.4), or else the text
+    /// of its module; none if neither does.
     pub(crate) fn of(
         module: &Module,
         function: Handle<CUfunction>,

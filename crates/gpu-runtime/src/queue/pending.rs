@@ -35,7 +35,7 @@ impl<T> Pending<T> {
         Ok(self.land())
     }
 
-    /// As [`wait`](Pending::wait), with a permit that was asked for before.
+    /// Waits as [`wait`](Pending::wait) does, with a permit that was asked for before.
     pub(crate) fn wait_with(self, permit: WaitPermit) -> Result<T> {
         self.point.stream().wait_with(permit, self.point.sequence())?;
         Ok(self.land())

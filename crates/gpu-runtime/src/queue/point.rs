@@ -55,13 +55,13 @@ impl StreamPoint {
         self.stream.wait_for(self.sequence)
     }
 
-    /// Blocks until the stream has passed the point, for who has lent memory to the work before it: as
-    /// [`wait`](StreamPoint::wait), but where that refuses or fails, it waits for everything on the
-    /// stream, whatever forbids it.
+    /// Blocks until the stream has passed the point, for who has lent memory to the work before it:
+    /// as [`wait`](StreamPoint::wait), but where that refuses or fails, it waits for everything on
+    /// the stream, whatever forbids it.
     ///
     /// # Errors
-    /// Those of `wait` that leave nothing in use: [`Error::DeviceLost`](crate::Error::DeviceLost), or
-    /// the driver's where it does not work at all any more.
+    /// Those of `wait` that leave nothing in use: [`Error::DeviceLost`](crate::Error::DeviceLost),
+    /// or the driver's where it does not work at all any more.
     #[track_caller]
     pub fn settle(&self) -> Result<()> {
         self.stream.settle(
@@ -83,7 +83,8 @@ impl StreamPoint {
         Ok(is_complete)
     }
 
-    /// As [`is_complete`](StreamPoint::is_complete), of which the program learns nothing.
+    /// Asks the same as [`is_complete`](StreamPoint::is_complete), for the runtime itself:
+    /// observers are not told that the program knows the answer.
     #[track_caller]
     pub(crate) fn is_past(&self) -> Result<bool> {
         self.stream.has_reached(self.sequence)

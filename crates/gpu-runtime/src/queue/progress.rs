@@ -105,7 +105,7 @@ impl Stream {
         self.wait_with(WaitPermit::ask(self.device(), WaitReason::Point)?, sequence)
     }
 
-    /// As [`wait_for`](Stream::wait_for), with a permit that was asked for before.
+    /// Waits as [`wait_for`](Stream::wait_for) does, with a permit that was asked for before.
     pub(crate) fn wait_with(&self, permit: WaitPermit, sequence: u64) -> Result<()> {
         match self.history().covering(self, sequence)? {
             Some(recorded) => {
@@ -119,15 +119,16 @@ impl Stream {
         Ok(())
     }
 
-    /// Enqueues a copy that uses what is lent to it until this returns, and blocks until it is done.
-    /// However this ends, by an error or a panic too, the copy does not use it any more.
+    /// Enqueues a copy that uses what is lent to it until this returns, and blocks until it is
+    /// done. However this ends, by an error or a panic too, the copy does not use it any more.
     #[track_caller]
     pub(crate) fn lend(
         &self,
         permit: WaitPermit,
         enqueue: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
-        /// Waits for everything on the stream where a panic has kept others from waiting for the copy.
+        /// Waits for everything on the stream where a panic has kept others from waiting for the
+        /// copy.
         struct Lent<'a>(&'a Stream);
         impl Drop for Lent<'_> {
             fn drop(&mut self) {
@@ -143,8 +144,8 @@ impl Stream {
         done
     }
 
-    /// Blocks until the first `sequence` pieces of work are done, which use what is lent to them. Where
-    /// that cannot be waited for, it waits for the whole stream.
+    /// Blocks until the first `sequence` pieces of work are done, which use what is lent to them.
+    /// Where that cannot be waited for, it waits for the whole stream.
     ///
     /// # Errors
     /// Only if the work does not go on: the device is lost, or the driver has failed altogether.

@@ -50,10 +50,10 @@ thread_local! {
     static WANTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `f`, which holds a lock while it takes memory from the driver. Wherever such memory is taken,
-/// what was dropped while work used it comes to its end, if that is over: values of the program
-/// ([`Pending`](crate::Pending)) and what graphs have kept. In here that is put off until `f` has
-/// returned, and let go of its lock: their destructors may need it.
+/// Runs `f`, which holds a lock while it takes memory from the driver. Wherever such memory is
+/// taken, what was dropped while work used it comes to its end, if that is over: values of the
+/// program ([`Pending`](crate::Pending)) and what graphs have kept. In here that is put off until
+/// `f` has returned, and let go of its lock: their destructors may need it.
 ///
 /// ```
 /// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: None })?;
@@ -121,7 +121,7 @@ impl Retired {
         self.put(vec![RetiredValue { until, kept: None, _value: Box::new(value) }]);
     }
 
-    /// As [`keep`](Retired::keep), of a value that is one thing to the driver.
+    /// Does the same as [`keep`](Retired::keep), for a value that is one object to the driver.
     pub(crate) fn keep_known(
         &self,
         until: Vec<StreamPoint>,

@@ -21,9 +21,8 @@ const LOOK_AFTER: usize = 1024;
 pub(super) struct RaceState {
     shadow: Shadow,
     histories: Histories,
-    /// The work that the host knows to be done: all that it does from now on comes after. The threads of
-    /// the
-    /// host count as one, since nobody tells how they wait for each other.
+    /// The work that the host knows to be done: all that it does from now on comes after. The
+    /// threads of the host count as one, since nobody tells how they wait for each other.
     host: VectorClock,
     /// Memory from the driver, and what allocators made of it, by where it begins.
     whole: BTreeMap<u64, Arc<Allocation>>,
@@ -86,9 +85,8 @@ impl RaceState {
         self.heard(1);
     }
 
-    /// The number of pieces of a stream's work that the next work of `stream` comes after, or what the
-    /// host does
-    /// next.
+    /// The number of pieces of a stream's work that the next work of `stream` comes after, or what
+    /// the host does next.
     pub(super) fn reach(&self, stream: Option<StreamId>, other: StreamId) -> u64 {
         let own = stream.map_or(0, |stream| self.histories.reach(stream, other));
         own.max(self.host.reach(other))
@@ -159,9 +157,10 @@ impl RaceState {
         }
     }
 
-    /// What the host knows to be done comes before everything that follows: no race is possible with
-    /// it any more, and nobody needs to be told that it is done. Looked for whenever there are twice
-    /// as many accesses as were left, it costs each access a constant.
+    /// Forgets the accesses that the host knows to be done: they come before everything that
+    /// follows, so no race is possible with them any more, and nobody needs to be told of them.
+    /// Looked for whenever there are twice as many accesses as were left, it costs each access a
+    /// constant.
     pub(super) fn forget_what_is_over(&mut self) {
         let RaceState { shadow, histories, host, .. } = self;
         shadow.retain(|act| !host.covers(act.id));

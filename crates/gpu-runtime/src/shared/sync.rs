@@ -8,8 +8,8 @@ pub(super) use std::sync::{
     Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
 
-/// What a thread does before it looks once more at what others are about to change, after so many
-/// looks: it gives them the longer a time the longer it takes.
+/// Lets other threads go on, before the caller looks once more at what they are about to change:
+/// the more often it has looked, the longer.
 #[cold]
 pub(super) fn pause(looks: u32) {
     match looks {

@@ -29,9 +29,8 @@ pub(super) enum Origin {
     Foreign,
 }
 
-/// The relation of a stream to the driver's legacy stream, the handle 0, which waits for the work of
-/// some
-/// streams by itself, and they for its.
+/// The relation of a stream to the driver's legacy stream, the handle 0, which waits for the work
+/// of some streams by itself, and they for its.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Legacy {
     /// It is that stream.
@@ -68,9 +67,9 @@ impl Stream {
         Stream::pooled(device, 0)
     }
 
-    /// As [`Stream::new`], with a priority: lower numbers run first. What is out of the device's
-    /// range ([`Device::stream_priorities`]) is clamped; [`priority`](Stream::priority) tells what
-    /// came of it.
+    /// Creates a stream as [`Stream::new`] does, with a priority: lower numbers run first. What is
+    /// out of the device's range ([`Device::stream_priorities`]) is clamped;
+    /// [`priority`](Stream::priority) tells what came of it.
     ///
     /// # Errors
     /// As [`Stream::new`].
@@ -81,9 +80,9 @@ impl Stream {
 
     /// A stream that other code has made, and destroys. Dropped, it is left as it is.
     ///
-    /// Since others enqueue on it, every point of the stream is taken to come after work that is not
-    /// done yet, until the driver says so. A handle that a living stream of this device has already
-    /// gives that stream.
+    /// Since others enqueue on it, every point of the stream is taken to come after work that is
+    /// not done yet, until the driver says so. A handle that a living stream of this device has
+    /// already gives that stream.
     ///
     /// ```
     /// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: None })?;

@@ -26,7 +26,7 @@ impl HostClock {
         }
     }
 
-    /// When the start was, by the driver's clock, where that is virtual.
+    /// The start by the driver's clock, where that is virtual.
     pub(super) fn virtual_start(&self) -> Option<Duration> {
         match self {
             HostClock::Real(_) => None,

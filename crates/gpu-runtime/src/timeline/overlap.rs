@@ -49,8 +49,9 @@ impl Overlap {
         (!shorter.is_zero()).then(|| self.both.as_secs_f64() / shorter.as_secs_f64())
     }
 
-    /// How near the device came to a program whose copies and computation overlap throughout, and
-    /// that never lets the longer of the two rest: 1 is perfect. `None` if it did nothing.
+    /// The share that the device reached of a program whose copies and computation overlap
+    /// throughout, and that never lets the longer of the two rest: 1 is perfect. `None` if it did
+    /// nothing.
     pub fn efficiency(&self) -> Option<f64> {
         let longer = self.copying.max(self.computing);
         (!longer.is_zero()).then(|| longer.as_secs_f64() / self.elapsed.as_secs_f64())

@@ -26,9 +26,8 @@ pub(super) struct Recorder {
 
 struct RecorderState {
     stamps: Stamps,
-    /// The work that is just being enqueued: since when, and what marks its beginning. A stream is given
-    /// one
-    /// piece of work at a time.
+    /// The work that is just being enqueued: since when, and what marks its beginning. A stream is
+    /// given one piece of work at a time.
     enqueuing: HashMap<StreamId, (Duration, Option<TimedEvent>)>,
     /// The work that is enqueued and not known to be done, by stream, oldest first.
     under_way: HashMap<StreamId, UnderWay>,
@@ -39,7 +38,7 @@ struct RecorderState {
     waits: Vec<TracedWait>,
     /// The ranges that were entered and not left yet, by their numbers; they have no end so far.
     open: HashMap<u64, TracedRange>,
-    /// Those that were left, with their numbers.
+    /// The ranges that were left, with their numbers.
     ranges: Vec<(u64, TracedRange)>,
     threads: Vec<(ThreadId, String)>,
 }

@@ -97,7 +97,8 @@ impl Stamps {
         }
     }
 
-    /// When the work between those marks, which is done, was under way, if that can be told.
+    /// The time in which the work between those marks, which is done, was under way, if that can be
+    /// told.
     pub(super) fn time(&mut self, marks: Marks) -> Option<Range<Duration>> {
         match (self, marks) {
             (Stamps::Driver { start, times, .. }, Marks::Operations { first, last }) => {
@@ -152,7 +153,7 @@ impl Anchor {
         Ok(Anchor { event, at: before + accuracy, accuracy })
     }
 
-    /// When the device passed an event, which is complete.
+    /// The time at which the device passed an event, which is complete.
     fn time(&self, event: &TimedEvent) -> Option<Duration> {
         let state = event.state;
         state.bind().ok()?;

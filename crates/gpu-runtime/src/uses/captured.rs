@@ -13,14 +13,14 @@ use crate::types::Access;
 /// A point of one stream's part in a capture: after so many of its nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BranchPosition {
-    /// Which of the capture's streams.
+    /// The index of the stream among the capture's.
     pub(crate) branch: usize,
     /// The number of nodes of that branch that come before the point.
     pub(crate) nodes: usize,
 }
 
-/// The part of a use record that belongs to one capture: the writes that no captured work is known to
-/// come after, and the reads since.
+/// The part of a use record that belongs to one capture: the writes that no captured work is known
+/// to come after, and the reads since.
 #[derive(Debug)]
 pub(crate) struct CapturedUses {
     capture: Weak<dyn OpenCapture>,

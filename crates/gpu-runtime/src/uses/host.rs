@@ -14,18 +14,19 @@ use crate::shared::{HostGate, Inside};
 use crate::types::Access;
 
 impl Uses {
-    /// As [`shared`](Uses::shared), of memory of the host, which kernels of the host use and the program
-    /// reads through guards: see [`hold_on_host`] and [`Uses::guard`].
+    /// Makes a record as [`shared`](Uses::shared) does, of memory of the host, which kernels of the
+    /// host use and the program reads through guards: see [`hold_on_host`] and [`Uses::guard`].
     pub fn shared_with_host() -> Arc<Uses> {
         Uses::made(UseRecord::new(), None, Some(Box::new(HostGate::new())))
     }
 
-    /// Lets the program read the memory: waits for kernels of the host that write it, and then for the
-    /// writes of devices that are under way. As long as the guard lives, work that would write the
-    /// memory is refused with [`Error::GuardHeld`], whichever thread asks for it; and the memory is kept.
+    /// Lets the program read the memory: waits for kernels of the host that write it, and then for
+    /// the writes of devices that are under way. As long as the guard lives, work that would write
+    /// the memory is refused with [`Error::GuardHeld`], whichever thread asks for it; and the
+    /// memory is kept.
     ///
-    /// It holds no lock, and may be dropped in any thread. One that is forgotten keeps the memory for
-    /// ever. Nothing, for memory that has no side of the host.
+    /// It holds no lock, and may be dropped in any thread. One that is forgotten keeps the memory
+    /// for ever. Nothing, for memory that has no side of the host.
     ///
     /// # Errors
     /// [`Error::DeviceLost`] if work that is under way failed.
@@ -68,14 +69,15 @@ pub struct HostHold<'a> {
     _inside: SmallVec<[Inside<'a>; 2]>,
 }
 
-/// Keeps others of the host, and work that is being enqueued, from memory of the host as accesses to it
-/// need: of what is read, those who write, and of what is written, everybody. Memory that has no side of
-/// the host ([`Uses::shared_with_host`]) is passed over. It waits for others who hold the memory.
+/// Keeps others of the host, and work that is being enqueued, from memory of the host as accesses
+/// to it need: of what is read, those who write, and of what is written, everybody. Memory that has
+/// no side of the host ([`Uses::shared_with_host`]) is passed over. It waits for others who hold
+/// the memory.
 ///
-/// It is for kernels of the host, and let go of before code of the program runs. Uses of devices that
-/// are under way are waited for with [`Uses::wait_for_read`] and [`Uses::wait_for_write`], before it:
-/// what is enqueued is seen in [`Uses::snapshot`].
-/// [`ordered`](crate::ordered) does the same for its operands as long as it enqueues.
+/// It is for kernels of the host, and let go of before code of the program runs. Uses of devices
+/// that are under way are waited for with [`Uses::wait_for_read`] and [`Uses::wait_for_write`],
+/// before it: what is enqueued is seen in [`Uses::snapshot`]. [`ordered`](crate::ordered) does the
+/// same for its operands as long as it enqueues.
 ///
 /// # Errors
 /// [`Error::GuardHeld`] for a write while a guard lives. Nothing is held then.

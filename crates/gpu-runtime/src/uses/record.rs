@@ -8,8 +8,8 @@ use crate::queue::StreamPoint;
 use crate::stream::Stream;
 use crate::types::Access;
 
-/// The uses of a piece of memory that were noted up to a moment: the writes that nothing is known to
-/// come after, and the reads since. A copy of what [`Uses`](crate::Uses) has.
+/// The uses of a piece of memory that were noted up to a moment: the writes that nothing is known
+/// to come after, and the reads since. A copy of what [`Uses`](crate::Uses) has.
 #[derive(Debug, Clone)]
 pub struct UseRecord {
     /// The last write; under manual order, the last of each stream of which no later write is known
@@ -38,7 +38,7 @@ impl UseRecord {
         self.writes.iter().chain(&self.reads)
     }
 
-    /// Those that an access must come after: for a read the writes, for a write all.
+    /// The points that an access must come after: for a read the writes, for a write all.
     pub fn points_before(&self, access: Access) -> impl Iterator<Item = &StreamPoint> {
         let reads = if access == Access::Write { self.reads.as_slice() } else { &[] };
         self.writes.iter().chain(reads)
@@ -50,8 +50,8 @@ impl UseRecord {
         self.points().cloned().chain(self.announced.iter().map(Stream::point))
     }
 
-    /// The last piece of `stream`'s work that uses the memory, 0 if none does; `None` if work on other
-    /// streams may use it as well.
+    /// The last piece of `stream`'s work that uses the memory, 0 if none does; `None` if work on
+    /// other streams may use it as well.
     #[inline]
     pub fn last_if_only_on(&self, stream: &Stream) -> Option<u64> {
         let mut last = 0;

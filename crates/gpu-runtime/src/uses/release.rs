@@ -37,8 +37,8 @@ impl Uses {
         }
     }
 
-    /// As [`release`](Uses::release), for memory that nothing but its owner keeps: returns the uses
-    /// that it must outlast. `None` if that is for `release` to deal with.
+    /// Does the same as [`release`](Uses::release), for memory that nothing but its owner keeps:
+    /// returns the uses that it must outlast. `None` if that is for `release` to deal with.
     #[inline]
     pub fn try_release(self: &Arc<Self>, home: Option<&Stream>) -> Option<UseRecord> {
         let mut held = self.lock();

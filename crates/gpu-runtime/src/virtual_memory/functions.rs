@@ -32,7 +32,7 @@ pub(super) struct Functions {
 }
 
 impl Functions {
-    /// Those of a driver, if it has them all.
+    /// The functions of a driver, if it has them all.
     pub(super) fn of(driver: &Driver) -> Option<Functions> {
         Some(Functions {
             reserve: driver.cuMemAddressReserve?,
