@@ -14,7 +14,7 @@ pub(crate) struct Architectures {
 }
 
 impl Architectures {
-    /// What `CUDA_ARCHS` asks for, such as `80,90`: none if it is not set.
+    /// Reads `CUDA_ARCHS`, such as `80,90`; none if it is not set.
     pub(crate) fn from_env() -> Result<Option<Architectures>, Box<dyn Error>> {
         println!("cargo::rerun-if-env-changed=CUDA_ARCHS");
         let list = env::var("CUDA_ARCHS").unwrap_or_default();

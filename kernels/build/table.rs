@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// What a driver loads at a time.
+/// A module to be embedded: an image that a driver loads as a whole.
 pub(crate) struct EmbeddedModule {
     pub(crate) name: String,
     pub(crate) entries: Vec<String>,

@@ -26,7 +26,7 @@
 pub struct KernelModule {
     /// Unique among the modules.
     pub name: &'static str,
-    /// What `cuModuleLoadData` takes: PTX that ends with a NUL, or a fatbin where `CUDA_ARCHS` was
+    /// The argument of `cuModuleLoadData`: PTX that ends with a NUL, or a fatbin where `CUDA_ARCHS` was
     /// set when the crate was built.
     pub image: &'static [u8],
     /// The kernels' names, each of which is in one module only.

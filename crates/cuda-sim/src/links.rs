@@ -27,7 +27,7 @@ struct Links {
 
 static LINKS: RwLock<Links> = RwLock::new(Links { slow: Vec::new(), broken: Vec::new() });
 
-/// So that nothing is looked up as long as all is well.
+/// Whether any link is not as it should be: nothing is looked up as long as none is.
 static ANY: AtomicBool = AtomicBool::new(false);
 
 impl Link {

@@ -26,13 +26,13 @@ pub struct TextReport {
     /// The number of kernels that the text defines.
     pub kernels: usize,
     /// In the order of the text.
-    pub problems: Vec<Unsupported>,
+    pub problems: Vec<PtxDiagnostic>,
 }
 
 /// A place in a text that cannot be loaded: it is malformed, or not supported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Unsupported {
+pub struct PtxDiagnostic {
     /// From 1.
     pub line: u32,
     /// In bytes, from 1.
@@ -98,9 +98,9 @@ fn report(text: &str, architecture: Option<u32>) -> TextReport {
     }
 }
 
-fn problem(error: &ptx::Error) -> Unsupported {
+fn problem(error: &ptx::Error) -> PtxDiagnostic {
     let ptx::Error { line, column, text, kind } = error;
-    Unsupported { line: *line, column: *column, text: text.clone(), reason: kind.to_string() }
+    PtxDiagnostic { line: *line, column: *column, text: text.clone(), reason: kind.to_string() }
 }
 
 #[cfg(test)]

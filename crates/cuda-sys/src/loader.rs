@@ -65,7 +65,7 @@ pub enum LoadError {
     TooOld {
         /// The library that was opened.
         library: &'static str,
-        /// What the driver says of itself.
+        /// The version that the driver states.
         version: DriverVersion,
     },
     /// The library lacks a function.
@@ -77,7 +77,7 @@ pub enum LoadError {
     Incomplete {
         /// The library that was opened.
         library: &'static str,
-        /// What the driver says of itself, if it says anything.
+        /// The version that the driver states, if it states one.
         version: Option<DriverVersion>,
         /// The first function that was not found.
         missing: MissingFunction,
@@ -89,7 +89,7 @@ pub enum LoadError {
 pub struct Attempt {
     /// The name that was asked for.
     pub library: &'static str,
-    /// What the dynamic loader said.
+    /// The message of the dynamic loader.
     pub reason: String,
 }
 

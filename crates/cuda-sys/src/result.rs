@@ -29,7 +29,7 @@ impl fmt::Display for CUresult {
     }
 }
 
-/// As `Display`: the number says less than the name.
+/// The same as `Display`: the number says less than the name.
 impl fmt::Debug for CUresult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

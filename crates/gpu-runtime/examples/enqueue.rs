@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             "address" => unsafe {
                 saxpy.launch(&stream, config, (1u64, 2.0f32, x.ptr(), y.ptr()))?;
             },
-            // SAFETY: as above.
+            // SAFETY: the kernel is the same one, and the buffers are as long.
             _ => unsafe { saxpy.launch(&stream, config, (1u64, 2.0f32, &x, &mut y))? },
         }
     }

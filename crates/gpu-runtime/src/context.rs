@@ -1,13 +1,12 @@
-//! What a new thread should inherit from the one that starts it.
+//! The execution context of a thread, which a thread that it starts should have too.
 
 use std::marker::PhantomData;
-use std::sync::Weak;
 
 use crate::current;
-use crate::graph::{self, Books};
-use crate::order::{self, Order};
+use crate::order_mode::{self, Order};
 use crate::stream::Stream;
-use crate::waits::{self, WaitMode};
+use crate::stream::captures::{self, EnteredCapture};
+use crate::wait::{WaitMode, mode};
 
 /// The calling thread's current device, current streams, order mode and wait mode, and the capture
 /// that it is in, to be entered elsewhere.
@@ -35,7 +34,7 @@ pub struct ExecutionContext {
     streams: Vec<Option<Stream>>,
     order: Order,
     wait_mode: Option<WaitMode>,
-    graph: Weak<Books>,
+    capture: EnteredCapture,
 }
 
 /// Restores, when dropped, all that [`ExecutionContext::enter`] replaced. As with the other guards,
@@ -53,9 +52,9 @@ impl ExecutionContext {
         ExecutionContext {
             device: current::device_index(),
             streams: current::streams(),
-            order: order::current(),
-            wait_mode: waits::mode_of_thread(),
-            graph: graph::current_capture(),
+            order: order_mode::current(),
+            wait_mode: mode::mode_of_thread(),
+            capture: captures::entered(),
         }
     }
 
@@ -69,9 +68,9 @@ impl ExecutionContext {
         ExecutionContext {
             device: current::replace_device(self.device),
             streams: current::replace_streams(self.streams),
-            order: order::replace(self.order),
-            wait_mode: waits::replace_mode(self.wait_mode),
-            graph: graph::replace_current(self.graph),
+            order: order_mode::replace(self.order),
+            wait_mode: mode::replace_mode(self.wait_mode),
+            capture: captures::replace(self.capture),
         }
     }
 }

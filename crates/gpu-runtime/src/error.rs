@@ -1,24 +1,30 @@
 //! The errors of the runtime, by kind.
 
+mod capture;
+mod event;
+mod launch;
+mod lost;
+mod mapping;
+mod race;
+
 use std::panic::Location;
 use std::sync::Arc;
 
-use crate::device::Device;
-use crate::driver::{DriverChoice, DriverKind};
-use crate::graph::{At, CaptureProblem, GraphNode, UpdateProblem};
-use crate::launch::LaunchProblem;
-use crate::ledger::LaunchRecord;
-use crate::lost::LostDevice;
-use crate::observe::WaitReason;
-use crate::race::Race;
-use crate::rows::Rows;
-use crate::stream::StreamId;
-use crate::virtual_memory::MappingProblem;
+use crate::types::{Device, DriverChoice, DriverKind, GraphNode, LaunchRecord, Pitched};
+use crate::types::{StreamId, WaitReason};
+use capture::At;
+pub use capture::{CaptureProblem, UpdateProblem};
+pub use event::EventProblem;
+pub use launch::LaunchProblem;
+pub use lost::LostDevice;
+pub use mapping::MappingProblem;
+pub use race::{MissingEdge, Party, Race, RacingAccess};
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What can go wrong between a program and a CUDA driver.
+/// An error of the runtime, by its kind: what was asked, of which device and stream, and what is in the
+/// way.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -26,7 +32,7 @@ pub enum Error {
     /// NVIDIA's driver is not there, or cannot be used.
     #[error("{reason}. {ASK_FOR_SOFTWARE}")]
     DriverNotFound {
-        /// What was tried, and what came of each try.
+        /// The libraries that were tried, and the error of each.
         reason: cuda_sys::LoadError,
     },
     /// The driver works and has no device.
@@ -55,7 +61,7 @@ pub enum Error {
     /// The software driver cannot be set up as asked.
     #[error("the software driver cannot be set up: {reason}")]
     SoftwareDriver {
-        /// What it objects to.
+        /// The driver's objection.
         reason: Arc<dyn std::error::Error + Send + Sync>,
     },
     /// A process has one driver, and another one is in use.
@@ -76,7 +82,7 @@ pub enum Error {
     InvalidDevice {
         /// The index that was asked for.
         index: usize,
-        /// How many devices there are.
+        /// The number of devices.
         count: usize,
     },
     /// A device has not enough memory left.
@@ -84,9 +90,9 @@ pub enum Error {
     OutOfMemory {
         /// The device.
         device: Device,
-        /// What was asked for.
+        /// The size that was asked for.
         bytes: usize,
-        /// What was free afterwards, as the driver counts; it may be in pieces.
+        /// The free memory afterwards, as the driver counts it; it may be in pieces.
         free: usize,
         /// The device's memory.
         total: usize,
@@ -96,19 +102,19 @@ pub enum Error {
     OutOfAddresses {
         /// The device.
         device: Device,
-        /// What was asked for.
+        /// The size that was asked for.
         bytes: usize,
     },
     /// Addresses or physical memory that cannot be used so.
     #[error("{device} cannot {operation} {bytes} bytes at offset {offset}: {problem}")]
     Mapping {
-        /// What was asked.
+        /// The operation that was asked for.
         operation: &'static str,
         /// The device.
         device: Device,
-        /// Where in the reserved range.
+        /// The offset in the reserved range.
         offset: usize,
-        /// How much.
+        /// The number of bytes.
         bytes: usize,
         /// Why it cannot be done.
         problem: MappingProblem,
@@ -119,7 +125,7 @@ pub enum Error {
          out, so pin less of it at a time"
     )]
     HostOutOfMemory {
-        /// What was asked for.
+        /// The size that was asked for.
         bytes: usize,
     },
     /// There is a guard of the page-locked memory that the work would write: the program reads it, and
@@ -129,7 +135,7 @@ pub enum Error {
          {place}; drop the guard first"
     )]
     GuardHeld {
-        /// Where the guard was taken.
+        /// The place in the source where the guard was taken.
         place: &'static Location<'static>,
     },
     /// A device stopped working: a kernel before this call did something that it must not do.
@@ -173,7 +179,7 @@ pub enum Error {
     InvalidLaunch {
         /// The kernel.
         function: Arc<str>,
-        /// What does not fit.
+        /// The limit that the launch exceeds.
         problem: LaunchProblem,
     },
     /// The driver refused the code of a module.
@@ -183,7 +189,7 @@ pub enum Error {
         device: Device,
         /// The driver's name for the error.
         name: &'static str,
-        /// What the driver's compiler wrote.
+        /// The log of the driver's compiler.
         log: String,
     },
     /// A module has no kernel of that name.
@@ -208,7 +214,7 @@ pub enum Error {
     /// An event that is not in a state for what was asked of it.
     #[error("{operation}: {problem}")]
     InvalidEvent {
-        /// What was asked.
+        /// The operation that was asked for.
         operation: &'static str,
         /// Why the event cannot do it.
         problem: EventProblem,
@@ -247,7 +253,7 @@ pub enum Error {
         race: Box<Race>,
     },
 
-    /// Rows that are not where they are said to be.
+    /// Pitched that are not where they are said to be.
     #[error(
         "{operation}: {rows} do not lie in {elements} elements, or overlap each other: they must \
          end within them, and the stride must be at least the length"
@@ -256,8 +262,8 @@ pub enum Error {
         /// The copy.
         operation: &'static str,
         /// The rows.
-        rows: Rows,
-        /// How many elements there are.
+        rows: Pitched,
+        /// The number of elements.
         elements: usize,
     },
     /// Two ends of a strided copy that differ in shape.
@@ -266,24 +272,24 @@ pub enum Error {
         /// The copy.
         operation: &'static str,
         /// The rows of the source.
-        source_rows: Rows,
+        source_rows: Pitched,
         /// The rows of the destination.
-        destination_rows: Rows,
+        destination_rows: Pitched,
     },
 
     // Graphs.
     /// Something that cannot be done during a capture, or with what was captured.
     #[error("{operation}: {problem}")]
     Capture {
-        /// What was asked.
+        /// The operation that was asked for.
         operation: &'static str,
         /// Why it cannot be done.
         problem: CaptureProblem,
     },
-    /// What a graph needs done before each launch failed, so it was not launched.
+    /// A closure that runs before each launch of the graph failed, so the graph was not launched.
     #[error("the graph was not launched: what comes before each launch failed: {reason}")]
     BeforeLaunch {
-        /// Why.
+        /// The reason.
         reason: Arc<dyn std::error::Error + Send + Sync>,
     },
     /// An executable graph that cannot become another one.
@@ -292,7 +298,7 @@ pub enum Error {
         At(.node)
     )]
     GraphUpdate {
-        /// What differs.
+        /// The difference.
         problem: UpdateProblem,
         /// The first node of the new graph that differs, if the driver tells.
         node: Option<Box<GraphNode>>,
@@ -313,40 +319,6 @@ pub enum Error {
         name: &'static str,
         /// The driver's description of the error.
         text: &'static str,
-    },
-}
-
-/// Why an event cannot do what was asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum EventProblem {
-    /// Elapsed times need [`Event::with_timing`](crate::Event::with_timing).
-    #[error("the event was made without timing; make it with Event::with_timing()")]
-    WithoutTiming,
-    /// The event was never recorded.
-    #[error("the event was never recorded")]
-    NotRecorded,
-    /// The stream has not reached the event yet.
-    #[error("the event is not complete yet; synchronize it first")]
-    NotComplete,
-    /// An event belongs to the device on which it was recorded first.
-    #[error("the event belongs to {event}, the stream is {stream}")]
-    OtherDevice {
-        /// The event's device.
-        event: Device,
-        /// The stream that it should be recorded on.
-        stream: StreamId,
-    },
-    /// What is captured takes no time before the graph is launched.
-    #[error("the event was recorded in a capture, where nothing runs")]
-    Captured,
-    /// Time passes only between events of one device.
-    #[error("the start was recorded on {start}, the end on {end}")]
-    TwoDevices {
-        /// The device of the start.
-        start: Device,
-        /// The device of the end.
-        end: Device,
     },
 }
 

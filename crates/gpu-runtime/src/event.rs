@@ -7,18 +7,15 @@ use std::sync::{Arc, OnceLock};
 
 use cuda_sys::{CUevent, CUevent_flags};
 
-use crate::check;
-use crate::device_state::DeviceState;
-use crate::enqueue::enqueue;
-use crate::error::{Error, EventProblem, Result};
-use crate::event_pool as raw_event;
-use crate::graph::{self, CaptureProblem};
-use crate::handle::Handle;
-use crate::ledger::Work;
-use crate::observe::{self, Request, WaitReason, WorkId};
-use crate::stream::Stream;
-use crate::waits::Leave;
-use recording::{Captured, Recorded, Recording};
+use crate::capture::CaptureState;
+use crate::device::{DeviceState, Handle, check, event_pool};
+use crate::error::{CaptureProblem, Error, EventProblem, Result};
+use crate::observe;
+use crate::queue::enqueue;
+use crate::stream::{Request, Stream, captures};
+use crate::types::{WaitReason, Work, WorkId};
+use crate::wait::{WaitPermit, wait_for_event};
+use recording::{Captured, RecordedPoint, Recording};
 
 /// A mark that can be recorded on a stream, and be waited for there and elsewhere.
 ///
@@ -77,11 +74,11 @@ impl Event {
     #[track_caller]
     pub fn record(&self, stream: &Stream) -> Result<()> {
         let mut recording = self.recording.lock();
-        if let Some(capture) = graph::of(stream)
-            && let Some(awaited) = capture.awaited(stream)
+        if let Some(capture) = CaptureState::of(stream)
+            && let Some(point) = capture.captured_point(stream)
         {
             let (stream, capture) = (stream.clone(), Arc::downgrade(&capture));
-            recording.set_captured(Captured { stream, capture, awaited });
+            recording.set_captured(Captured { stream, capture, point });
             return Ok(());
         }
         let event = match self.raw.get() {
@@ -117,20 +114,20 @@ impl Event {
         let recording = self.recording.lock();
         match recording.get() {
             None => Ok(()),
-            Some(Recorded::Captured(Captured { stream: recorded_on, capture, awaited })) => {
+            Some(RecordedPoint::Captured(Captured { stream: recorded_on, capture, point })) => {
                 let capture = capture.upgrade().ok_or_else(|| is_over("wait"))?;
-                stream.wait_for_captured("wait", &capture, &recorded_on, &awaited)
+                stream.wait_for_captured("wait", &capture, &recorded_on, &point)
             }
-            Some(Recorded::Work(work)) => {
+            Some(RecordedPoint::Work(work)) => {
                 let Some(event) = self.raw.get() else { return Ok(()) };
                 if work.stream == stream.id() {
                     return Ok(());
                 }
-                if graph::of(stream).is_some() {
-                    return Err(graph::outside("wait", stream, work.stream));
+                if captures::of(stream).is_some() {
+                    return Err(captures::outside("wait", stream, work.stream));
                 }
                 stream.enqueue_wait(Location::caller(), event.raw.0, work)?;
-                stream.note_edge(work.stream, work.sequence);
+                stream.edges().note(work.stream, work.sequence);
                 Ok(())
             }
         }
@@ -144,14 +141,14 @@ impl Event {
     pub fn query(&self) -> Result<bool> {
         if self.recording.is_captured() || observe::is_observed() {
             let Some((event, work)) = self.newest("query")? else { return Ok(true) };
-            let is_past = raw_event::query(event.state, event.raw)?;
+            let is_past = event_pool::query(event.state, event.raw)?;
             if is_past {
                 observe::learned(|| work);
             }
             return Ok(is_past);
         }
         match self.raw.get() {
-            Some(event) => raw_event::query(event.state, event.raw),
+            Some(event) => event_pool::query(event.state, event.raw),
             None => Ok(true),
         }
     }
@@ -165,8 +162,8 @@ impl Event {
     pub fn synchronize(&self) -> Result<()> {
         match self.newest("synchronize")? {
             Some((event, awaited)) => {
-                let leave = Leave::ask(event.state.device, WaitReason::Event)?;
-                raw_event::synchronize(event.state, event.raw, leave, awaited)
+                let permit = WaitPermit::ask(event.state.device, WaitReason::Event)?;
+                wait_for_event(event.state, event.raw, permit, awaited)
             }
             None => Ok(()),
         }
@@ -214,7 +211,7 @@ impl Event {
             true => CUevent_flags::CU_EVENT_DEFAULT,
             false => CUevent_flags::CU_EVENT_DISABLE_TIMING,
         };
-        Ok(OwnedEvent { raw: raw_event::create(state, flags)?, state })
+        Ok(OwnedEvent { raw: event_pool::create(state, flags)?, state })
     }
 
     /// The driver's event and what it stands for, if it was recorded.
@@ -224,10 +221,10 @@ impl Event {
     fn newest(&self, operation: &'static str) -> Result<Option<(&OwnedEvent, WorkId)>> {
         let recorded = self.recording.lock().get();
         match recorded {
-            Some(Recorded::Work(work)) => Ok(self.raw.get().map(|event| (event, work))),
-            Some(Recorded::Captured(Captured { stream, capture, .. })) => {
+            Some(RecordedPoint::Work(work)) => Ok(self.raw.get().map(|event| (event, work))),
+            Some(RecordedPoint::Captured(Captured { stream, capture, .. })) => {
                 Err(match capture.upgrade() {
-                    Some(_) => graph::nothing_runs(operation, &stream),
+                    Some(_) => captures::nothing_runs(operation, &stream),
                     None => is_over(operation),
                 })
             }
@@ -236,7 +233,29 @@ impl Event {
     }
 }
 
-/// That the capture is over in which an event was recorded.
+impl Stream {
+    /// Makes later work on this stream wait for an event; see [`Event::wait`].
+    ///
+    /// # Errors
+    /// The driver's, for either device.
+    #[track_caller]
+    pub fn wait_event(&self, event: &Event) -> Result<()> {
+        event.wait(self)
+    }
+
+    /// A new event without timing, recorded here.
+    ///
+    /// # Errors
+    /// The driver's, if it cannot create or record an event.
+    #[track_caller]
+    pub fn record_event(&self) -> Result<Event> {
+        let event = Event::new();
+        event.record(self)?;
+        Ok(event)
+    }
+}
+
+/// The error for an event that was recorded in a capture which is over.
 fn is_over(operation: &'static str) -> Error {
     Error::Capture { operation, problem: CaptureProblem::Over }
 }
@@ -249,7 +268,7 @@ impl Default for Event {
 
 impl Drop for OwnedEvent {
     fn drop(&mut self) {
-        raw_event::destroy(self.state, self.raw);
+        event_pool::destroy(self.state, self.raw);
     }
 }
 

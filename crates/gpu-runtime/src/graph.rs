@@ -1,50 +1,72 @@
 //! Graphs: work that is captured once and launched again and again.
 
-mod books;
 mod capture;
-mod content;
-mod current;
-mod driver;
 mod exec;
-mod hooks;
-mod lanes;
-mod mode;
-mod node;
-mod problem;
-mod uses;
 
-use std::sync::{Arc, Weak};
+use std::fmt;
+use std::sync::Arc;
 
-pub(crate) use books::{Books, Keep};
+use crate::capture::{GraphContent, RawGraph};
+use crate::error::Result;
+use crate::types::GraphNode;
 pub use capture::{Capture, CaptureGuard, CaptureStatus};
-pub use content::Graph;
-pub(crate) use current::{joined, of, replace as replace_current};
 pub use exec::GraphExec;
-pub(crate) use lanes::Awaited;
-pub use mode::{CaptureMode, outside_of_captures, with_capture_mode};
-pub(crate) use mode::{permit, relaxed};
-pub use node::GraphNode;
-pub(crate) use problem::At;
-pub use problem::{CaptureProblem, UpdateProblem};
-pub(crate) use uses::{Birth, CapturedUses};
 
-use crate::error::Error;
-use crate::stream::{Stream, StreamId};
-
-/// The capture that the calling thread is in.
-pub(crate) fn current_capture() -> Weak<Books> {
-    current::get().as_ref().map(Arc::downgrade).unwrap_or_default()
+/// Work that was captured, and the order in which it must be done: what [`Stream::capture`] makes.
+///
+/// It does nothing by itself; [`instantiate`](Graph::instantiate) makes what can be launched. It
+/// owns what its work uses: kernels, and memory from outside of the capture, which is kept when
+/// its owner drops it and freed when the last graph goes that uses it. So no launch ever finds
+/// memory that is somebody else's by then.
+///
+/// [`Stream::capture`]: crate::Stream::capture
+pub struct Graph {
+    raw: RawGraph,
+    content: Arc<GraphContent>,
 }
 
-/// That a stream is being captured, so that nothing runs on it.
-#[cold]
-pub(crate) fn nothing_runs(operation: &'static str, stream: &Stream) -> Error {
-    Error::Capture { operation, problem: CaptureProblem::NothingRuns { stream: stream.id() } }
+impl Graph {
+    pub(super) fn new(raw: RawGraph, content: GraphContent) -> Graph {
+        Graph { raw, content: Arc::new(content) }
+    }
+
+    /// The captured work, in the order in which it was captured.
+    pub fn nodes(&self) -> &[GraphNode] {
+        &self.content.nodes
+    }
+
+    /// The number of pieces of memory from outside of the capture that the graph uses, and owns with
+    /// others.
+    pub fn inputs(&self) -> usize {
+        self.content.memory.outside.len()
+    }
+
+    /// Which nodes come after which, by their places among [`nodes`](Graph::nodes): the first of each
+    /// pair comes first.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn edges(&self) -> Result<Vec<(usize, usize)>> {
+        let place = |handle| self.content.index_of(handle);
+        let edges = self.raw.edges()?.into_iter();
+        let mut edges: Vec<_> =
+            edges.filter_map(|(from, to)| Some((place(from)?, place(to)?))).collect();
+        edges.sort_unstable();
+        Ok(edges)
+    }
+
+    /// Makes a graph that can be launched. Of one graph there may be several; they share its memory,
+    /// and their launches come one after the other.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn instantiate(&self) -> Result<GraphExec> {
+        Ok(GraphExec::new(self.raw.instantiate()?, Arc::clone(&self.content)))
+    }
 }
 
-/// That a captured stream cannot wait for one that is not.
-#[cold]
-pub(crate) fn outside(operation: &'static str, stream: &Stream, awaited: StreamId) -> Error {
-    let problem = CaptureProblem::Outside { stream: stream.id(), awaited };
-    Error::Capture { operation, problem }
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Graph({} nodes)", self.content.nodes.len())
+    }
 }

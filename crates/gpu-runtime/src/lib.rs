@@ -106,104 +106,109 @@
 //! part of the program, in timelines and for the tools that NVTX connects. `tracing` has an event for
 //! each piece of work (target `gpu_runtime::enqueue`), and a span for each wait
 //! (`gpu_runtime::wait`) and each range (`gpu_runtime::range`).
+//!
+//! # Where to go on
+//!
+//! [`Stream`] has copies and order, [`Function::launch`] launches, [`Event`] and [`StreamPoint`] are
+//! waited for, [`ordered`] is for memory of your own, [`Stream::capture`] for graphs. Programs to read are
+//! `examples/saxpy.rs` and `examples/picture/main.rs`.
+//!
+//! Inside, the rooms lie one above the other. Plain values (`types`) and errors name nothing above them;
+//! `device` has the driver and what lasts; `stream` has queues, and `queue` hands work to them; `uses`
+//! records the uses of memory, and `order` puts work in order by them; `capture` and `graph` make graphs of
+//! work; `race` and `timeline` look on as any [`Observer`] may; `startup` chooses the driver and connects the
+//! others to it. The methods of [`Device`] and [`Stream`] stand in the room that does their work.
 
-mod arguments;
-mod between;
-mod buffer;
+// Layers, the top one first; a module imports only from lines below its own.
+//
+//   startup
+//   context
+//   cached
+//   race, timeline
+//   range
+//   graph
+//   kernel
+//   copy
+//   virtual_memory
+//   memory
+//   order
+//   current
+//   event
+//   capture
+//   uses
+//   queue
+//   wait
+//   observe
+//   stream
+//   order_mode
+//   device
+//   error
+//   types
+//   shared
+//   panics, trusted
 mod cached;
-mod callback;
-mod check;
+mod capture;
 mod context;
 mod copy;
-mod copy_rows;
 mod current;
 mod device;
-mod device_state;
-mod driver;
-mod enqueue;
 mod error;
 mod event;
-mod event_pool;
 mod graph;
-mod handle;
-mod image;
-mod kernel_name;
-mod launch;
-mod ledger;
-mod lost;
+mod kernel;
 mod memory;
-mod module;
 mod observe;
-mod once;
 mod order;
+mod order_mode;
 pub mod panics;
-mod parameters;
-mod peer;
-mod peer_link;
-mod pending;
-mod platform;
-mod point;
-mod properties;
+mod queue;
 mod race;
 mod range;
-mod relay;
-mod retired;
-mod rows;
 mod shared;
-mod software;
+mod startup;
 mod stream;
-mod teardown;
 mod timeline;
-mod transfer;
 mod trusted;
+mod types;
 mod uses;
 mod virtual_memory;
 mod wait;
-mod waits;
 
-pub use arguments::{ByValue, KernelArgument, KernelArguments};
-pub use between::ordered_between;
-pub use buffer::{DeviceBuffer, PinnedBuffer};
 pub use cached::{Cached, tell_what_is_cached};
 pub use context::{ExecutionContext, ExecutionContextGuard};
 pub use current::{CurrentStream, DeviceGuard, StreamGuard, with_device, with_stream};
-pub use device::Device;
-pub use driver::{
-    Availability, DriverChoice, DriverKind, availability, choose_driver, driver_kind,
-    driver_version, is_available,
+pub use device::{CaptureMode, take_drop_errors, with_capture_mode};
+pub use error::{
+    CaptureProblem, Error, EventProblem, LaunchProblem, LostDevice, MappingProblem, MissingEdge,
+    Party, Race, RacingAccess, Result, UpdateProblem,
 };
-pub use error::{Error, EventProblem, Result};
 pub use event::Event;
-pub use graph::{
-    Capture, CaptureGuard, CaptureMode, CaptureProblem, CaptureStatus, Graph, GraphExec, GraphNode,
-    UpdateProblem, outside_of_captures, with_capture_mode,
-};
-pub use kernel_name::KernelName;
-pub use launch::{Function, LaunchConfig, LaunchProblem};
-pub use ledger::{Direction, LaunchRecord, Work};
-pub use lost::LostDevice;
-pub use memory::{DeviceAllocation, DevicePtr, HostAllocation};
-pub use module::Module;
+pub use graph::{Capture, CaptureGuard, CaptureStatus, Graph, GraphExec};
+pub use kernel::{ByValue, Function, KernelArgument, KernelArguments, LaunchConfig, Module};
+pub use memory::{DeviceAllocation, DeviceBuffer, HostAllocation, PinnedBuffer};
 pub use observe::{
-    Allocation, Freed, HostAccess, HostWait, MemoryAccess, NamedRange, Observation, Observer,
-    Operation, WaitReason, WorkId, at_place, host_access, is_observed, observe, on_own_account,
-    outermost_place,
+    EnqueuedWork, Freed, HostAccess, HostWait, NamedRange, Observation, Observer, at_place,
+    host_access, is_observed, observe, on_own_account, outermost_place,
 };
-pub use order::{Access, Operand, Order, ordered, ordered_on_host, with_order};
-pub use pending::Pending;
-pub use point::StreamPoint;
-pub use properties::{MemoryInfo, Properties};
-pub use race::{MissingEdge, Party, Race, RaceChecker, RacingAccess};
+pub use order::{MemoryUse, ordered, ordered_between, ordered_on_host};
+pub use order_mode::{Order, with_order};
+pub use queue::{Pending, StreamPoint, destructors_later};
+pub use race::RaceChecker;
 pub use range::{RangeGuard, range};
-pub use retired::destructors_later;
-pub use rows::Rows;
-pub use stream::{KeptStream, Stream, StreamId};
-pub use teardown::take_drop_errors;
+pub use startup::{
+    Availability, availability, choose_driver, driver_kind, driver_version, is_available,
+};
+pub use stream::{Stream, StreamKeepAlive, outside_of_captures};
 pub use timeline::{Overlap, Timeline, Trace, TracedOperation, TracedRange, TracedWait};
 pub use trusted::Trusted;
+pub use types::{
+    Access, Allocation, Device, DevicePtr, Direction, DriverChoice, DriverKind, GraphNode,
+    KernelName, LaunchRecord, MemoryAccess, MemoryInfo, Pitched, Properties, StreamId, WaitReason,
+    Work, WorkId,
+};
 pub use uses::{HostGuard, HostHold, UseRecord, Uses, hold_on_host};
-pub use virtual_memory::{AddressRange, MappingProblem, PhysicalMemory, VirtualMemory};
-pub use waits::{
+pub use virtual_memory::{AddressRange, PhysicalMemory, VirtualMemory};
+pub use wait::{
     WaitMode, WaitModeGuard, WaitRecord, set_wait_mode, take_waits, wait_mode, with_wait_mode,
 };
 

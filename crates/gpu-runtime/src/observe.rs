@@ -2,23 +2,25 @@
 
 mod ambient;
 mod memory;
-mod operation;
 mod range;
+mod work;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+
+use parking_lot::RwLock;
 
 use crate::error::Result;
 use crate::panics::attempt;
 use crate::stream::Stream;
+use crate::types::{Allocation, WorkId};
 pub(crate) use ambient::{Ambient, accesses, outermost_place as place};
 pub use ambient::{at_place, outermost_place};
-pub use memory::{Allocation, Freed, HostAccess, host_access, on_own_account};
+pub use memory::{Freed, HostAccess, host_access, on_own_account};
 pub(crate) use memory::{learned, told_awaited};
-pub(crate) use operation::Request;
-pub use operation::{HostWait, MemoryAccess, Operation, WaitReason, WorkId};
 pub use range::NamedRange;
 pub(crate) use range::{range_entered, range_left};
+pub use work::{EnqueuedWork, HostWait};
 
 /// Is told of every enqueued piece of work, of every wait of the host, and of memory, while it is
 /// registered with [`observe`].
@@ -33,22 +35,22 @@ pub trait Observer: Send + Sync {
     ///
     /// # Errors
     /// Whatever the observer has against it.
-    fn admit(&self, operation: &Operation<'_>) -> Result<()> {
-        let _ = operation;
+    fn admit(&self, work: &EnqueuedWork<'_>) -> Result<()> {
+        let _ = work;
         Ok(())
     }
 
     /// The work is about to be handed to the driver.
-    fn enqueuing(&self, operation: &Operation<'_>) {
-        let _ = operation;
+    fn enqueuing(&self, work: &EnqueuedWork<'_>) {
+        let _ = work;
     }
 
     /// The driver took the work, as the stream's piece of that number; a [record] has the number of
     /// the piece that it comes after. `None` says that the driver refused it.
     ///
     /// [record]: crate::Work::Record
-    fn enqueued(&self, operation: &Operation<'_>, sequence: Option<u64>) {
-        let _ = (operation, sequence);
+    fn enqueued(&self, work: &EnqueuedWork<'_>, sequence: Option<u64>) {
+        let _ = (work, sequence);
     }
 
     /// The calling thread is about to wait for a device.
@@ -119,16 +121,16 @@ pub struct Observation(Arc<dyn Observer>);
 /// use std::sync::Arc;
 /// use std::sync::atomic::{AtomicUsize, Ordering};
 ///
-/// use gpu_runtime::{Device, DeviceBuffer, Observer, Operation, Work, observe};
+/// use gpu_runtime::{Device, DeviceBuffer, Observer, EnqueuedWork, Work, observe};
 ///
 /// #[derive(Default)]
 /// struct Fills(AtomicUsize);
 ///
 /// impl Observer for Fills {
-///     fn enqueuing(&self, operation: &Operation<'_>) {
-///         if matches!(operation.work, Work::Fill { .. }) {
+///     fn enqueuing(&self, enqueued: &EnqueuedWork<'_>) {
+///         if matches!(enqueued.work, Work::Fill { .. }) {
 ///             self.0.fetch_add(1, Ordering::Relaxed);
-///             assert_eq!(operation.accesses.len(), 1);
+///             assert_eq!(enqueued.accesses.len(), 1);
 ///         }
 ///     }
 /// }
@@ -174,9 +176,9 @@ pub fn is_observed() -> bool {
     OBSERVED.load(Ordering::Relaxed)
 }
 
-/// Who is told.
+/// The observers that are registered.
 pub(crate) fn observers() -> Option<Observers> {
-    OBSERVERS.read().unwrap_or_else(PoisonError::into_inner).clone()
+    OBSERVERS.read().clone()
 }
 
 /// Tells each observer.
@@ -204,7 +206,7 @@ fn panicked(panic: &str) {
 }
 
 fn change(how: impl FnOnce(&mut Vec<Arc<dyn Observer>>)) {
-    let mut observers = OBSERVERS.write().unwrap_or_else(PoisonError::into_inner);
+    let mut observers = OBSERVERS.write();
     let mut list = observers.as_deref().unwrap_or_default().to_vec();
     how(&mut list);
     OBSERVED.store(!list.is_empty(), Ordering::Relaxed);

@@ -12,7 +12,7 @@ use std::any::Any;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// How many payloads are dropped whose destructors panic with one another.
+/// The most payloads that are dropped whose destructors panic with one another.
 const MAX_CHAIN: usize = 16;
 
 /// Runs `f`; of a panic its message is left, as [`message`] gives it.
@@ -33,7 +33,8 @@ pub fn discard<T>(value: T) {
     }
 }
 
-/// What a panicked thread left behind, as text; a value that is no text is said to be none.
+/// The message of a panic, from the payload that `catch_unwind` gives. For a payload that is no text,
+/// the message says so.
 pub fn message(payload: Box<dyn Any + Send>) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| payload.downcast_ref::<String>().cloned());

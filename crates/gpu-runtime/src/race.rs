@@ -7,16 +7,15 @@ mod history;
 #[cfg(test)]
 mod oracle;
 mod placed;
-mod report;
 mod shadow;
 mod state;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use crate::error::Race;
 use crate::observe::{Observation, observe};
-use checker::{Checker, Verdict};
-pub use report::{MissingEdge, Party, Race, RacingAccess};
+use checker::{Checker, RaceResponse};
 
 /// Looks for races in what all threads do, until it is finished or dropped.
 ///
@@ -56,7 +55,7 @@ pub use report::{MissingEdge, Party, Race, RacingAccess};
 /// # What it knows
 ///
 /// - The memory that copies, fills and launches with buffers access, and what operands of
-///   [`ordered`](crate::ordered) say ([`Operand::over`](crate::Operand::over)). A kernel that is
+///   [`ordered`](crate::ordered) say ([`MemoryUse::over`](crate::MemoryUse::over)). A kernel that is
 ///   given an address and nothing else is not looked at, nor is other code's work.
 /// - Which addresses show the same physical memory ([`AddressRange`](crate::AddressRange)): accesses
 ///   are to the memory, by whichever address. What is enqueued goes by what is mapped then.
@@ -84,9 +83,9 @@ pub struct RaceChecker {
 }
 
 impl RaceChecker {
-    /// Begins.
+    /// Begins to look for races.
     pub fn start() -> RaceChecker {
-        let checker = Arc::new(Checker::new(Verdict::Note));
+        let checker = Arc::new(Checker::new(RaceResponse::Note));
         let observation = observe(checker.clone());
         RaceChecker { checker, observation }
     }
@@ -110,6 +109,6 @@ pub(crate) fn start_if_asked() {
     static OBSERVATION: OnceLock<Observation> = OnceLock::new();
     let value = std::env::var_os("GPU_SANITIZER");
     if value.is_some_and(|value| !value.is_empty() && value != "0") {
-        OBSERVATION.get_or_init(|| observe(Arc::new(Checker::new(Verdict::Refuse))));
+        OBSERVATION.get_or_init(|| observe(Arc::new(Checker::new(RaceResponse::Refuse))));
     }
 }

@@ -13,11 +13,12 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::device::Device;
 use crate::error::Result;
-use crate::ledger::Work;
-use crate::observe::{Observation, WaitReason, WorkId, observe};
-use crate::stream::StreamId;
+use crate::observe::{Observation, observe};
+use crate::types::Device;
+use crate::types::StreamId;
+use crate::types::Work;
+use crate::types::{WaitReason, WorkId};
 pub use overlap::Overlap;
 use recorder::Recorder;
 
@@ -59,7 +60,7 @@ pub struct Timeline {
     observation: Observation,
 }
 
-/// What a [`Timeline`] recorded. Times are from its start.
+/// The work, the waits and the ranges that a [`Timeline`] recorded. Times are from its start.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Trace {
@@ -81,9 +82,9 @@ pub struct Trace {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct TracedOperation {
-    /// What it is, by its number.
+    /// The stream and the number of the work there.
     pub id: WorkId,
-    /// What it does.
+    /// The work.
     pub work: Work,
     /// The place in the source that asked for it.
     pub place: &'static Location<'static>,
@@ -93,7 +94,7 @@ pub struct TracedOperation {
     pub call: Range<Duration>,
     /// When the device did it. `None` if that is not known: the device was lost.
     pub time: Option<Range<Duration>>,
-    /// What it waits for, if it is a wait for another stream.
+    /// The work that it waits for, if it is a wait for another stream.
     pub awaits: Option<WorkId>,
 }
 
@@ -103,7 +104,7 @@ pub struct TracedOperation {
 pub struct TracedWait {
     /// The device.
     pub device: Device,
-    /// Why.
+    /// The reason.
     pub reason: WaitReason,
     /// The place in the source that asked for it.
     pub place: &'static Location<'static>,
@@ -150,7 +151,7 @@ impl Timeline {
 }
 
 impl Trace {
-    /// How the device's copies and kernels overlapped, from the first piece of work to the last.
+    /// The overlap of the device's copies and kernels, from the first piece of work to the last.
     pub fn overlap(&self, device: Device) -> Overlap {
         Overlap::of(device, &self.operations)
     }

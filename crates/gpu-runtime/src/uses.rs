@@ -1,5 +1,6 @@
-//! What is shared about a piece of memory by all who work on it: who uses it.
+//! Use records: the uses of a piece of memory, shared by all who work on it.
 
+mod captured;
 mod host;
 mod record;
 mod release;
@@ -8,15 +9,17 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::error::Result;
-use crate::graph::{Birth, Books, CapturedUses};
-use crate::order::{Access, Order};
-use crate::point::StreamPoint;
+use crate::order_mode::Order;
+use crate::queue::StreamPoint;
 use crate::shared::HostGate;
-use crate::stream::Stream;
+use crate::stream::{OpenCapture, Stream};
+use crate::types::Access;
+pub(crate) use captured::{Birth, BranchPosition, CapturedUses};
 pub use host::{HostGuard, HostHold, hold_on_host};
 pub use record::UseRecord;
 
-/// Who uses a piece of memory that devices work on. It lies beside each such piece, and work that
+/// The record of the uses of a piece of memory that devices work on. It lies beside each such piece, and
+/// work that
 /// uses the memory names it to [`ordered`](crate::ordered), which keeps it locked while the work is
 /// enqueued and notes the use.
 ///
@@ -29,31 +32,33 @@ pub use record::UseRecord;
 /// Beside the record lies what the host does with page-locked memory ([`Uses::shared_with_host`]), which
 /// [`ordered`](crate::ordered) respects as well.
 pub struct Uses {
+    /// A lock of the standard library, as `shared::hold` takes it, which `tests/interleavings` compiles
+    /// with another one.
     state: Mutex<UsesState>,
     /// The host's side, of memory that has one.
     host: Option<Box<HostGate>>,
 }
 
-/// What the lock of a piece of memory's [`Uses`] keeps.
+/// The part of [`Uses`] that is under its lock.
 pub(crate) struct UsesState {
     uses: UseRecord,
     /// The shared object itself, if graphs may hold on to it.
     own: Weak<Uses>,
     /// Whether work comes after earlier uses whatever the order mode is.
     is_always_ordered: bool,
-    /// What graphs have to do with the memory: with most, nothing.
+    /// The part that graphs have in the memory: in most, none.
     graphs: Option<Box<GraphUses>>,
 }
 
-/// What graphs have to do with a piece of memory.
+/// The part that graphs have in a piece of memory.
 #[derive(Default)]
 struct GraphUses {
     /// The uses by captures in progress, of which several threads may have one.
     captured: Vec<CapturedUses>,
     /// The graph that fills it, if it was allocated while that was captured.
     birth: Option<Arc<Birth>>,
-    /// What is done with the memory once no graph uses it: its owner is gone.
-    release: Option<release::Release>,
+    /// The function that frees the memory once no graph uses it: its owner is gone.
+    release: Option<release::DeferredFree>,
 }
 
 impl Uses {
@@ -164,6 +169,11 @@ impl Uses {
         self.snapshot().wait_for_write()
     }
 
+    /// Whether that graph fills the memory.
+    pub(crate) fn is_born_in(&self, birth: &Arc<Birth>) -> bool {
+        self.lock().birth().is_some_and(|own| Arc::ptr_eq(own, birth))
+    }
+
     /// The record, which whoever enqueues work keeps locked meanwhile.
     #[inline]
     pub(crate) fn state(&self) -> &Mutex<UsesState> {
@@ -188,7 +198,7 @@ impl UsesState {
     }
 
     /// The uses by a capture, none if it has not used the memory yet.
-    pub(crate) fn captured_by(&mut self, capture: &Arc<Books>) -> &mut CapturedUses {
+    pub(crate) fn captured_by(&mut self, capture: &Arc<dyn OpenCapture>) -> &mut CapturedUses {
         let captured = &mut self.graphs.get_or_insert_default().captured;
         let known = captured.iter().position(|uses| uses.are_of(capture));
         let index = known.unwrap_or_else(|| {

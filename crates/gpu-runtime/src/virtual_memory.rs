@@ -5,7 +5,6 @@ mod addresses;
 mod functions;
 mod mappings;
 mod physical;
-mod problem;
 
 use std::fmt;
 
@@ -15,16 +14,13 @@ use cuda_sys::{
     CUmemLocationType,
 };
 
-use crate::check;
-use crate::device::Device;
-use crate::device_state::DeviceState;
+use crate::device::{DeviceState, PerDevice, TryOnce, check, properties};
 use crate::error::Result;
-use crate::properties;
+use crate::types::Device;
 pub use addresses::AddressRange;
 use functions::Functions;
-pub(crate) use mappings::{Piece, close_to, open_to, pieces};
+pub(crate) use mappings::{AddressRun, address_runs, close_to, open_to};
 pub use physical::PhysicalMemory;
-pub use problem::MappingProblem;
 
 /// A device's virtual memory management, which [`Device::virtual_memory`] gives where there is any.
 ///
@@ -64,11 +60,13 @@ pub struct VirtualMemory {
     support: &'static Support,
 }
 
-/// What a device supports of it, found out once.
-pub(crate) struct Support {
+/// The driver's functions and the granularity of a device, found out once.
+struct Support {
     functions: Functions,
     granularity: usize,
 }
+
+static SUPPORT: PerDevice<TryOnce<Option<Support>>> = PerDevice::new();
 
 impl Device {
     /// The device's virtual memory management; nothing if the device or its driver has none. The
@@ -77,8 +75,7 @@ impl Device {
     /// # Errors
     /// The driver's.
     pub fn virtual_memory(self) -> Result<Option<VirtualMemory>> {
-        let state = self.state();
-        let support = state.virtual_memory.get_or_try_init(|| Support::of(state))?;
+        let support = SUPPORT.of(self).get_or_try_init(|| Support::of(self.state()))?;
         Ok(support.as_ref().map(|support| VirtualMemory { device: self, support }))
     }
 }
@@ -121,7 +118,7 @@ impl VirtualMemory {
         &self.support.functions
     }
 
-    /// That a size or an offset is one.
+    /// Whether a size or an offset is a multiple of the granularity.
     fn is_aligned(&self, bytes: usize) -> bool {
         bytes.is_multiple_of(self.support.granularity)
     }
@@ -150,7 +147,7 @@ impl Support {
     }
 }
 
-/// What physical memory is to be: a device's, of this process alone.
+/// The properties of physical memory to be created: on a device, and for this process alone.
 fn memory_on(state: &DeviceState) -> CUmemAllocationProp {
     CUmemAllocationProp {
         type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,

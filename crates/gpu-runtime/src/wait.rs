@@ -1,61 +1,11 @@
-//! The one way on which the host waits for a device.
+//! Waits of the host for devices: whether a thread may wait, and the one way on which it does.
 
-use cuda_sys::{CUresult, Driver};
+mod host_wait;
+pub(crate) mod mode;
+mod permit;
 
-use crate::check;
-use crate::device_state::DeviceState;
-use crate::error::Result;
-use crate::observe::{self, HostWait, WorkId};
-use crate::order;
-use crate::platform;
-use crate::waits::Leave;
-
-/// Blocks the calling thread in the driver's function `call`, which `block` calls, until what is
-/// awaited is done.
-///
-/// No use record may be locked meanwhile: another thread that needs one to enqueue its work would
-/// wait for the device without having to. (Under `CUDA_LAUNCH_BLOCKING=1` that is what was asked
-/// for.)
-pub(crate) fn host_wait(
-    state: &DeviceState,
-    leave: Leave,
-    awaits: &[WorkId],
-    call: &'static str,
-    block: impl FnOnce(&Driver) -> CUresult,
-) -> Result<()> {
-    debug_assert!(
-        platform::in_use().launch_blocking || !order::holds_records(),
-        "{call} would wait for {} while use records are locked",
-        state.device
-    );
-    state.bind()?;
-    let result = waited(state, leave, awaits, call, || block(state.driver));
-    match awaits {
-        [one] => check::on_stream(state, one.stream, call, result),
-        _ => check::on_device(state, call, result),
-    }
-}
-
-/// Has observers, the ledger of waits and `tracing` hear of a wait, which `wait` is.
-pub(crate) fn waited<R>(
-    state: &DeviceState,
-    leave: Leave,
-    awaits: &[WorkId],
-    call: &'static str,
-    wait: impl FnOnce() -> R,
-) -> R {
-    let Leave { reason, place, .. } = leave;
-    let device = state.device;
-    let told = HostWait { device, reason, place, awaits };
-    let observers = observe::is_observed().then(observe::observers).flatten();
-    if let Some(observers) = &observers {
-        observe::tell(observers, |observer| observer.waiting(&told));
-    }
-    let span =
-        tracing::trace_span!(target: "gpu_runtime::wait", "wait", %device, %reason, %place, call);
-    let result = span.in_scope(|| leave.spend(wait));
-    if let Some(observers) = &observers {
-        observe::tell(observers, |observer| observer.waited(&told));
-    }
-    result
-}
+pub(crate) use host_wait::{host_wait, wait_for_event, waited};
+pub use mode::{
+    WaitMode, WaitModeGuard, WaitRecord, set_wait_mode, take_waits, wait_mode, with_wait_mode,
+};
+pub(crate) use permit::WaitPermit;

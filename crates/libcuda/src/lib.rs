@@ -7,9 +7,10 @@
 //! LD_LIBRARY_PATH=$(cargo xtask libcuda) CUDA_SIM_DEVICES=2 ./program
 //! ```
 //!
-//! It is the crate `cuda-sim` with exported names, and nothing more: what can be configured, and what
-//! is not supported, stands there. Programs in Rust need no library: they use `cuda-sim` itself, or
-//! `gpu-runtime` above it.
+//! What it is not: more than the crate `cuda-sim` with exported names. NVIDIA's own libraries
+//! (`cudart`, cuBLAS) do not run on it, and what else is not supported, and what can be configured,
+//! stands in the documentation of `cuda-sim`. Programs in Rust need no library: they use `cuda-sim`
+//! itself, or `gpu-runtime` above it.
 
 /// The exported functions. Each calls the function of the same name in the software driver.
 mod exported {

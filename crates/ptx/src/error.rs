@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-/// A place in a PTX module that is malformed, or that this crate does not support.
+/// A location in a PTX module that is malformed, or that this crate does not support.
 ///
 /// Positions count from 1. `text` is the offending text, cut to one line.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

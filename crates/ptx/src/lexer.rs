@@ -173,7 +173,7 @@ impl Lexer<'_> {
         Error::at(self.source, self.at, self.at + length, ErrorKind::UnexpectedCharacter)
     }
 
-    /// The byte so many places on; 0 beyond the end.
+    /// The byte so many bytes on; 0 beyond the end.
     fn peek(&self, ahead: usize) -> u8 {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }

@@ -2,7 +2,7 @@
 //! control flow.
 //!
 //! [`parse`] gives a [`Module`]: variables, kernels and functions, in which every name is resolved and
-//! every operand has been checked. What this crate does not know is an [`Error`] with its place in the
+//! every operand has been checked. What this crate does not know is an [`Error`] with its location in the
 //! text, so whoever goes through a module meets only what is in [`Operation`].
 //!
 //! ```

@@ -5,7 +5,7 @@
 pub struct LineMap {
     files: Vec<(u32, String)>,
     /// From that line of the text on: file and line. Ascending.
-    places: Vec<(u32, u32, u32)>,
+    locations: Vec<(u32, u32, u32)>,
 }
 
 impl LineMap {
@@ -21,7 +21,7 @@ impl LineMap {
                 Some(".loc") => {
                     let mut numbers = words.map_while(|word| word.parse::<u32>().ok());
                     if let (Some(file), Some(line)) = (numbers.next(), numbers.next()) {
-                        map.places.push((number, file, line));
+                        map.locations.push((number, file, line));
                     }
                 }
                 Some(".file") => {
@@ -31,7 +31,7 @@ impl LineMap {
                     }
                 }
                 // A function's lines say nothing about the next one's.
-                Some("}") => map.places.push((number, 0, 0)),
+                Some("}") => map.locations.push((number, 0, 0)),
                 _ => {}
             }
         }
@@ -40,8 +40,8 @@ impl LineMap {
 
     /// File and line of the source for a line of the text.
     pub fn source(&self, line: u32) -> Option<(&str, u32)> {
-        let after = self.places.partition_point(|&(first, _, _)| first <= line);
-        let &(_, file, line) = self.places.get(after.checked_sub(1)?)?;
+        let after = self.locations.partition_point(|&(first, _, _)| first <= line);
+        let &(_, file, line) = self.locations.get(after.checked_sub(1)?)?;
         let (_, name) = self.files.iter().find(|&&(number, _)| number == file)?;
         Some((name, line))
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What a header declares: values of constants and types of functions, by name.
+/// The declarations of a header: values of constants and types of functions, by name.
 pub type Declarations = BTreeMap<String, String>;
 
 /// The constants and the members of enumerations, with their values.

@@ -13,7 +13,7 @@ pub struct Difference {
     ours: String,
 }
 
-/// What the two headers declare differently. A name that only one of them knows is no difference:
+/// The names that the two headers declare differently. A name that only one of them knows is no difference:
 /// the API grew between them, and cuda-sys has what Sluice calls and no more.
 pub fn found(theirs: &Declarations, ours: &Declarations) -> BTreeSet<Difference> {
     let both = ours.iter().filter_map(|(name, ours)| Some((name, theirs.get(name)?, ours)));

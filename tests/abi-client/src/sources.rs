@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// What `cuda-driver-sys` declares, as text.
+/// The declarations of `cuda-driver-sys`, as text.
 ///
 /// # Errors
 /// If cargo does not tell where it put the crate, or the file cannot be read.
@@ -22,7 +22,7 @@ pub fn theirs() -> io::Result<String> {
     std::fs::read_to_string(PathBuf::from(manifest).with_file_name("src/cuda.rs"))
 }
 
-/// What `cuda-sys` declares: its types and constants, and its functions.
+/// The declarations of `cuda-sys`: its types and constants, and its functions.
 pub fn ours() -> (&'static str, &'static str) {
     let types = include_str!("../../../crates/cuda-sys/src/bindings.rs");
     let functions = include_str!("../../../crates/cuda-sys/src/functions.rs");

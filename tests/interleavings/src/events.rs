@@ -9,7 +9,7 @@ use crate::words::Words;
 
 /// An event: what the driver has, and what the runtime knows of it.
 struct Event {
-    /// Which recording the driver's event stands for.
+    /// The recording that the driver's event stands for.
     driver: AtomicU64,
     recording: Words<2>,
 }
@@ -19,14 +19,15 @@ impl Event {
         Arc::new(Event { driver: AtomicU64::new(0), recording: Words::new() })
     }
 
-    /// What `Event::record` does.
+    /// Follows `Event::record`.
     fn record(&self, stream: u64) {
         let mut recording = self.recording.lock();
         self.driver.store(stream, Ordering::Relaxed);
         recording.set([stream, 10 * stream]);
     }
 
-    /// What `Event::wait` does: which recording the driver's wait is for, and what is known of it.
+    /// Follows `Event::wait`; gives the recording that the driver's wait is for, and what is known of
+    /// it.
     fn wait(&self) -> (u64, [u64; 2]) {
         let recording = self.recording.lock();
         (self.driver.load(Ordering::Relaxed), recording.get())

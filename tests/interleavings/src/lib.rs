@@ -7,6 +7,8 @@
 
 #[path = "../../../crates/gpu-runtime/src/shared/edges.rs"]
 mod edges;
+#[path = "../../../crates/gpu-runtime/src/shared/event_history.rs"]
+mod event_history;
 #[path = "../../../crates/gpu-runtime/src/shared/gate.rs"]
 mod gate;
 #[path = "../../../crates/gpu-runtime/src/shared/hold.rs"]
@@ -15,8 +17,6 @@ mod hold;
 mod idle;
 #[path = "../../../crates/tensor/src/shared/latch.rs"]
 mod latch;
-#[path = "../../../crates/gpu-runtime/src/shared/milestones.rs"]
-mod milestones;
 #[path = "../../../crates/gpu-runtime/src/shared/newest.rs"]
 mod newest;
 #[path = "../../../crates/tensor/src/shared/owners.rs"]
@@ -33,7 +33,7 @@ mod sync {
     };
     pub(super) use std::sync::PoisonError;
 
-    /// What a thread does before it looks once more at what others are about to change.
+    /// Lets other threads go on, before the caller looks once more at what they are about to change.
     pub(super) fn pause(_looks: u32) {
         loom::thread::yield_now();
     }

@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicUsize;
 
 use loom::sync::Arc;
 
-use crate::milestones::{Line, Milestones};
+use crate::event_history::{EventHistory, EventSource};
 use crate::sync::{AtomicU64, Mutex, Ordering};
 
-/// What is in a stream.
+/// An entry of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     Work,
@@ -35,13 +35,13 @@ impl Mark {
 pub(crate) struct Queue {
     driver: Arc<Mutex<Driver>>,
     counted: AtomicU64,
-    pub(crate) milestones: Milestones<Mark>,
+    pub(crate) history: EventHistory<Mark>,
 }
 
 #[derive(Default)]
 struct Driver {
     items: Vec<Item>,
-    /// How many of them are done.
+    /// The number of those that are done.
     done: usize,
 }
 
@@ -50,7 +50,7 @@ impl Queue {
         Arc::new(Queue {
             driver: Arc::new(Mutex::new(Driver::default())),
             counted: AtomicU64::new(0),
-            milestones: Milestones::new(),
+            history: EventHistory::new(),
         })
     }
 
@@ -77,20 +77,20 @@ impl Queue {
         driver.done = driver.items.len().min(driver.done + 1);
     }
 
-    /// How many pieces of work are among the first items, so many.
+    /// The number of pieces of work among the first `place` items.
     pub(crate) fn work_before(&self, place: usize) -> u64 {
         let driver = self.driver.lock().expect("no panic");
         driver.items[..place].iter().filter(|item| **item == Item::Work).count() as u64
     }
 
-    /// How many pieces of work the device has done.
+    /// The number of pieces of work that the device has done.
     pub(crate) fn work_done(&self) -> u64 {
         let done = self.driver.lock().expect("no panic").done;
         self.work_before(done)
     }
 }
 
-impl Line for Arc<Queue> {
+impl EventSource for Arc<Queue> {
     type Event = Mark;
     type Error = Infallible;
 

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::hold::hold;
 use crate::in_every_order;
 
-/// What a thread does with a record.
+/// A use that a thread makes of a record.
 #[derive(Clone, Copy, PartialEq)]
 enum Use {
     Read,

@@ -30,7 +30,7 @@ impl Block {
         self.bytes.set(self.bytes.get() + number);
     }
 
-    /// What the last owner does: it must be alone with the memory.
+    /// Leaves; the last owner must be alone with the memory.
     fn leave(&self) {
         if self.owners.leave() {
             self.add(0);
@@ -38,7 +38,7 @@ impl Block {
     }
 }
 
-/// What a storage on the heap does.
+/// A storage on the heap, reduced to its lock.
 struct Heap(RwLock<Arc<Block>>);
 
 impl Heap {

@@ -1,11 +1,11 @@
-//! Milestones of a stream, and its waits for other streams.
+//! The history of events of a stream, and its waits for other streams.
 
 use loom::sync::Arc;
 use loom::thread;
 
 use crate::edges::Edges;
+use crate::event_history::EventSource;
 use crate::in_every_order;
-use crate::milestones::Line;
 use crate::queue::{Item, Queue};
 
 #[test]
@@ -18,13 +18,13 @@ fn an_event_comes_after_all_the_work_that_it_stands_for() {
         };
         let marker = {
             let queue = Arc::clone(&queue);
-            thread::spawn(move || queue.milestones.mark(&queue).expect("it cannot fail"))
+            thread::spawn(move || queue.history.mark(&queue).expect("it cannot fail"))
         };
         let sequence = queue.enqueued();
-        let covering = queue.milestones.covering(&queue, sequence).expect("it cannot fail");
-        if let Some(milestone) = covering {
-            assert!(milestone.sequence >= sequence);
-            assert!(queue.work_before(milestone.event.place()) >= milestone.sequence);
+        let covering = queue.history.covering(&queue, sequence).expect("it cannot fail");
+        if let Some(recorded) = covering {
+            assert!(recorded.sequence >= sequence);
+            assert!(queue.work_before(recorded.event.place()) >= recorded.sequence);
         } else {
             assert_eq!(sequence, 0, "nothing is done yet");
         }
@@ -39,10 +39,10 @@ fn whoever_asks_gets_an_event_also_where_older_ones_are_given_up_for_it() {
         let queue = Queue::new();
         for sequence in 1..=70 {
             queue.enqueue_work();
-            let covering = queue.milestones.covering(&queue, sequence).expect("it cannot fail");
-            let milestone = covering.expect("nothing is done");
-            assert!(milestone.sequence >= sequence);
-            assert!(queue.work_before(milestone.event.place()) >= sequence);
+            let covering = queue.history.covering(&queue, sequence).expect("it cannot fail");
+            let recorded = covering.expect("nothing is done");
+            assert!(recorded.sequence >= sequence);
+            assert!(queue.work_before(recorded.event.place()) >= sequence);
         }
     });
 }
@@ -56,7 +56,7 @@ fn no_more_work_is_taken_for_done_than_is() {
             let queue = Arc::clone(&queue);
             thread::spawn(move || {
                 queue.enqueue_work();
-                let polled = queue.milestones.poll(&queue);
+                let polled = queue.history.poll(&queue);
                 assert!(queue.work_done() >= polled);
             })
         };
@@ -64,9 +64,9 @@ fn no_more_work_is_taken_for_done_than_is() {
             let queue = Arc::clone(&queue);
             thread::spawn(move || (0..3).for_each(|_| queue.step()))
         };
-        let covering = queue.milestones.covering(&queue, 1).expect("it cannot fail");
+        let covering = queue.history.covering(&queue, 1).expect("it cannot fail");
         assert!(covering.is_some() || queue.work_done() >= 1);
-        let polled = queue.milestones.poll(&queue);
+        let polled = queue.history.poll(&queue);
         assert!(queue.work_done() >= polled);
         worker.join().expect("no panic");
         device.join().expect("no panic");
@@ -81,15 +81,15 @@ fn who_polls_again_and_again_learns_of_every_completion() {
             let queue = Arc::clone(&queue);
             thread::spawn(move || {
                 queue.enqueue_work();
-                queue.milestones.poll(&queue);
+                queue.history.poll(&queue);
             })
         });
         others.into_iter().for_each(|other| other.join().expect("no panic"));
         for _ in 0..8 {
             queue.step();
-            queue.milestones.poll(&queue);
+            queue.history.poll(&queue);
         }
-        assert_eq!(queue.milestones.completed(), 2);
+        assert_eq!(queue.history.completed(), 2);
     });
 }
 
@@ -105,10 +105,10 @@ fn whoever_finds_a_wait_that_another_thread_made_comes_after_it_too() {
             thread::spawn(move || {
                 // What `Stream::wait_point` does.
                 if let Some(edge) = edges.missing("awaited", 1) {
-                    let covering = awaited.milestones.covering(&awaited, 1);
-                    let milestone = covering.expect("it cannot fail").expect("nothing is done");
-                    waiting.push(Item::Wait(milestone.event.place() + 1));
-                    edge.note(milestone.sequence);
+                    let covering = awaited.history.covering(&awaited, 1);
+                    let recorded = covering.expect("it cannot fail").expect("nothing is done");
+                    waiting.push(Item::Wait(recorded.event.place() + 1));
+                    edge.note(recorded.sequence);
                 }
                 waiting.enqueue_work();
             })

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use gpu_runtime::{Access, DeviceBuffer, Operand, ordered};
+use gpu_runtime::{Access, DeviceBuffer, MemoryUse, ordered};
 use tensor::cuda::Stream;
 use tensor::{Blocking, Tensor};
 
@@ -155,7 +155,7 @@ fn send(
     range: Range<usize>,
     to: &DeviceBuffer<u8>,
 ) -> Result<()> {
-    let operands = [from.operand(&range, Access::Read), Operand::new(to.uses(), Access::Write)];
+    let operands = [from.operand(&range, Access::Read), MemoryUse::new(to.uses(), Access::Write)];
     let source = from.as_ptr().wrapping_add(range.start);
     // SAFETY: both ends have those bytes; who owns them keeps them until their uses are over.
     let copy = || unsafe { stream.enqueue_htod(to.ptr(), source, range.len()) };
@@ -170,7 +170,7 @@ fn receive(
     to: &PinnedStaging,
     range: Range<usize>,
 ) -> Result<()> {
-    let operands = [Operand::new(from.uses(), Access::Read), to.operand(&range, Access::Write)];
+    let operands = [MemoryUse::new(from.uses(), Access::Read), to.operand(&range, Access::Write)];
     let target = to.as_ptr().wrapping_add(range.start);
     // SAFETY: both ends have those bytes; who owns them keeps them until their uses are over.
     let copy = || unsafe { stream.enqueue_dtoh(target, from.ptr(), range.len()) };

@@ -3,7 +3,9 @@
 use std::error::Error;
 
 use gpu_alloc::{PinnedMemory, allocate_pinned};
-use gpu_runtime::{Access, DevicePtr, Operand, Order, Uses, ordered, ordered_on_host, with_order};
+use gpu_runtime::{
+    Access, DevicePtr, MemoryUse, Order, Uses, ordered, ordered_on_host, with_order,
+};
 use tensor::cuda::{self, Stream};
 use tensor::{Device, Shape, Tensor};
 
@@ -113,9 +115,9 @@ impl PinnedStaging {
     }
 
     /// The bytes of a range, as an operand of work.
-    pub(crate) fn operand(&self, range: &std::ops::Range<usize>, access: Access) -> Operand<'_> {
+    pub(crate) fn operand(&self, range: &std::ops::Range<usize>, access: Access) -> MemoryUse<'_> {
         let start = DevicePtr::from_address(self.as_ptr().expose_provenance() as u64);
-        Operand::new(self.uses(), access).over(start.offset(range.start), range.len())
+        MemoryUse::new(self.uses(), access).over(start.offset(range.start), range.len())
     }
 
     /// Has the host write a byte everywhere in a range.

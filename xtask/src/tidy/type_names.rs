@@ -21,10 +21,20 @@ const MEAN_THE_SAME: [(&str, &str); 9] = [
 ];
 
 /// Names that several crates have, each once, and keep for a reason.
-const KEPT: [(&str, &[&str], &str); 3] = [
+const KEPT: [(&str, &[&str], &str); 5] = [
     ("ExecutionContext", &["crates/gpu-runtime/", "crates/tensor/"], "one wraps the other"),
     ("ExecutionContextGuard", &["crates/gpu-runtime/", "crates/tensor/"], "one wraps the other"),
-    ("Module", &["crates/gpu-runtime/", "crates/nn/"], "CUDA's term, and PyTorch's"),
+    ("Function", &["crates/gpu-runtime/", "crates/ptx/"], "CUDA's term, and PTX's"),
+    (
+        "Module",
+        &["crates/gpu-runtime/", "crates/nn/", "crates/ptx/"],
+        "CUDA's term, PyTorch's, and PTX's",
+    ),
+    (
+        "VectorClock",
+        &["crates/cuda-sim/", "crates/gpu-runtime/"],
+        "the same, over each crate's own streams",
+    ),
 ];
 
 pub(super) fn check(project: &Project) -> Vec<Finding> {

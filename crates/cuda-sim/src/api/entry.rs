@@ -20,7 +20,6 @@ pub(super) fn enter(function: DriverFunction, body: impl FnOnce() -> Result) -> 
         tracing::debug!(call = function.name(), %result, "fails on demand");
         return result;
     }
-    // Locks recover from poison and what they protect is changed in single steps, so that a panic
     // A panic lets go of locks, and what they protect is changed in single steps, so that it leaves
     // nothing half done that matters to later calls.
     let run = AssertUnwindSafe(|| {

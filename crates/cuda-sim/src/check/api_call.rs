@@ -59,7 +59,7 @@ impl ApiCall {
 /// `NUMBER: FUNCTION` and, where it is known, a line `at FILE:LINE:COLUMN`, for each. The driver
 /// begins with the function that was called.
 fn program_frames(text: &str, called: &str) -> Vec<String> {
-    const MOST: usize = 3;
+    const MAX_FRAMES: usize = 3;
     let mut frames: Vec<String> = Vec::new();
     for line in text.lines().map(str::trim) {
         if let Some(place) = line.strip_prefix("at ") {
@@ -81,7 +81,7 @@ fn program_frames(text: &str, called: &str) -> Vec<String> {
             || frame.contains(" at /rustc/")
     };
     frames.drain(..outside);
-    frames.into_iter().filter(|frame| !of_the_library(frame)).take(MOST).collect()
+    frames.into_iter().filter(|frame| !of_the_library(frame)).take(MAX_FRAMES).collect()
 }
 
 impl fmt::Display for ApiCall {

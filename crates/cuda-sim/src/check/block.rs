@@ -45,8 +45,9 @@ pub(crate) struct BlockCheck {
     met: Vec<(u32, bool)>,
 }
 
-/// So many allocations and operations are remembered.
-const KNOWN: usize = 16;
+/// The number of allocations, and of operations, that are remembered: as many as a kernel's inner
+/// loop touches, so that a look through them stays short.
+const MAX_REMEMBERED: usize = 16;
 
 const SHARED_GRANULE: u64 = 4;
 
@@ -121,7 +122,7 @@ impl BlockCheck {
                     let permitted = context.memory.window().contains(&address)
                         || context.memory.permits(address, 1, access.access);
                     self.known.insert(0, (tracked, permitted));
-                    self.known.truncate(KNOWN);
+                    self.known.truncate(MAX_REMEMBERED);
                     &self.known[0]
                 }
                 None if tracked::find_freed(address).is_some() => {
@@ -179,7 +180,7 @@ impl BlockCheck {
         }
         let after = operation.is_after(bits);
         self.met.insert(0, (bits, after));
-        self.met.truncate(KNOWN);
+        self.met.truncate(MAX_REMEMBERED);
         after
     }
 

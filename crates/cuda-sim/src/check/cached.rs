@@ -44,10 +44,10 @@ pub(crate) fn ask_at_the_end(who: CacheLister) {
     TELLERS.lock().push(who);
 }
 
-/// All that is kept when the process ends.
+/// The objects and the memory that are kept when the process ends.
 pub(super) struct CachedResources {
     objects: HashSet<u64>,
-    /// By address; none touches the next.
+    /// Ranges in ascending order, none of which touches the next.
     memory: Vec<Range<u64>>,
 }
 

@@ -50,11 +50,12 @@ pub(super) struct FlagRelease {
     pub(super) known: Arc<Known>,
 }
 
-/// No chain of flags is followed further.
-const DEPTH: u32 = 3;
+/// The length to which chains of flags are followed: longer ones are rare, and each step multiplies
+/// the search.
+const MAX_DEPTH: u32 = 3;
 
-/// So many of the last releases of a flag are followed to others.
-const WIDTH: usize = 16;
+/// The number of the last releases of a flag that are followed to others.
+const MAX_FOLLOWED: usize = 16;
 
 impl Flags {
     pub(super) fn enable(&self) {
@@ -96,7 +97,7 @@ impl Flags {
     /// Whether what a thread of a block did at a clock is known to who has acquired that.
     pub(super) fn know(&self, acquired: &[Acquired], block: u32, thread: u32, clock: u32) -> bool {
         let all = self.all.lock();
-        all.know(acquired, (block, thread, clock), DEPTH)
+        all.know(acquired, (block, thread, clock), MAX_DEPTH)
     }
 }
 
@@ -119,7 +120,7 @@ impl FlagTable {
                 && acquired.iter().any(|acquired| {
                     let log = &self.logs[acquired.flag as usize];
                     let upto = log.chained.partition_point(|&index| index < acquired.upto);
-                    log.chained[..upto].iter().rev().take(WIDTH).any(|&index| {
+                    log.chained[..upto].iter().rev().take(MAX_FOLLOWED).any(|&index| {
                         let known = &log.releases[index as usize].known;
                         self.know(known.acquired(), wanted, depth - 1)
                     })

@@ -4,9 +4,9 @@
 /// acquired. All that it says happened before what the thread does next.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
-    /// Up to which clock, of each thread of the block.
+    /// The clock of each thread of the block up to which its doings are known.
     clocks: Vec<u32>,
-    /// By what other blocks, or threads of the own, released.
+    /// Flags that were read: what their releases knew is known too, of other blocks and of the own.
     acquired: Vec<Acquired>,
 }
 

@@ -64,16 +64,16 @@ pub(crate) fn tell_what_is_left(text: &mut String) {
 }
 
 fn tell(text: &mut String, what: &str, reports: &[Report]) {
-    const MOST: usize = 10;
+    const MAX_LISTED: usize = 10;
     if reports.is_empty() {
         return;
     }
     text.push_str(&format!("cuda-sim: {} {what}:\n", reports.len()));
-    for report in reports.iter().take(MOST) {
+    for report in reports.iter().take(MAX_LISTED) {
         text.push_str(&format!("  {report}\n"));
     }
-    if reports.len() > MOST {
-        text.push_str(&format!("  and {} more\n", reports.len() - MOST));
+    if reports.len() > MAX_LISTED {
+        text.push_str(&format!("  and {} more\n", reports.len() - MAX_LISTED));
     }
 }
 

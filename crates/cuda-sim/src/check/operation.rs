@@ -83,9 +83,9 @@ struct RecentOperations {
     operations: VecDeque<Arc<CheckedOperation>>,
 }
 
-/// So many operations are remembered. What is older counts as done: who runs so far ahead of the
+/// The number of operations that are remembered. What is older counts as done: who runs so far ahead of the
 /// host's waits is not caught.
-const REMEMBERED: usize = 1 << 15;
+const MAX_REMEMBERED: usize = 1 << 15;
 
 static RECENT: Mutex<RecentOperations> =
     Mutex::new(RecentOperations { first: 1, operations: VecDeque::new() });
@@ -116,7 +116,7 @@ impl StreamClock {
             last_writes: LastWrites::default(),
         });
         recent.operations.push_back(Arc::clone(&operation));
-        if recent.operations.len() > REMEMBERED {
+        if recent.operations.len() > MAX_REMEMBERED {
             recent.operations.pop_front();
             recent.first += 1;
         }

@@ -12,9 +12,9 @@ pub(super) enum AccessClass {
     StrongRead = 3,
     StrongWrite = 4,
     Atomic = 5,
-    /// By a copy.
+    /// A read by a copy.
     BulkRead = 6,
-    /// By a copy or a fill.
+    /// A write by a copy or a fill.
     BulkWrite = 7,
 }
 
@@ -139,7 +139,7 @@ impl AccessRecord {
         (self.low >> THREAD_BITS) as u32 & LAST_CLOCK
     }
 
-    /// In the PTX text; 0 for copies and fills.
+    /// The line of the instruction in the PTX text; 0 for copies and fills.
     pub(super) fn line(self) -> u32 {
         (self.low >> (THREAD_BITS + CLOCK_BITS)) as u32 & ((1 << LINE_BITS) - 1)
     }

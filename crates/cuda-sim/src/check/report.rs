@@ -54,7 +54,7 @@ pub enum ReportKind {
     Barrier,
     /// A shuffle that reads from a lane that takes no part.
     InactiveLane,
-    /// Something that was not given back.
+    /// An object or memory that was not given back.
     Leak,
 }
 
@@ -218,14 +218,14 @@ impl fmt::Display for AllocationInfo {
     }
 }
 
-/// So many reports are kept.
-const KEPT: usize = 10_000;
+/// The number of reports that are kept.
+const MAX_REPORTS: usize = 10_000;
 
 static REPORTS: Mutex<Filed> = Mutex::new(Filed { reports: Vec::new(), read: 0 });
 
 struct Filed {
     reports: Vec<Report>,
-    /// So many of them the program has seen.
+    /// The number of reports that the program has seen.
     read: usize,
 }
 
@@ -237,12 +237,12 @@ pub(super) fn file(report: Report) {
         _ => tracing::warn!("{report}"),
     }
     let mut filed = filed();
-    if filed.reports.len() < KEPT {
+    if filed.reports.len() < MAX_REPORTS {
         filed.reports.push(report);
     }
 }
 
-/// All reports since the process began, or since they were last cleared.
+/// The reports since the process began, or since they were last cleared.
 pub(crate) fn reports() -> Vec<Report> {
     let mut filed = filed();
     filed.read = filed.reports.len();

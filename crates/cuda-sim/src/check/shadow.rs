@@ -17,8 +17,8 @@ use super::record::{AccessClass, AccessRecord, Author};
 /// The bytes of a page.
 const PAGE: u64 = 4096;
 
-/// Allocations up to here have the small granule.
-const SMALL: u64 = 1 << 20;
+/// The size in bytes up to which allocations have the small granule.
+const MAX_SMALL: u64 = 1 << 20;
 
 /// The shadow of an allocation.
 pub(super) struct ShadowMemory {
@@ -50,7 +50,7 @@ enum InitializedBytes {
 pub(super) enum AccessHazard {
     /// None of the bytes was ever written.
     Unwritten,
-    /// It is unordered with that one.
+    /// The access is unordered with that one.
     Race(AccessRecord),
 }
 
@@ -62,7 +62,7 @@ pub(super) struct AccessChecks {
 }
 
 impl ShadowMemory {
-    /// For a range of addresses. `written`: all of it counts as written.
+    /// The shadow of a range of addresses. `written`: all of it counts as written.
     pub(super) fn new(range: &Range<u64>, written: bool) -> ShadowMemory {
         let start = range.start / PAGE * PAGE;
         let count = (range.end - start).div_ceil(PAGE);
@@ -70,7 +70,7 @@ impl ShadowMemory {
             let written = if written { InitializedBytes::All } else { InitializedBytes::None };
             Mutex::new(Page { written, ..Page::default() })
         };
-        let granule = if range.end - range.start <= SMALL { 4 } else { 16 };
+        let granule = if range.end - range.start <= MAX_SMALL { 4 } else { 16 };
         ShadowMemory { start, granule, pages: (0..count).map(|_| page()).collect() }
     }
 
@@ -242,7 +242,7 @@ impl InitializedBytes {
         self.bits(place, bytes) != 0
     }
 
-    /// Up to 64 bytes.
+    /// The bits of up to 64 bytes: set for those that were written.
     fn bits(&self, place: u64, bytes: u64) -> u64 {
         match self {
             InitializedBytes::None => 0,

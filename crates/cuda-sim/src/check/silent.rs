@@ -63,7 +63,7 @@ struct LastWrite {
 }
 
 impl LastWrites {
-    /// One more thread of the host runs blocks.
+    /// Adds a thread of the host that runs blocks.
     pub(super) fn join(&self) -> Arc<Writer> {
         let writer = Arc::new(Writer::default());
         let mut writers = self.writers.lock();

@@ -73,11 +73,12 @@ pub(super) struct EnqueueOrder {
     pub(super) after: Arc<VectorClock>,
 }
 
-/// So many marks, and so many entries of what the host has seen, are kept of each stream.
-const KEPT: usize = 4096;
+/// The number of marks, and of entries of what the host has seen, that are kept of each stream.
+const MAX_MARKS: usize = 4096;
 
-/// A clock with more entries is looked through for those that say nothing.
-const LARGE: usize = 16;
+/// The number of entries up to which a clock is left as it is. In a larger one those are dropped that
+/// say nothing, since the host has seen that work end.
+const MAX_UNCHECKED: usize = 16;
 
 /// Orders what the host learns among the operations that it enqueues.
 static TIME: AtomicU64 = AtomicU64::new(1);
@@ -149,7 +150,7 @@ impl StreamClock {
         self.number.store(number, Ordering::Relaxed);
     }
 
-    /// In words.
+    /// The stream in words.
     pub(super) fn describe(&self) -> String {
         match (&self.role, self.number.load(Ordering::Relaxed)) {
             (DefaultStreamRole::Legacy(_), _) => "the legacy default stream".to_owned(),
@@ -167,7 +168,7 @@ impl StreamClock {
         let sequence = history.enqueued;
         let mut before = VectorClock::clone(&history.tail);
         before.join(&others);
-        if before.len() > LARGE {
+        if before.len() > MAX_UNCHECKED {
             before.retain(|stream, count| find(stream).is_some_and(|it| !it.host_has_seen(count)));
         }
         let mut after = before.clone();
@@ -181,7 +182,7 @@ impl StreamClock {
         EnqueueOrder { sequence, time: now(), after_host, before, after }
     }
 
-    /// Something is enqueued that touches no memory. What is returned is to be handed to
+    /// Counts an operation that touches no memory. The clock that is returned is to be handed to
     /// [`remember`](StreamClock::remember).
     pub(crate) fn enqueue_marker(&self) -> Arc<VectorClock> {
         self.advance(None).after
@@ -191,12 +192,13 @@ impl StreamClock {
     pub(crate) fn remember(&self, sequence: u64, clock: Arc<VectorClock>) {
         let mut history = self.history.lock();
         history.marks.insert(sequence, clock);
-        while history.marks.len() > KEPT {
+        while history.marks.len() > MAX_MARKS {
             history.marks.pop_first();
         }
     }
 
-    /// All work so far, up to the queue's number, is captured.
+    /// Remembers what comes after all work so far, for who captures the queue's number: an event, a
+    /// wait.
     pub(crate) fn mark(&self, sequence: u64) {
         let mut clock = self.others();
         clock.join(&self.history.lock().tail);
@@ -245,8 +247,8 @@ impl StreamClock {
         let mut known = self.seen.lock();
         if known.last().is_none_or(|&(seen, _)| seen < count) {
             known.push((count, time));
-            if known.len() > KEPT {
-                known.drain(..KEPT / 2);
+            if known.len() > MAX_MARKS {
+                known.drain(..MAX_MARKS / 2);
             }
         }
     }

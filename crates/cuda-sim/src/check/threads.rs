@@ -74,7 +74,7 @@ impl Threads {
         }
     }
 
-    /// Another block begins. False if clocks begin anew too, so that whatever remembers some must
+    /// Begins another block. False if clocks begin anew too, so that whatever remembers some must
     /// forget them.
     pub(super) fn start(&mut self, touched_shared: bool) -> bool {
         if self.is_fresh && !touched_shared {

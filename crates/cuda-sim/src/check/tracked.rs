@@ -179,11 +179,11 @@ static ALLOCATIONS: RwLock<AllocationTable> = RwLock::new(AllocationTable {
     order: VecDeque::new(),
 });
 
-/// So many freed allocations are remembered.
-const FREED: usize = 4096;
+/// The number of freed allocations that are remembered.
+const MAX_FREED: usize = 4096;
 
-/// So far from an allocation an address still counts as next to it.
-const NEAR: u64 = 16 << 20;
+/// The distance in bytes at which an address still counts as next to an allocation.
+const MAX_DISTANCE: u64 = 16 << 20;
 
 /// Memory has been allocated.
 pub(super) fn allocated(range: Range<u64>, kind: MemoryKind, owner: u64) {
@@ -240,7 +240,7 @@ pub(super) fn freed_by(start: u64, call: ApiCall) {
     let _ = tracked.freed.set(call);
     table.freed.insert(start, tracked);
     table.order.push_back(start);
-    while table.order.len() > FREED {
+    while table.order.len() > MAX_FREED {
         let oldest = table.order.pop_front();
         oldest.and_then(|start| table.freed.remove(&start));
     }
@@ -270,7 +270,7 @@ pub(super) fn nearest(address: u64) -> Option<Arc<Tracked>> {
         start.saturating_sub(address).max(address.saturating_sub(end))
     };
     let closest = below.into_iter().chain(above).min_by_key(distance)?;
-    (distance(&closest) <= NEAR).then(|| Arc::clone(closest))
+    (distance(&closest) <= MAX_DISTANCE).then(|| Arc::clone(closest))
 }
 
 /// The living allocations of the program that belong to a context.

@@ -96,7 +96,8 @@ fn copying_part(
     Ok(())
 }
 
-/// Something else than a copy or a fill has written those bytes, in an order of its own.
+/// Marks bytes as written that something else than a copy or a fill has written, in an order of its
+/// own.
 pub(crate) fn written(to: u64, bytes: u64) {
     if enabled::kinds().has(CheckKinds::INIT)
         && let Some(target) = tracked::find(to)

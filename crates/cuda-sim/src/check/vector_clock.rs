@@ -2,10 +2,11 @@
 
 use smallvec::SmallVec;
 
-/// For each stream, by its number, how many of its operations are known to come before.
+/// A vector clock: for each stream, by its number, how many of its operations are known to come
+/// before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct VectorClock {
-    /// In ascending order of the streams' numbers.
+    /// Pairs of stream and count, in ascending order of the streams' numbers.
     entries: SmallVec<[(u64, u64); 4]>,
 }
 
@@ -16,7 +17,7 @@ impl VectorClock {
         found.map_or(0, |place| self.entries[place].1)
     }
 
-    /// So many operations of a stream come before, if not more.
+    /// Raises the count of a stream, if it is lower.
     pub(super) fn raise(&mut self, stream: u64, count: u64) {
         match self.entries.binary_search_by_key(&stream, |&(stream, _)| stream) {
             Ok(place) => self.entries[place].1 = self.entries[place].1.max(count),

@@ -7,7 +7,7 @@ use cuda_sys::CUresult;
 
 use super::size::bytes;
 
-/// Something that goes wrong on demand.
+/// A fault that is made on demand.
 ///
 /// Its text is what `CUDA_SIM_FAULTS` understands, several with semicolons between them.
 /// Errors go by their names in cuda.h without `CUDA_ERROR_`, or by their numbers.
@@ -67,7 +67,7 @@ pub enum InjectedFault {
     /// A way takes longer, in both directions: in virtual time, and otherwise by as much as it
     /// would on an H200.
     Slow {
-        /// From where to where.
+        /// The link that is slow.
         link: Link,
         /// The factor by which it takes longer.
         times: u32,
@@ -104,9 +104,9 @@ pub enum WorkKind {
 /// A way that copies take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Link {
-    /// Between the host and a device.
+    /// The link between the host and a device.
     Host(usize),
-    /// Between two devices.
+    /// The link between two devices.
     Devices(usize, usize),
 }
 
@@ -122,13 +122,13 @@ pub enum PeerFault {
 
 /// A text that names no fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no fault; there are {KNOWN}")]
+#[error("`{text}` is no fault; there are {SYNTAX}")]
 pub struct FaultError {
     /// The text.
     pub text: String,
 }
 
-const KNOWN: &str = "call:NAME@NTH=ERROR, launch:DEVICE@NTH=ERROR, copy:…, fill:…, \
+const SYNTAX: &str = "call:NAME@NTH=ERROR, launch:DEVICE@NTH=ERROR, copy:…, fill:…, \
     memory:DEVICE=SIZE, slow:DEVICE-DEVICE=TIMES, slow:host-DEVICE=TIMES, \
     peer:DEVICE-DEVICE=errors, peer:DEVICE-DEVICE=corrupt and dead:DEVICE=ERROR";
 

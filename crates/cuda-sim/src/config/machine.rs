@@ -63,7 +63,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// There are no more devices than this, and no variable asks for more threads: a slip of the
+    /// The greatest number of devices, and of threads that a variable can ask for: a slip of the
     /// finger is not to fill the machine.
     pub const MAX_DEVICES: u32 = 1024;
 
@@ -123,7 +123,7 @@ impl Config {
 pub struct ConfigError {
     /// The variable's name.
     pub variable: &'static str,
-    /// Its value.
+    /// The value of the variable.
     pub value: String,
     /// The values that would have been understood, in words.
     pub expected: &'static str,

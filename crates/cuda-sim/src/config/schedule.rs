@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// In which order, of those that the streams' rules allow, operations run.
+/// The order in which operations run, of those that the streams' rules allow.
 ///
 /// Its text is what `CUDA_SIM_SCHEDULE` understands: `fast`, `seed:7`, `adversarial:7`,
 /// `replay:7:0.2.-.1*3`.
@@ -119,15 +119,15 @@ fn trace(text: &str) -> Option<ScheduleTrace> {
             "-" => Choice::Stop,
             stream => Choice::Run(stream.parse().ok()?),
         };
-        let room = LONGEST - trace.choices.len();
+        let room = MAX_CHOICES - trace.choices.len();
         let times: usize = times.parse().ok().filter(|&times| times <= room)?;
         trace.choices.extend(std::iter::repeat_n(choice, times));
     }
     Some(trace)
 }
 
-/// No text stands for more choices: it is a page long, and what it says must not fill a memory.
-const LONGEST: usize = 1 << 24;
+/// The number of choices that a text may stand for: a text of one page must not fill the memory.
+const MAX_CHOICES: usize = 1 << 24;
 
 #[cfg(test)]
 mod tests {

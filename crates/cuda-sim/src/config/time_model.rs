@@ -3,7 +3,7 @@
 /// The clock that events and waits go by.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Time {
-    /// This machine's.
+    /// The clock of this machine.
     #[default]
     Real,
     /// A simulated one, which goes by a model of other hardware.
@@ -24,23 +24,24 @@ pub enum Time {
 pub struct TimeModel {
     /// The time that each call of the driver costs the host's thread.
     pub call: u64,
-    /// From the call that enqueues an operation to its beginning on an idle device.
+    /// The time from the call that enqueues an operation to its beginning on an idle device.
     pub launch_latency: u64,
-    /// From the end of a stream's operation, or of what it waits for, to its next one.
+    /// The time from the end of a stream's operation, or of what it waits for, to its next one.
     pub gap: u64,
     /// The time of the shortest kernel.
-    pub kernel_least: u64,
+    pub min_kernel: u64,
     /// The time of the shortest copy.
-    pub copy_least: u64,
+    pub min_copy: u64,
     /// The time of a host function, whatever it does.
     pub host_function: u64,
-    /// Between page-locked memory and a device, in each direction.
+    /// The bandwidth between page-locked memory and a device, in each direction.
     pub pinned: u64,
-    /// Between pageable memory and a device, in each direction: staged by the driver.
+    /// The bandwidth between pageable memory and a device, in each direction: staged by the driver.
     pub pageable: u64,
     /// The host's own copies: pageable memory to staging buffers, host memory to host memory.
     pub host_copy: u64,
-    /// From a device to all others, and from all others to it: its port to the switch.
+    /// The bandwidth from a device to all others, and from all others to it: its port to the
+    /// switch.
     pub port: u64,
     /// A device's memory, as its kernels see it.
     pub memory: u64,
@@ -59,9 +60,9 @@ impl TimeModel {
         // Assumed: about what lies between kernels of a stream that is full.
         gap: 1_000,
         // Assumed: about what an empty kernel is seen to take.
-        kernel_least: 2_000,
+        min_kernel: 2_000,
         // Assumed: a copy engine's start.
-        copy_least: 1_500,
+        min_copy: 1_500,
         // Assumed: a thread of the host is woken.
         host_function: 10_000,
         // PCIe 5.0, 16 lanes: 63 GB/s after encoding (PCI-SIG); about 55 GB/s is what copies reach.

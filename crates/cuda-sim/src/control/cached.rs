@@ -10,8 +10,9 @@ pub fn keep_object(handle: u64) {
     check::keep_object(handle);
 }
 
-/// Has `who` say when the process ends, and checked mode looks for leaks, what it keeps for reuse at
-/// that time. It is called once, while other threads may still run: it must wait for none of them.
+/// Registers a function that says, when the process ends and checked mode looks for leaks, what a
+/// library keeps for reuse at that time. It is called once, while other threads may still run: it
+/// must wait for none of them.
 ///
 /// ```
 /// use cuda_sim::control::{CachedResource, ask_what_is_kept};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::driver_function::DriverFunction;
-use crate::device::platform;
+use crate::device::machine;
 use crate::graph::graphs;
 
 /// A census of the driver. Everything but the calls is zero again when a program has cleaned up.
@@ -40,19 +40,19 @@ pub fn counters() -> Counters {
     let counts = DriverFunction::NAMES.iter().zip(&CALLS);
     let calls = counts.map(|(&name, count)| (name, count.load(Ordering::Relaxed)));
     let calls = calls.filter(|&(_, count)| count > 0).collect();
-    let (Ok(platform), Ok(all)) = (platform(), graphs()) else {
+    let (Ok(machine), Ok(all)) = (machine(), graphs()) else {
         return Counters { calls, ..Counters::default() };
     };
-    let allocations = platform.devices.iter().map(|device| device.memory.allocation_count());
+    let allocations = machine.devices.iter().map(|device| device.memory.allocation_count());
     Counters {
-        contexts: platform.contexts.len(),
-        streams: platform.streams.len(),
-        events: platform.events.len(),
-        modules: platform.modules.len(),
+        contexts: machine.contexts.len(),
+        streams: machine.streams.len(),
+        events: machine.events.len(),
+        modules: machine.modules.len(),
         allocations: allocations.sum(),
         graphs: all.table.graphs.len(),
         executable_graphs: all.executables.len(),
-        host_allocations: platform.host_memory.count(),
+        host_allocations: machine.host_memory.count(),
         calls,
     }
 }

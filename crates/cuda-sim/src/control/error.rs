@@ -16,7 +16,7 @@ pub enum ConfigureError {
         /// The configuration that was asked for.
         asked: Box<Config>,
     },
-    /// There cannot be so many devices.
+    /// The software driver cannot have so many devices.
     #[error(
         "the software driver has at most {} devices, and {asked} were asked for",
         Config::MAX_DEVICES

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use super::driver_function::DriverFunction;
 use super::error::ControlError;
 use crate::config::{InjectedFault, Link};
-use crate::device::{Platform, platform};
+use crate::device::{SimulatedMachine, machine};
 use crate::links;
 use crate::queue::Failure;
 
@@ -21,7 +21,7 @@ struct PlannedCallFault {
 
 static PLANNED: Mutex<Vec<PlannedCallFault>> = Mutex::new(Vec::new());
 
-/// So that calls need not take the lock as long as nothing is planned.
+/// Whether anything is planned: calls need not take the lock as long as nothing is.
 static ANY: AtomicBool = AtomicBool::new(false);
 
 /// Makes the `nth` call from now of a function, counted from 1, return `result` instead of doing
@@ -61,15 +61,15 @@ pub fn inject(fault: &InjectedFault) -> Result<(), ControlError> {
     if let InjectedFault::Call { name, nth, result } = fault {
         return fail(name, *nth, *result);
     }
-    let platform = platform().map_err(|_| ControlError::NotInitialised)?;
-    apply(platform, fault)
+    let machine = machine().map_err(|_| ControlError::NotInitialised)?;
+    apply(machine, fault)
 }
 
 /// Makes something go wrong on a machine.
-fn apply(platform: &Platform, fault: &InjectedFault) -> Result<(), ControlError> {
-    let count = platform.devices.len();
+fn apply(machine: &SimulatedMachine, fault: &InjectedFault) -> Result<(), ControlError> {
+    let count = machine.devices.len();
     let find = |device: usize| {
-        platform.devices.get(device).ok_or(ControlError::NoSuchDevice { device, count })
+        machine.devices.get(device).ok_or(ControlError::NoSuchDevice { device, count })
     };
     match *fault {
         InjectedFault::Call { ref name, nth, result } => fail(name, nth, result)?,
@@ -101,9 +101,9 @@ fn apply(platform: &Platform, fault: &InjectedFault) -> Result<(), ControlError>
 ///
 /// # Errors
 /// In words, if it asks for what the machine has not.
-pub(crate) fn inject_configured(platform: &Platform) -> Result<(), String> {
-    let faults = &platform.config.faults;
-    faults.iter().try_for_each(|fault| apply(platform, fault)).map_err(|error| error.to_string())
+pub(crate) fn inject_configured(machine: &SimulatedMachine) -> Result<(), String> {
+    let faults = &machine.config.faults;
+    faults.iter().try_for_each(|fault| apply(machine, fault)).map_err(|error| error.to_string())
 }
 
 /// Forgets all that is planned, and mends slow and broken ways. Devices that are lost stay lost, and
@@ -112,8 +112,8 @@ pub fn clear_faults() {
     PLANNED.lock().clear();
     ANY.store(false, Ordering::Release);
     links::mend();
-    if let Ok(platform) = platform() {
-        platform.devices.iter().for_each(|device| device.health.forget_plans());
+    if let Ok(machine) = machine() {
+        machine.devices.iter().for_each(|device| device.health.forget_plans());
     }
 }
 

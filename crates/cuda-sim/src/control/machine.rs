@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use super::error::{ConfigureError, ControlError};
 use super::faults::clear_faults;
 use crate::config::Config;
-use crate::device::{self, Device, platform, teardown};
+use crate::device::{self, Device, machine, teardown};
 use crate::queue::in_host_function;
 
 /// The configuration that was asked for by [`configure`].
@@ -22,9 +22,9 @@ pub fn configure(config: Config) -> Result<(), ConfigureError> {
         return Err(ConfigureError::TooManyDevices { asked: config.devices });
     }
     let mut asked = ASKED.lock();
-    match platform() {
-        Ok(platform) if platform.config != config => {
-            let current = Box::new(platform.config.clone());
+    match machine() {
+        Ok(machine) if machine.config != config => {
+            let current = Box::new(machine.config.clone());
             Err(ConfigureError::AlreadyInitialised { current, asked: Box::new(config) })
         }
         _ => {
@@ -48,8 +48,8 @@ pub fn reset() -> Result<(), ControlError> {
         return Err(ControlError::InHostFunction);
     }
     clear_faults();
-    if let Ok(platform) = platform() {
-        teardown::reset(platform);
+    if let Ok(machine) = machine() {
+        teardown::reset(machine);
     }
     Ok(())
 }
@@ -110,7 +110,7 @@ pub(crate) fn configuration() -> Result<Config, CUresult> {
 /// # Errors
 /// Before `cuInit`, and for a device that there is not.
 pub(super) fn find_device(index: usize) -> Result<&'static Device, ControlError> {
-    let platform = platform().map_err(|_| ControlError::NotInitialised)?;
-    let count = platform.devices.len();
-    platform.devices.get(index).ok_or(ControlError::NoSuchDevice { device: index, count })
+    let machine = machine().map_err(|_| ControlError::NotInitialised)?;
+    let count = machine.devices.len();
+    machine.devices.get(index).ok_or(ControlError::NoSuchDevice { device: index, count })
 }

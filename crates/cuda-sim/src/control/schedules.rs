@@ -3,7 +3,7 @@
 use super::error::ControlError;
 use super::machine::reset;
 use crate::config::Schedule;
-use crate::device::{Platform, platform};
+use crate::device::{SimulatedMachine, machine};
 use crate::queue::{ExploredChoices, in_host_function};
 
 /// Orders the work of all streams by a schedule from now on, until the next call or
@@ -33,7 +33,7 @@ use crate::queue::{ExploredChoices, in_host_function};
 /// [`ControlError::NotInitialised`], and [`ControlError::InHostFunction`], which could only wait
 /// for itself.
 pub fn set_schedule(schedule: &Schedule) -> Result<(), ControlError> {
-    idle_platform()?.scheduler.set_schedule(schedule);
+    idle_machine()?.scheduler.set_schedule(schedule);
     Ok(())
 }
 
@@ -42,8 +42,8 @@ pub fn set_schedule(schedule: &Schedule) -> Result<(), ControlError> {
 /// # Errors
 /// [`ControlError::NotInitialised`].
 pub fn schedule() -> Result<Schedule, ControlError> {
-    let platform = platform().map_err(|_| ControlError::NotInitialised)?;
-    Ok(platform.scheduler.trace().map_or(Schedule::Fast, Schedule::Replay))
+    let machine = machine().map_err(|_| ControlError::NotInitialised)?;
+    Ok(machine.scheduler.trace().map_or(Schedule::Fast, Schedule::Replay))
 }
 
 /// Whether a schedule that is replayed asked for something that the program did not do: it was
@@ -52,8 +52,8 @@ pub fn schedule() -> Result<Schedule, ControlError> {
 /// # Errors
 /// [`ControlError::NotInitialised`].
 pub fn schedule_diverged() -> Result<bool, ControlError> {
-    let platform = platform().map_err(|_| ControlError::NotInitialised)?;
-    Ok(platform.scheduler.has_diverged())
+    let machine = machine().map_err(|_| ControlError::NotInitialised)?;
+    Ok(machine.scheduler.has_diverged())
 }
 
 /// The limits of [`explore`].
@@ -103,7 +103,7 @@ pub fn explore<E>(
     bound: Bound,
     mut program: impl FnMut() -> Result<(), E>,
 ) -> Result<Exploration<E>, ControlError> {
-    let platform = idle_platform()?;
+    let machine = idle_machine()?;
     let mut explored = Exploration { schedules: 0, complete: false, failure: None };
     let mut next = Some(Vec::new());
     while let Some(prefix) = next.take() {
@@ -112,14 +112,14 @@ pub fn explore<E>(
             return Ok(explored);
         }
         reset()?;
-        platform.scheduler.explore(ExploredChoices { prefix, ..ExploredChoices::default() });
+        machine.scheduler.explore(ExploredChoices { prefix, ..ExploredChoices::default() });
         explored.schedules += 1;
         if let Err(error) = program() {
             explored.failure = Some((schedule()?, error));
             reset()?;
             return Ok(explored);
         }
-        let taken = platform.scheduler.places().map(|places| places.taken).unwrap_or_default();
+        let taken = machine.scheduler.places().map(|places| places.taken).unwrap_or_default();
         next = after(&taken, bound.delays);
     }
     explored.complete = true;
@@ -177,11 +177,11 @@ fn after(taken: &[(u32, u32)], delays: u32) -> Option<Vec<u32>> {
     None
 }
 
-fn idle_platform() -> Result<&'static Platform, ControlError> {
+fn idle_machine() -> Result<&'static SimulatedMachine, ControlError> {
     if in_host_function() {
         return Err(ControlError::InHostFunction);
     }
-    platform().map_err(|_| ControlError::NotInitialised)
+    machine().map_err(|_| ControlError::NotInitialised)
 }
 
 #[cfg(test)]

@@ -105,8 +105,8 @@ pub fn declare_kernel(
     time::declare(name, Arc::new(work));
 }
 
-/// Has the driver remember when operations begin and end, or no longer. While it does, ask now and
-/// then ([`take_operation_times`]): nothing is forgotten before.
+/// Makes the driver remember when operations begin and end, or no longer. While it does, ask now
+/// and then ([`take_operation_times`]): nothing is forgotten before.
 ///
 /// ```
 /// use cuda_sim::control::{self, Config, Time, TimeModel};
@@ -129,7 +129,7 @@ pub fn declare_kernel(
 ///     (driver.cuStreamSynchronize)(stream).ok()?;
 ///     let times = control::take_operation_times()?;
 ///     let (_, time) = times.iter().find(|(operation, _)| *operation == fill).expect("it is done");
-///     assert!(time.end - time.start >= std::time::Duration::from_nanos(TimeModel::H200.kernel_least));
+///     assert!(time.end - time.start >= std::time::Duration::from_nanos(TimeModel::H200.min_kernel));
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

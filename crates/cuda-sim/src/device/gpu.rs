@@ -19,7 +19,7 @@ pub(crate) struct Device {
     pub(crate) health: Health,
     /// The handle of the primary context, which it keeps from one activation to the next.
     pub(super) primary_handle: u64,
-    /// How often the primary context is retained.
+    /// The count of `cuDevicePrimaryCtxRetain`.
     primary_retains: Mutex<u32>,
     /// The flags of the primary context, active or not.
     primary_flags: AtomicU32,
@@ -52,7 +52,8 @@ impl Device {
         fault == Some(PeerFault::Errors)
     }
 
-    /// How often the primary context is retained. Whoever activates or deactivates it holds this.
+    /// The count of `cuDevicePrimaryCtxRetain`. Whoever activates or deactivates the primary
+    /// context holds it meanwhile.
     pub(super) fn primary_retains(&self) -> MutexGuard<'_, u32> {
         self.primary_retains.lock()
     }

@@ -5,7 +5,7 @@
 //! - `process`: what the process has one of. Initialisation, each thread's current context, the end
 //!   of contexts, reset, and what is done at exit.
 //! - `work`: what is enqueued in streams. Copies, fills, kernel launches, memory operations.
-//! - `platform`: the machine, with a table of objects for each kind of handle.
+//! - `machine`: the machine, with a table of objects for each kind of handle.
 //! - `streams`: streams and events, and what they know of captures.
 //! - `code`: modules, libraries, the linker, and the images that they are loaded from.
 //! - `contexts`: contexts and what belongs to one, arrays among it.
@@ -23,8 +23,8 @@ pub(crate) mod attributes;
 mod code;
 mod contexts;
 mod gpu;
+mod machine;
 mod memory;
-mod platform;
 mod pool;
 mod process;
 mod properties;
@@ -46,13 +46,13 @@ pub(crate) use contexts::array::{Array, ArrayShape};
 pub(crate) use contexts::context::Context;
 pub(crate) use contexts::settings;
 pub(crate) use gpu::Device;
+pub(crate) use machine::SimulatedMachine;
 pub(crate) use memory::allocation::{GlobalAllocation, Purpose};
 pub(crate) use memory::managed;
 pub(crate) use memory::page_locked::{HostSource, PageLockedAllocation};
 pub(crate) use memory::protection::Protection;
-pub(crate) use platform::Platform;
 pub(crate) use pool::stream_ordered::{PoolAttributes, StreamOrderedPool};
-pub(crate) use process::initialise::{ContextObserver, initialise, platform};
+pub(crate) use process::initialise::{ContextObserver, initialise, machine};
 pub(crate) use process::{current, primary, process_memory, teardown};
 pub(crate) use registry::{HandleKind, Registry};
 pub(crate) use streams::capture::{CapturedEvent, StreamCapture};

@@ -10,7 +10,7 @@ pub(crate) struct DeviceId {
 }
 
 impl DeviceId {
-    /// What the device is called.
+    /// The device's name.
     pub(crate) fn name(self) -> String {
         format!("Sluice software GPU {}", self.physical)
     }

@@ -6,8 +6,8 @@ use parking_lot::RwLock;
 
 use crate::check;
 
-/// What a handle names. It is part of the number, so that no handle is taken for one of another
-/// kind.
+/// The kind of object that a handle names. It is part of the number, so that no handle is taken for
+/// one of another kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HandleKind {
     Context = 1,
@@ -27,7 +27,7 @@ pub(crate) enum HandleKind {
 }
 
 impl HandleKind {
-    /// What an object of the kind is called where it leaks: what programs make and destroy.
+    /// The name of an object of the kind in reports of leaks; none for kinds that are not reported.
     fn leaks_as(self) -> Option<&'static str> {
         match self {
             HandleKind::Stream => Some("stream"),
@@ -106,7 +106,7 @@ impl<T> Registry<T> {
         self.replace(handle, None)
     }
 
-    /// What a handle names.
+    /// The object that a handle names.
     pub(crate) fn get(&self, handle: u64) -> Option<Arc<T>> {
         let slots = self.slots.read();
         slots
@@ -165,7 +165,7 @@ impl<T> Registry<T> {
         picked.map(|(index, slot)| self.handle(index, slot.generation)).collect()
     }
 
-    /// How many objects are registered.
+    /// The number of living objects.
     pub(crate) fn len(&self) -> usize {
         let slots = self.slots.read();
         slots.slots.iter().filter(|slot| slot.object.is_some()).count()

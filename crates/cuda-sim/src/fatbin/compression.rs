@@ -4,7 +4,7 @@ use std::io::Read;
 
 use ruzstd::decoding::StreamingDecoder;
 
-/// How a payload is packed.
+/// The compression of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compression {
     None,

@@ -6,7 +6,7 @@ use super::compression::{Compression, unpack};
 /// The part of an entry's header that is read; newer ones are longer.
 const MIN_HEADER: usize = 64;
 
-/// What bits of an entry's flags say.
+/// Bits of an entry's flags.
 const FLAG_OLD_COMPRESSION: u64 = 0x1000;
 const FLAG_LZ4: u64 = 0x2000;
 const FLAG_ZSTD: u64 = 0x8000;
@@ -23,7 +23,7 @@ pub(crate) struct FatbinEntry<'a> {
     unpacked_bytes: u64,
 }
 
-/// What an entry holds.
+/// The kind of code that an entry holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FatbinEntryKind {
     Ptx,

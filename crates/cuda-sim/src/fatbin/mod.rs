@@ -34,7 +34,7 @@ pub(crate) enum FatbinError {
     Malformed {
         /// From the container's start.
         offset: usize,
-        /// What is wrong there.
+        /// The fault that was found there.
         what: &'static str,
     },
     /// There is machine code only.
@@ -65,7 +65,7 @@ impl FatbinError {
     }
 }
 
-/// How many bytes a container takes whose header that is.
+/// The size in bytes of the container that a header begins.
 ///
 /// # Errors
 ///

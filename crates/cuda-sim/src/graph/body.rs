@@ -42,7 +42,7 @@ pub(super) struct GraphNodeRecord {
     pub(super) attributes: AttributeSet,
     /// The node that it was cloned from.
     pub(super) origin: u64,
-    /// What the program was shown of its parameters.
+    /// The copy of its parameters that the program was last given a pointer to.
     pub(super) shown: Option<Arc<Shown>>,
 }
 
@@ -123,7 +123,7 @@ impl GraphTemplate {
         removed.is_some()
     }
 
-    /// What a node does.
+    /// The operation of a node.
     pub(crate) fn operation(&self, id: NodeId) -> Option<NodeOperation> {
         self.body().node(id).map(|node| node.operation.clone())
     }
@@ -148,7 +148,8 @@ impl GraphTemplate {
         Ok(())
     }
 
-    /// What the program is shown of a node's parameters, for as long as they stay.
+    /// A copy of a node's parameters that stays where it is for as long as the node has them, for
+    /// calls that return pointers.
     pub(crate) fn show(&self, id: NodeId, make: impl FnOnce() -> Shown) -> Option<Arc<Shown>> {
         let mut body = self.body();
         let node = body.node_mut(id)?;

@@ -32,14 +32,14 @@ pub(crate) struct CaptureSequence {
     state: Mutex<CaptureProgress>,
 }
 
-/// What an event was recorded after, in a stream that was being captured.
+/// The nodes that an event was recorded after, in a stream that was being captured.
 #[derive(Debug)]
 struct EventInCapture {
     capture: Weak<CaptureSequence>,
     after: Vec<GraphEdge>,
 }
 
-/// What a program may know of a stream's part in a capture.
+/// A stream's part in a capture, as `cuStreamGetCaptureInfo` tells it.
 pub(crate) struct Info {
     pub(crate) dependencies: *const u64,
     pub(crate) ports: *const [u8; 8],
@@ -52,7 +52,8 @@ struct CaptureProgress {
     stage: Stage,
     /// The first one is where the capture began.
     branches: Vec<Branch>,
-    /// Nodes that the program took out of what its streams depend on.
+    /// Nodes that the program took out of what its streams depend on
+    /// (`cuStreamUpdateCaptureDependencies`): nothing has to wait for them at the end.
     excused: BTreeSet<NodeId>,
 }
 
@@ -70,9 +71,10 @@ struct Branch {
     stream: Weak<Stream>,
     context: u64,
     is_blocking: bool,
-    /// What the next operation depends on.
+    /// The nodes that the next operation depends on.
     dependencies: Vec<GraphEdge>,
-    /// What the program was shown of them: it stays where it is until the next call.
+    /// The copy of them that the program was given pointers to. It stays where it is until the next
+    /// call.
     shown: (Box<[u64]>, Box<[[u8; 8]]>),
 }
 
@@ -157,9 +159,9 @@ impl CaptureSequence {
     ///
     /// # Errors
     /// `CUDA_ERROR_STREAM_CAPTURE_UNMATCHED` in another stream,
-    /// `CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD` on another thread, `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`, and
-    /// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED` if another stream has work that the first one does not
-    /// wait for. The last two end it, too.
+    /// `CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD` on another thread,
+    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`, and `CUDA_ERROR_STREAM_CAPTURE_UNJOINED` if another
+    /// stream has work that the first one does not wait for. The last two end it, too.
     pub(crate) fn end(&self, stream: &Stream) -> Result<Arc<GraphTemplate>, CUresult> {
         let state = self.state();
         if state.branches.first().is_none_or(|origin| origin.id != stream.id) {
@@ -191,7 +193,8 @@ impl CaptureSequence {
         self.state().branches.iter().any(|branch| branch.context == context)
     }
 
-    /// What the next operation in a stream depends on, to be seen until the next call.
+    /// The nodes that the next operation in a stream depends on. The pointers are good until the
+    /// next call.
     ///
     /// # Errors
     /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`.
@@ -270,6 +273,8 @@ impl CaptureSequence {
         stream: &Arc<Stream>,
         edges: &[GraphEdge],
     ) -> Result<(), CUresult> {
+        // The stream's lock before the capture's, as everywhere: `finish` takes the streams' locks
+        // after it has let go of its own.
         let mut slot = stream.capture_slot();
         let mut state = self.valid()?;
         if slot.is_none() {

@@ -11,8 +11,9 @@ use parking_lot::Mutex;
 use super::capture::CaptureSequence;
 use crate::device::{StreamCapture, StreamRef};
 
-/// How a capture, or a thread, goes about calls that are not safe while something is captured:
-/// those that a capture does not see, and on which the work that it sees may depend.
+/// The mode of a capture or of a thread (`CUstreamCaptureMode`). It decides over calls that are not
+/// safe while something is captured: those that a capture does not see, and on which the work that
+/// it sees may depend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum StreamCaptureMode {
     /// A capture forbids them to all threads; a thread heeds what others capture.
@@ -27,7 +28,7 @@ pub(crate) enum StreamCaptureMode {
 /// The captures in progress.
 #[derive(Debug)]
 pub(crate) struct Captures {
-    /// How many there are, for calls while there are none.
+    /// The number of captures, so that calls take no lock while there are none.
     active: AtomicUsize,
     list: Mutex<Vec<Weak<CaptureSequence>>>,
 }

@@ -6,7 +6,7 @@ use cuda_sys::CUgraphDependencyType as Dependency;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NodeId(pub(super) usize);
 
-/// What a node depends on.
+/// An edge of a graph, at the node that it leads to: the node that it comes from, and its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct GraphEdge {
     pub(crate) from: NodeId,
@@ -25,7 +25,7 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
-    /// As `CUgraphEdgeData` has it.
+    /// The bytes of the `CUgraphEdgeData`.
     pub(crate) fn bytes(self) -> [u8; 8] {
         [self.from, self.to, self.kind, 0, 0, 0, 0, 0]
     }

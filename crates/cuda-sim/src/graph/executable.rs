@@ -12,7 +12,7 @@ use super::operation::NodeOperation;
 use super::plan::LaunchPlan;
 use super::table::GraphTable;
 use super::user_object::UserObjectReferences;
-use crate::device::{Context, EventRecord, Platform, StreamRef};
+use crate::device::{Context, EventRecord, SimulatedMachine, StreamRef};
 use crate::queue::{self, BatchStep, QueuePoint, StreamKind, StreamWork};
 
 /// A graph that can be launched. Launches of one come one after the other, whatever their streams.
@@ -34,7 +34,7 @@ pub(super) struct LaunchState {
     held: Vec<UserObjectReferences>,
 }
 
-/// How instantiating went wrong.
+/// The reason why a graph cannot be instantiated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Instantiation {
     /// For a reason that the error says.
@@ -56,7 +56,7 @@ impl Executable {
     /// `CUDA_ERROR_INVALID_VALUE` for unknown flags and for a graph that is being captured,
     /// `CUDA_ERROR_NOT_SUPPORTED` for launches from the device, and a cycle.
     pub(crate) fn new(
-        platform: &'static Platform,
+        machine: &'static SimulatedMachine,
         graph: &Arc<GraphTemplate>,
         context: &Arc<Context>,
         flags: u64,
@@ -81,7 +81,7 @@ impl Executable {
         let lane = |context: &Arc<Context>| {
             let health = &context.device.health;
             let kind = StreamKind::NonBlocking;
-            queue::Stream::new(platform.scheduler, health, context.id, kind, 0)
+            queue::Stream::new(machine.scheduler, health, context.id, kind, 0)
         };
         let lanes = plan.lanes.iter().map(lane).collect();
         let state = LaunchState { plan, lanes, last: None, held: graph.held() };
@@ -97,7 +97,7 @@ impl Executable {
     /// devices, and those of preparing its kernels.
     pub(crate) fn launch(
         &self,
-        platform: &'static Platform,
+        machine: &'static SimulatedMachine,
         stream: &StreamRef,
     ) -> Result<(), CUresult> {
         if let StreamRef::Other(captured) = stream
@@ -114,7 +114,7 @@ impl Executable {
             context.check()?;
         }
         let mut recordings = Vec::new();
-        let steps = state.steps(platform, &mut recordings)?;
+        let steps = state.steps(machine, &mut recordings)?;
         self.use_memory(&state)?;
         let lanes: Vec<&queue::Stream> = state.lanes.iter().collect();
         let enqueued = stream.queue().enqueue_batch(&lanes, state.last.clone(), steps);
@@ -172,7 +172,7 @@ type RecordedEventStep = (usize, Arc<crate::device::Event>, Option<Arc<crate::ti
 impl LaunchState {
     fn steps(
         &self,
-        platform: &'static Platform,
+        machine: &'static SimulatedMachine,
         recordings: &mut Vec<RecordedEventStep>,
     ) -> Result<Vec<BatchStep>, CUresult> {
         let mut steps = Vec::with_capacity(self.plan.steps.len());
@@ -193,7 +193,7 @@ impl LaunchState {
                         None => outside = event.point()?,
                     }
                 }
-                operation => work = operation.work(platform)?,
+                operation => work = operation.work(machine)?,
             }
             steps.push(BatchStep { lane: planned.lane, after, outside, work });
         }

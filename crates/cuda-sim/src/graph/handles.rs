@@ -7,7 +7,7 @@ use super::executable::Executable;
 use super::memory::Memories;
 use super::table::GraphTable;
 use super::user_object::UserObject;
-use crate::device::{ContextObserver, HandleKind, Registry, platform};
+use crate::device::{ContextObserver, HandleKind, Registry, machine};
 
 /// Graphs, executable graphs, user objects, captures and the memory of graphs.
 pub(crate) struct Graphs {
@@ -31,10 +31,10 @@ static GRAPHS: Graphs = Graphs {
 /// # Errors
 /// `CUDA_ERROR_NOT_INITIALIZED` before `cuInit`, and in forked children.
 pub(crate) fn graphs() -> Result<&'static Graphs, CUresult> {
-    platform().map(|_| &GRAPHS)
+    machine().map(|_| &GRAPHS)
 }
 
-/// Who is to be told of the end of contexts.
+/// The graphs as the layer that is told of the end of contexts.
 pub(crate) fn observer() -> &'static dyn ContextObserver {
     &GRAPHS
 }

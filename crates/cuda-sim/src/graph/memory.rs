@@ -14,7 +14,7 @@ use crate::queue::{Failure, Job, StreamWork};
 pub(crate) struct GraphMemory {
     pub(crate) allocation: Arc<GlobalAllocation>,
     pub(crate) device: &'static Device,
-    /// Who else may access it, as the program said.
+    /// The access of other devices, as the program asked for it and may read it again.
     pub(crate) access: Box<[CUmemAccessDesc]>,
 }
 
@@ -47,13 +47,13 @@ pub(crate) struct RightToFree {
     memories: &'static Memories,
 }
 
-/// What a launch does with memory.
+/// A launch's allocation or release of a node's memory.
 pub(super) enum Use<'a> {
     Allocates(&'a Arc<GraphMemory>),
     Frees(&'a RightToFree),
 }
 
-/// How much memory a device's graphs use, or have set aside.
+/// The two amounts of memory that a device's graphs have (`CUgraphMem_attribute`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Amount {
     Used,
@@ -147,7 +147,7 @@ impl Memories {
         in_use.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
     }
 
-    /// How much there is now, and how much there was at most.
+    /// An amount of a device's memory now, and its highest value so far.
     pub(crate) fn amounts(&self, device: u32, amount: Amount) -> (u64, u64) {
         let table = self.table();
         let high = table.high.get(&device).copied().unwrap_or_default();

@@ -9,13 +9,13 @@ use super::host_call::HostFunction;
 use super::memory::{GraphMemory, RightToFree, Use};
 use crate::device::memory_operations::{MemoryOperation, memory_operations};
 use crate::device::{
-    Context, CopyParameters, Event, FillParameters, KernelCall, Platform, StreamOperation,
+    Context, CopyParameters, Event, FillParameters, KernelCall, SimulatedMachine, StreamOperation,
     allocation_work,
 };
 use crate::queue::{Failure, Job, StreamWork};
 
-/// What a node does, with all its parameters: none of them is looked at in the program's memory
-/// again.
+/// The operation of a node, with copies of all its parameters: nothing is read from the program's
+/// memory again.
 #[derive(Clone)]
 pub(crate) enum NodeOperation {
     /// Nothing: it stands for what it depends on.
@@ -40,7 +40,7 @@ pub(crate) enum NodeOperation {
     Allocate(Arc<GraphMemory>),
     /// Frees memory of an allocation node.
     Free(Arc<RightToFree>),
-    /// What it was went with its context.
+    /// Nothing any more: it went with its context. Its type is kept.
     Orphan(NodeType),
 }
 
@@ -90,7 +90,7 @@ impl NodeOperation {
         matches!(self, NodeOperation::Allocate(_) | NodeOperation::Free(_))
     }
 
-    /// What a launch of it does with memory.
+    /// The memory that a launch of it allocates or frees.
     pub(super) fn memory_use(&self) -> Option<Use<'_>> {
         match self {
             NodeOperation::Allocate(memory) => Some(Use::Allocates(memory)),
@@ -156,12 +156,12 @@ impl NodeOperation {
         Some(std::mem::replace(self, orphan))
     }
 
-    /// What one launch enqueues for the node. Events are the launch's business.
+    /// The work that one launch enqueues for the node. For events, the launch itself sees to that.
     ///
     /// # Errors
-    /// Those of preparing a kernel, and `CUDA_ERROR_CONTEXT_IS_DESTROYED`. Memory that is gone is an error of the work itself, as it is on
-    /// a GPU.
-    pub(super) fn work(&self, platform: &'static Platform) -> Result<StreamWork, CUresult> {
+    /// Those of preparing a kernel, and `CUDA_ERROR_CONTEXT_IS_DESTROYED`. Memory that is
+    /// gone is an error of the work itself, as it is on a GPU.
+    pub(super) fn work(&self, machine: &'static SimulatedMachine) -> Result<StreamWork, CUresult> {
         let job = match self {
             NodeOperation::Allocate(memory) => return Ok(allocation_work(&memory.allocation)),
             NodeOperation::Empty
@@ -171,18 +171,18 @@ impl NodeOperation {
                 return Ok(StreamWork::Nothing);
             }
             NodeOperation::Batch(operations, context) => {
-                let work = memory_operations(platform, operations, context);
+                let work = memory_operations(machine, operations, context);
                 return Ok(work.unwrap_or_else(|_| StreamWork::Job(Gone::job("memory operation"))));
             }
             NodeOperation::Free(right) => return Ok(right.memory.freeing()),
             NodeOperation::Orphan(_) => return Err(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED),
             NodeOperation::Host(call) => return Ok(call.work()),
-            NodeOperation::Kernel(call) => call.clone().into_job(platform)?,
+            NodeOperation::Kernel(call) => call.clone().into_job(machine)?,
             NodeOperation::Copy(parameters, context) => {
-                parameters.job(platform, context).unwrap_or_else(|_| Gone::job("copy"))
+                parameters.job(machine, context).unwrap_or_else(|_| Gone::job("copy"))
             }
             NodeOperation::Fill(parameters, context) => {
-                parameters.job(platform, context).unwrap_or_else(|_| Gone::job("fill"))
+                parameters.job(machine, context).unwrap_or_else(|_| Gone::job("fill"))
             }
         };
         Ok(StreamWork::Job(job))

@@ -32,7 +32,7 @@ pub(super) fn topological(dependencies: &[Vec<usize>]) -> Result<Vec<usize>, usi
     }
 }
 
-/// Which nodes are among `of` or come before one of them.
+/// Marks the nodes that are among `of` or come before one of them.
 pub(super) fn with_ancestors(
     of: impl IntoIterator<Item = usize>,
     count: usize,

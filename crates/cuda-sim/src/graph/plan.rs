@@ -1,5 +1,9 @@
-//! How a graph is laid out on streams: child graphs become part of the whole, and chains of nodes
-//! that wait for each other anyway share a stream.
+//! The plan of an executable graph: its nodes on streams of its own. Child graphs become part of
+//! the whole, and chains of nodes that wait for each other anyway share a stream.
+//!
+//! Fewer streams mean fewer waits between them, which cost more than an operation that follows
+//! another one in its stream. The plan is greedy: a node goes on in the stream of the first of its
+//! dependencies that is that stream's end, or else opens a stream.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,7 +37,8 @@ pub(super) struct PlanStep {
     pub(super) after: SmallVec<[usize; 2]>,
 }
 
-/// What a graph was like when it was laid out.
+/// The nodes and edges of a graph as they were when it was instantiated: an update must have the
+/// same.
 pub(super) struct GraphTopology {
     pub(super) nodes: Vec<TopologyNode>,
 }
@@ -114,7 +119,8 @@ impl PlanBuilder<'_> {
             let mut before: Vec<usize> = dependencies[number].iter().map(|&n| last[n]).collect();
             before.extend(entry.filter(|_| before.is_empty()));
             let operation = match &node.operation {
-                // What it runs has steps of its own.
+                // Nodes of the child have steps of their own; this one stands for the child's
+                // begin.
                 NodeOperation::Child(_) => NodeOperation::Empty,
                 operation => operation.clone(),
             };
@@ -124,6 +130,8 @@ impl PlanBuilder<'_> {
             if let NodeOperation::Child(child) = &node.operation {
                 let (shape, leaves) = self.lay(child, Some(first[number]))?;
                 children[number] = Some(shape);
+                // One step for the child's end, so that what depends on the child waits for one
+                // step and not for all of the child's leaves.
                 if !leaves.is_empty() {
                     last[number] = self.add(NodeOperation::Empty, &leaves);
                 }

@@ -79,7 +79,7 @@ impl GraphTemplate {
         body.nodes.iter().flatten().flat_map(into).collect()
     }
 
-    /// What a node depends on.
+    /// The nodes that a node depends on.
     pub(crate) fn dependencies(&self, id: NodeId) -> Vec<(u64, Ports)> {
         let body = self.body();
         let edges = body.node(id).map(|node| node.dependencies.iter());
@@ -87,7 +87,7 @@ impl GraphTemplate {
         edges.map(|edge| (body.handle(edge.from), edge.ports)).collect()
     }
 
-    /// What depends on a node.
+    /// The nodes that depend on a node.
     pub(crate) fn dependents(&self, id: NodeId) -> Vec<(u64, Ports)> {
         let body = self.body();
         let on = |node: &GraphNodeRecord| {

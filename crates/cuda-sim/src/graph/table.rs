@@ -12,7 +12,7 @@ pub(crate) struct GraphTable {
     pub(crate) nodes: Registry<NodeRef>,
 }
 
-/// What a node's handle names.
+/// The node that a handle names, in its graph.
 pub(crate) struct NodeRef {
     graph: Weak<GraphTemplate>,
     pub(crate) node: NodeId,

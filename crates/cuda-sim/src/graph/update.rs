@@ -15,7 +15,7 @@ pub(crate) struct Mismatch {
     pub(crate) outcome: Outcome,
     /// The node of the graph that is to blame, 0 if it is none in particular.
     pub(crate) node: u64,
-    /// Where an edge begins that does not match.
+    /// The node where an edge begins that does not match, 0 if it is none.
     pub(crate) from: u64,
 }
 

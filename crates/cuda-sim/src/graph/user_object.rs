@@ -82,7 +82,7 @@ impl UserObjectReferences {
         Some(self.count)
     }
 
-    /// As many references once more.
+    /// The same number of references once more.
     pub(super) fn again(&self) -> UserObjectReferences {
         self.object.retain(self.count);
         UserObjectReferences { object: Arc::clone(&self.object), count: self.count }

@@ -3,8 +3,9 @@
 use smallvec::SmallVec;
 
 use super::checked;
+use super::effects::Effects;
 use super::point::QueuePoint;
-use super::state::{Effects, SchedulerState};
+use super::state::SchedulerState;
 use super::stream::Stream;
 use super::work::StreamWork;
 

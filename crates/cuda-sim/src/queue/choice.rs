@@ -5,29 +5,31 @@ use std::sync::Arc;
 
 use smallvec::smallvec;
 
+use super::effects::Effects;
 use super::host::HostThreadTask;
 use super::job::Job;
 use super::point::{QueuePoint, StreamProgress};
-use super::state::{Effects, RunningWork, SchedulerState};
+use super::queue_table::RunningWork;
+use super::state::SchedulerState;
 use super::stepper::Stepper;
 
 impl SchedulerState {
-    /// From now on operations are chosen by this stepper, or start on their own. What other threads
-    /// have enqueued since everything was waited for is looked at again.
+    /// Lets a stepper choose operations from now on, or all start on their own. Work that other
+    /// threads have enqueued since everything was waited for is looked at again.
     pub(super) fn set_stepper(&mut self, stepper: Option<Stepper>, effects: &mut Effects) {
         self.stepper = stepper;
-        self.queues.iter_mut().flatten().for_each(|queue| queue.number = None);
-        let streams = self.queues.iter().flatten().map(|queue| Arc::clone(&queue.progress));
+        self.queues.iter_mut().for_each(|queue| queue.number = None);
+        let streams = self.queues.iter().map(|queue| Arc::clone(&queue.progress));
         self.advance_all(streams.collect(), effects);
     }
 
     /// The stream's next operation could run.
     pub(super) fn enable(&mut self, stream: &Arc<StreamProgress>) {
-        let known = self.peek(stream).and_then(|queue| queue.number);
+        let known = self.queues.get(stream).and_then(|queue| queue.number);
         let Some(stepper) = &mut self.stepper else { return };
         let number = known.unwrap_or_else(|| stepper.number());
         stepper.enable(number, stream);
-        if let Some(queue) = self.queue(stream) {
+        if let Some(queue) = self.queues.get_mut(stream) {
             queue.number = Some(number);
         }
     }
@@ -37,9 +39,9 @@ impl SchedulerState {
     pub(super) fn number(&mut self, stream: &Arc<StreamProgress>) {
         let Some(stepper) = &mut self.stepper else { return };
         stepper.activity += 1;
-        if self.peek(stream).is_some_and(|queue| queue.number.is_none()) {
+        if self.queues.get(stream).is_some_and(|queue| queue.number.is_none()) {
             let number = self.stepper.as_mut().map(Stepper::number);
-            if let Some(queue) = self.queue(stream) {
+            if let Some(queue) = self.queues.get_mut(stream) {
                 queue.number = number;
             }
         }
@@ -54,7 +56,7 @@ impl SchedulerState {
         let may_stop = matches!(reason, Reason::Enqueued);
         let Some(stepper) = &mut self.stepper else { return false };
         let Some(stream) = stepper.choose(&needed, may_stop) else { return false };
-        let Some(queue) = self.queue(&stream) else { return false };
+        let Some(queue) = self.queues.get_mut(&stream) else { return false };
         let Some(operation) = queue.pending.pop_front() else { return false };
         if self.start(&stream, operation.work, effects) {
             // It was dropped, the device being lost.
@@ -69,7 +71,7 @@ impl SchedulerState {
         true
     }
 
-    /// Has a job run on one thread, in the order that the schedule gives its pieces.
+    /// Starts a job on one thread, in the order that the schedule gives its pieces.
     pub(super) fn start_in_order(
         &mut self,
         stream: &Arc<StreamProgress>,
@@ -78,7 +80,7 @@ impl SchedulerState {
     ) {
         let Some(stepper) = &mut self.stepper else { return };
         let (order, life) = stepper.begin(stream);
-        let Some(queue) = self.queue(stream) else { return };
+        let Some(queue) = self.queues.get_mut(stream) else { return };
         queue.current = RunningWork::Called;
         let health = queue.health;
         let function = Box::new(move || {
@@ -106,7 +108,7 @@ impl SchedulerState {
                 continue;
             }
             seen.push(progress);
-            let Some(queue) = self.peek(progress) else { continue };
+            let Some(queue) = self.queues.get(progress) else { continue };
             let enabled = |number: &u32| {
                 self.stepper.as_ref().is_some_and(|stepper| stepper.is_enabled(*number))
             };

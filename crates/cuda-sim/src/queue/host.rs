@@ -64,8 +64,8 @@ thread_local! {
 }
 
 impl HostThreads {
-    /// Has `call` run soon, whatever other calls do meanwhile, and then `finished` told of its stream.
-    /// Gives it back if the process has no thread left for it.
+    /// Runs `call` soon, whatever other calls do meanwhile, and then tells `finished` of its
+    /// stream. Gives the call back if the process has no thread left for it.
     pub(super) fn submit(
         &'static self,
         call: HostThreadTask,

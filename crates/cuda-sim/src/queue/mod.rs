@@ -14,6 +14,7 @@
 mod batch;
 mod checked;
 mod choice;
+mod effects;
 mod failure;
 mod health;
 mod host;
@@ -24,6 +25,7 @@ mod parker;
 mod planned_fault;
 mod point;
 mod policy;
+mod queue_table;
 mod ready_queue;
 mod running;
 mod scheduler;

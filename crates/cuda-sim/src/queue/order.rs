@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::point::{QueuePoint, StreamProgress};
-use super::state::SchedulerState;
+use super::queue_table::QueueTable;
 
-impl SchedulerState {
+impl QueueTable {
     /// The points that the stream's next operation comes after, by waits and by the rules of default
     /// streams; the latest one of each stream.
     pub(super) fn awaited(&self, stream: &Arc<StreamProgress>) -> Vec<QueuePoint> {
@@ -25,7 +25,7 @@ impl SchedulerState {
 
     /// The points that the operations of a stream up to one of its points still wait for.
     fn awaited_before(&self, end: &QueuePoint) -> Vec<QueuePoint> {
-        let Some(queue) = self.peek(&end.progress) else { return Vec::new() };
+        let Some(queue) = self.get(&end.progress) else { return Vec::new() };
         let begun = queue.enqueued - queue.pending.len() as u64;
         let before = usize::try_from(end.sequence.saturating_sub(begun)).unwrap_or(usize::MAX);
         let waiting = queue.pending.iter().take(before);

@@ -2,7 +2,7 @@
 
 use parking_lot::{Condvar, Mutex};
 
-/// One thread sleeps here, one other wakes it.
+/// A place where one thread sleeps until another one wakes it.
 ///
 /// `std::thread::park` would do, but its token belongs to the program: eating one that the program
 /// sent itself could leave it asleep.

@@ -25,7 +25,7 @@ impl StreamProgress {
         Arc::new(StreamProgress { index, id, completed: AtomicU64::new(0), clock: OnceLock::new() })
     }
 
-    /// Has checks know that what is enqueued from now on comes after a point.
+    /// Tells checks that what is enqueued from now on comes after a point.
     pub(super) fn comes_after(&self, point: &QueuePoint) {
         if let (Some(clock), Some(other)) = (self.clock.get(), point.progress.clock.get()) {
             clock.wait_for(other, point.sequence);

@@ -17,14 +17,14 @@ pub(super) struct Options<'a> {
 /// A way to decide.
 #[derive(Debug)]
 pub(super) enum SchedulePolicy {
-    /// Each stream alike.
+    /// A random stream, each with the same probability.
     Even(SplitMix64),
     /// Against the program.
     Adversary(Adversary),
     /// The order of a recorded schedule.
     Replay(Replay),
-    /// By the places of the choices among the options.
-    ExploredChoices(ExploredChoices),
+    /// The choices of an exploration, by their places among the options.
+    Explored(ExploredChoices),
 }
 
 /// Decides against the program, in one of several ways: what shows one missing wait hides another.
@@ -90,7 +90,7 @@ impl SchedulePolicy {
             }
             SchedulePolicy::Adversary(adversary) => adversary.choose(options),
             SchedulePolicy::Replay(replay) => replay.choose(options),
-            SchedulePolicy::ExploredChoices(places) => places.choose(options),
+            SchedulePolicy::Explored(places) => places.choose(options),
         }
     }
 }

@@ -12,7 +12,7 @@ pub(super) const PRIORITIES: usize = 6;
 /// The line.
 #[derive(Default)]
 pub(super) struct ReadyQueue {
-    /// By priority, then first come, first served.
+    /// The entries by priority, then first come, first served.
     line: VecDeque<ReadyEntry>,
     /// Jobs that somebody runs and others may join.
     shared: VecDeque<Arc<Running>>,

@@ -10,13 +10,15 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
+use super::effects::Effects;
 use super::health::Health;
 use super::host::{HostThreadTask, HostThreads};
 use super::kind::StreamKind;
 use super::parker::Parker;
 use super::point::{QueuePoint, StreamProgress};
+use super::queue_table::Unfinished;
 use super::running::Running;
-use super::state::{Effects, SchedulerState, Unfinished};
+use super::state::SchedulerState;
 use super::work::StreamWork;
 use super::worker_slots::{JobShare, Wait, Wake};
 use crate::check;
@@ -75,7 +77,7 @@ impl Scheduler {
 
     /// The ends of all streams of an owner, whether their work is done or not.
     pub(crate) fn ends_of(&self, owner: u64) -> Vec<QueuePoint> {
-        self.lock().ends_of(owner)
+        self.lock().queues.ends_of(owner)
     }
 
     /// Waits for all work on a device that is enqueued by now.
@@ -86,7 +88,7 @@ impl Scheduler {
 
     /// Waits for all work that is enqueued by now, in no time that the program sees.
     pub(crate) fn wait_for_everything(&'static self) {
-        let ends = self.lock().unfinished(Unfinished::Any);
+        let ends = self.lock().queues.unfinished(Unfinished::Any);
         ends.iter().for_each(|end| self.wait_for_work(end));
         check::host_saw_all(|_, _| true);
     }
@@ -95,13 +97,13 @@ impl Scheduler {
     /// for so long. How many streams have work left.
     pub(crate) fn finish(&'static self, patience: Duration) -> usize {
         const PAUSE: Duration = Duration::from_millis(1);
-        let (mut seen, mut since) = (self.lock().outstanding(), Instant::now());
+        let (mut seen, mut since) = (self.lock().queues.outstanding(), Instant::now());
         while seen.streams > 0 && since.elapsed() < patience {
             if self.is_stepping() {
                 self.take_step();
             }
             thread::sleep(PAUSE);
-            let now = self.lock().outstanding();
+            let now = self.lock().queues.outstanding();
             if mem::replace(&mut seen, now) != now {
                 since = Instant::now();
             }
@@ -111,7 +113,7 @@ impl Scheduler {
 
     /// The number of streams that have work left.
     pub(crate) fn unfinished_streams(&self) -> usize {
-        self.lock().outstanding().streams
+        self.lock().queues.outstanding().streams
     }
 
     /// Waits until a point is complete. The calling thread takes part in the stream's work
@@ -165,11 +167,11 @@ impl Scheduler {
         kind: StreamKind<&Arc<StreamProgress>>,
         priority: usize,
     ) -> Arc<StreamProgress> {
-        self.lock().open(health, owner, kind, priority)
+        self.lock().queues.open(health, owner, kind, priority)
     }
 
     pub(super) fn close(&'static self, stream: &Arc<StreamProgress>) {
-        self.lock().close(stream);
+        self.lock().queues.close(stream);
     }
 
     pub(super) fn enqueue(
@@ -217,18 +219,18 @@ impl Scheduler {
     }
 
     pub(super) fn mark(&'static self, stream: &Arc<StreamProgress>) -> QueuePoint {
-        self.update(|state, effects| match state.tail(stream) {
+        self.update(|state, effects| match state.queues.tail(stream) {
             (tail, true) => tail,
             (_, false) => state.enqueue(stream, None, StreamWork::Nothing, effects),
         })
     }
 
     pub(super) fn awaited(&'static self, stream: &Arc<StreamProgress>) -> Vec<QueuePoint> {
-        self.lock().awaited(stream)
+        self.lock().queues.awaited(stream)
     }
 
     pub(super) fn is_idle(&'static self, stream: &Arc<StreamProgress>) -> bool {
-        let (tail, alone) = self.lock().tail(stream);
+        let (tail, alone) = self.lock().queues.tail(stream);
         if time::is_virtual() {
             // What it would have to wait for besides is a point then.
             return self.is_done(&self.mark(stream));
@@ -324,7 +326,7 @@ impl Scheduler {
     }
 
     fn wait_for_all(&'static self, of: Unfinished) {
-        let ends = self.lock().unfinished(of);
+        let ends = self.lock().queues.unfinished(of);
         ends.iter().for_each(|end| self.wait(end));
     }
 

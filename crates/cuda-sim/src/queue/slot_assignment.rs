@@ -6,10 +6,12 @@
 
 use std::sync::Arc;
 
+use super::effects::Effects;
 use super::parker::Parker;
 use super::point::QueuePoint;
+use super::queue_table::{Queue, RunningWork};
 use super::running::Running;
-use super::state::{Effects, Queue, RunningWork, SchedulerState};
+use super::state::SchedulerState;
 use super::worker_slots::{JobShare, Wait, Wake};
 
 impl SchedulerState {
@@ -55,7 +57,9 @@ impl SchedulerState {
         if awaited.is_complete() {
             return None;
         }
-        let RunningWork::Job(running) = &self.peek(&awaited.progress)?.current else { return None };
+        let RunningWork::Job(running) = &self.queues.get(&awaited.progress)?.current else {
+            return None;
+        };
         // Each entry before the job has a claim to one of the free slots. Without this a host that
         // waits in a loop would starve the streams that nobody waits for.
         if running.unclaimed() == 0 || self.slots.free() <= self.ready.before(running) {
@@ -141,7 +145,7 @@ impl SchedulerState {
         }
         // Only the job in front: a host that helped another one would overtake the line.
         let Some(running) = self.ready.front().cloned() else { return false };
-        let waiting = self.queue(&running.stream).and_then(Queue::forget_host);
+        let waiting = self.queues.get_mut(&running.stream).and_then(Queue::forget_host);
         let Some(parker) = waiting else { return false };
         self.ready.remove(&running);
         self.slots.take();

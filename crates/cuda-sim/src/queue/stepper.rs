@@ -34,7 +34,7 @@ pub(super) struct Stepper {
 struct RunningStep {
     stream: Arc<StreamProgress>,
     life: Arc<AtomicU64>,
-    /// It seems to wait for something that must happen meanwhile.
+    /// Whether it seems to wait for something that must happen meanwhile.
     left_behind: bool,
 }
 
@@ -51,7 +51,7 @@ impl Stepper {
 
     /// The state of one schedule among all.
     pub(super) fn exploring(places: ExploredChoices) -> Stepper {
-        Stepper::with(SchedulePolicy::ExploredChoices(places), None)
+        Stepper::with(SchedulePolicy::Explored(places), None)
     }
 
     fn with(policy: SchedulePolicy, blocks: Option<u64>) -> Stepper {
@@ -75,7 +75,7 @@ impl Stepper {
     /// for.
     pub(super) fn places(&self) -> Option<&ExploredChoices> {
         match &self.policy {
-            SchedulePolicy::ExploredChoices(places) => Some(places),
+            SchedulePolicy::Explored(places) => Some(places),
             _ => None,
         }
     }
@@ -173,9 +173,9 @@ impl PieceOrder {
     /// Runs all pieces of a job on the calling thread.
     pub(super) fn run(self, job: &dyn Job, health: &Health, life: &AtomicU64) {
         /// Pieces of a job that runs in any order are bundled to no more than this many.
-        const BUNDLES: u64 = 256;
+        const MAX_BUNDLES: u64 = 256;
         let pieces = job.pieces();
-        let size = pieces.div_ceil(BUNDLES).max(1);
+        let size = pieces.div_ceil(MAX_BUNDLES).max(1);
         let bundle = |index: u64| index * size..((index + 1) * size).min(pieces);
         let mut bundles: Vec<Range<u64>> = (0..pieces.div_ceil(size)).map(bundle).collect();
         if let Some(mut random) = self.blocks {

@@ -11,15 +11,16 @@ use std::time::{Duration, Instant};
 use parking_lot::MutexGuard;
 
 use super::choice::Reason;
+use super::effects::Effects;
 use super::point::QueuePoint;
 use super::policy::ExploredChoices;
 use super::scheduler::Scheduler;
-use super::state::{Effects, SchedulerState};
+use super::state::SchedulerState;
 use super::stepper::Stepper;
 use crate::config::{Schedule, ScheduleTrace};
 
-/// So long an operation may give no sign of life before others run beside it, and the host make no
-/// call before operations run all the same.
+/// The time for which an operation may give no sign of life before others run beside it, and the host
+/// may make no call before operations run all the same.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Scheduler {
@@ -61,10 +62,10 @@ impl Scheduler {
     /// Sees to it that what is done by the virtual clock is done in fact. False if it takes so long
     /// that it may be waiting for the program that asks.
     pub(super) fn catch_up(&'static self, point: &QueuePoint) -> bool {
-        const MOST: Duration = Duration::from_secs(20);
+        const MAX_WAIT: Duration = Duration::from_secs(20);
         let begun = Instant::now();
         while !point.is_complete() {
-            let most = if self.host_threads.are_busy() { PATIENCE } else { MOST };
+            let most = if self.host_threads.are_busy() { PATIENCE } else { MAX_WAIT };
             if begun.elapsed() > most {
                 return false;
             }

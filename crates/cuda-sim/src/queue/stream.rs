@@ -11,7 +11,7 @@ use super::work::StreamWork;
 use crate::check;
 
 /// The number of operations that may wait in a stream.
-const LONGEST: u64 = 1 << 16;
+const MAX_PENDING: u64 = 1 << 16;
 
 /// A stream: what is enqueued here runs in order. Dropping it lets its work run to the end.
 ///
@@ -50,7 +50,7 @@ impl Stream {
     pub(crate) fn enqueue(&self, work: StreamWork) -> QueuePoint {
         let enqueue = |work| self.scheduler.enqueue(&self.progress, None, work);
         let point = checked::enqueue(&self.progress, &[], work, enqueue);
-        if let Some(sequence) = point.sequence.checked_sub(LONGEST)
+        if let Some(sequence) = point.sequence.checked_sub(MAX_PENDING)
             && self.progress.completed() < sequence
         {
             let progress = Arc::clone(&self.progress);
@@ -67,8 +67,8 @@ impl Stream {
         }
     }
 
-    /// All work so far, including what the stream would have to wait for on account of the legacy
-    /// default stream.
+    /// The point after all work so far, including what the stream would have to wait for on account
+    /// of the legacy default stream.
     pub(crate) fn mark(&self) -> QueuePoint {
         let point = self.scheduler.mark(&self.progress);
         if let Some(clock) = self.progress.clock.get() {

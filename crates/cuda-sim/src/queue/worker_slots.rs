@@ -23,9 +23,9 @@ pub(super) struct WorkerSlots {
 /// The result of a thread's taking part in a job.
 pub(super) struct JobShare {
     pub(super) running: Arc<Running>,
-    /// It did the last of it.
+    /// Whether it did the last of it.
     pub(super) ended: bool,
-    /// It left something undone, because others want the slot.
+    /// Whether it left something undone, because others want the slot.
     pub(super) gives_way: bool,
 }
 
@@ -76,7 +76,7 @@ impl WorkerSlots {
         self.looking + self.called
     }
 
-    /// One more worker is about to look at the line.
+    /// Counts one more worker that is about to look at the line.
     pub(super) fn begin_to_look(&mut self) {
         self.looking += 1;
     }

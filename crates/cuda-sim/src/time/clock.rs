@@ -26,16 +26,17 @@ static CHANGED: Condvar = Condvar::new();
 /// The number of threads that want the machine's lock: they are about to say something.
 static ARRIVING: AtomicUsize = AtomicUsize::new(0);
 
-/// So that nothing is locked where time is real.
+/// Whether time is virtual: nothing is locked where it is real.
 static VIRTUAL: AtomicBool = AtomicBool::new(false);
 
 /// Counts restarts: clocks from before one are void.
 static EPOCH: AtomicU64 = AtomicU64::new(0);
 
-/// So long a thread that holds up a decision is given to make its next call before it is looked at.
+/// The time that a thread which holds up a decision is given to make its next call before it is
+/// looked at.
 const PATIENCE: Duration = Duration::from_millis(25);
 
-/// So long it is given if it does not sleep.
+/// The time that it is given if it does not sleep.
 const LAST_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A thread's number in the simulation of an epoch.
@@ -123,7 +124,7 @@ pub(crate) fn now() -> Option<u64> {
     })
 }
 
-/// Has nothing decided before so many threads have called the driver.
+/// Holds all decisions up until so many threads have called the driver.
 pub(crate) fn expect_threads(count: usize) {
     with(|machine| machine.simulation.hosts.expect(count));
 }
@@ -140,7 +141,7 @@ pub(crate) fn enqueue(entry: TimedOperation) {
     });
 }
 
-/// Has what is decided from now on told, or no longer.
+/// Makes the simulation note the times that are decided from now on, or no longer.
 pub(crate) fn tell_spans(told: bool) {
     with(|machine| machine.simulation.spans.tell(told));
 }

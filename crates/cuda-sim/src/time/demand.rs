@@ -67,12 +67,12 @@ impl Demand {
             Demand::Kernel { device, work } => {
                 let memory = per_second(work.bytes, model.memory);
                 let time = memory.max(per_second(work.instructions, model.instructions));
-                (smallvec![Engine::Compute(device)], time.max(model.kernel_least))
+                (smallvec![Engine::Compute(device)], time.max(model.min_kernel))
             }
             Demand::Copy { to, from, bytes } => {
                 let (engines, _) = way(model, to, from);
                 let time = model.copy(to, from, bytes).saturating_mul(slowness(to, from));
-                (engines, time.saturating_add(model.copy_least))
+                (engines, time.saturating_add(model.min_copy))
             }
             Demand::Fill { at, bytes } => {
                 let (engines, bandwidth) = match at {
@@ -80,7 +80,7 @@ impl Demand {
                     Residence::Pinned | Residence::Pageable => (Engines::new(), model.host_copy),
                 };
                 let time = per_second(bytes, bandwidth);
-                (engines, time.saturating_add(model.kernel_least))
+                (engines, time.saturating_add(model.min_kernel))
             }
         }
     }

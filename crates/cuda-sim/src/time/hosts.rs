@@ -91,7 +91,7 @@ impl Hosts {
         }
     }
 
-    /// Something is decided to be done at a time: who waits for it goes on then.
+    /// Lets the threads go on that wait for something which is decided to be done at a time.
     pub(super) fn wake(&mut self, done: StreamPosition, at: u64) {
         for host in self.threads.values_mut() {
             if matches!(host.next, NextCall::Waiting(awaited) if awaited.is_by(done)) {

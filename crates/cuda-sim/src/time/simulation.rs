@@ -36,7 +36,7 @@ pub(super) struct Simulation {
     streams: BTreeMap<StreamOrdinal, SimulatedStream>,
     /// The time at which each engine is free.
     free: HashMap<Engine, u64>,
-    /// Everything that could begin up to here is decided.
+    /// The time up to which everything that could begin is decided.
     decided: u64,
 }
 
@@ -58,8 +58,9 @@ struct UndecidedOperation {
     ready: Option<u64>,
 }
 
-/// So many ends are remembered of each stream. Who asks for one before those is told the first.
-const REMEMBERED: usize = 1 << 18;
+/// The number of ends that are remembered of each stream. Who asks for one before those is told the
+/// first.
+const MAX_ENDS: usize = 1 << 18;
 
 impl Simulation {
     pub(super) fn enqueue(&mut self, operation: TimedOperation, issued: u64) {
@@ -89,7 +90,7 @@ impl Simulation {
         Some(stream.ends.get(place).copied().unwrap_or(0))
     }
 
-    /// Up to which time all that could begin is decided.
+    /// The time up to which everything that could begin is decided.
     pub(super) fn decided(&self) -> u64 {
         self.decided
     }
@@ -132,7 +133,7 @@ impl Simulation {
         let stream = self.streams.entry(operation.at.stream).or_default();
         stream.last = operation.at.sequence;
         stream.ends.push_back(at);
-        if stream.ends.len() > REMEMBERED {
+        if stream.ends.len() > MAX_ENDS {
             stream.ends.pop_front();
         }
         self.hosts.wake(operation.at, at);

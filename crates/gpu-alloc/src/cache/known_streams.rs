@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpu_runtime::{KeptStream, Stream, StreamId, StreamPoint};
+use gpu_runtime::{Stream, StreamId, StreamKeepAlive, StreamPoint};
 use smallvec::SmallVec;
 
 /// The streams that memory belongs to or waits for, by name.
@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 /// They stay alive as long as they are here, since nobody else could tell how far they have come.
 #[derive(Debug, Default)]
 pub(crate) struct KnownStreams {
-    streams: BTreeMap<StreamId, KeptStream>,
+    streams: BTreeMap<StreamId, StreamKeepAlive>,
     /// Whose stream caches were recalled, to lend them again with the next request.
     recalled: SmallVec<[StreamId; 8]>,
 }
@@ -25,7 +25,7 @@ impl KnownStreams {
     }
 
     pub(super) fn insert(&mut self, stream: &Stream) {
-        self.streams.insert(stream.id(), KeptStream::new(stream));
+        self.streams.insert(stream.id(), StreamKeepAlive::new(stream));
     }
 
     /// The stream of that name, if it is known.
@@ -34,7 +34,7 @@ impl KnownStreams {
     }
 
     /// Forgets the streams for which `is_over` is true.
-    pub(super) fn forget(&mut self, mut is_over: impl FnMut(StreamId, &KeptStream) -> bool) {
+    pub(super) fn forget(&mut self, mut is_over: impl FnMut(StreamId, &StreamKeepAlive) -> bool) {
         self.streams.retain(|id, stream| !is_over(*id, stream));
     }
 

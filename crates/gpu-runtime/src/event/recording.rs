@@ -1,13 +1,16 @@
-//! What the newest recording of an event stands for.
+//! The newest recording of an event, and the point that it stands for.
 
 use std::fmt;
+use std::panic::RefUnwindSafe;
+use std::sync::Weak;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError, Weak};
 
-use crate::graph::{Awaited, Books};
-use crate::observe::WorkId;
+use parking_lot::Mutex;
+
+use crate::capture::{CaptureState, CapturedPoint};
 use crate::shared::{HeldWords, Words};
-use crate::stream::{Stream, StreamId};
+use crate::stream::Stream;
+use crate::types::{StreamId, WorkId};
 
 /// The newest recording. Its lock is held while the driver records the event or has a stream wait
 /// for it; neither waits for anything.
@@ -27,21 +30,24 @@ pub(super) struct HeldRecording<'a> {
     work: HeldWords<'a, 3>,
 }
 
-/// What a recording stands for.
-pub(super) enum Recorded {
+/// The point that a recorded event stands for.
+pub(super) enum RecordedPoint {
     /// So many pieces of a stream's work.
     Work(WorkId),
-    /// What was captured.
+    /// Work that was captured.
     Captured(Captured),
 }
 
-/// What was captured on a stream.
+/// A point of the work that was captured on a stream.
 #[derive(Clone)]
 pub(super) struct Captured {
     pub(super) stream: Stream,
-    pub(super) capture: Weak<Books>,
-    pub(super) awaited: Awaited,
+    pub(super) capture: Weak<CaptureState>,
+    pub(super) point: CapturedPoint,
 }
+
+// What its locks guard is whole whenever other code can run, also after a panic.
+impl RefUnwindSafe for Recording {}
 
 impl Recording {
     pub(super) fn new() -> Recording {
@@ -61,20 +67,20 @@ impl Recording {
 
     fn set_captured(&self, captured: Option<Captured>) {
         self.is_captured.store(captured.is_some(), Ordering::Release);
-        *self.captured.lock().unwrap_or_else(PoisonError::into_inner) = captured;
+        *self.captured.lock() = captured;
     }
 }
 
 impl HeldRecording<'_> {
-    /// What it stands for, if there was one.
-    pub(super) fn get(&self) -> Option<Recorded> {
+    /// The point that the newest recording stands for, if there was one.
+    pub(super) fn get(&self) -> Option<RecordedPoint> {
         if self.recording.is_captured() {
-            let captured = self.recording.captured.lock().unwrap_or_else(PoisonError::into_inner);
-            return captured.clone().map(Recorded::Captured);
+            let captured = self.recording.captured.lock();
+            return captured.clone().map(RecordedPoint::Captured);
         }
         let [device, ordinal, sequence] = self.work.get();
         let stream = StreamId::from_words([device.checked_sub(1)?, ordinal]);
-        Some(Recorded::Work(WorkId { stream, sequence }))
+        Some(RecordedPoint::Work(WorkId { stream, sequence }))
     }
 
     /// The event was recorded, after that work.
@@ -98,10 +104,12 @@ impl fmt::Debug for Recording {
         let Some(work) = self.work.try_lock() else { return f.write_str("locked") };
         match (HeldRecording { recording: self, work }).get() {
             None => f.write_str("none"),
-            Some(Recorded::Work(WorkId { stream, sequence })) => {
+            Some(RecordedPoint::Work(WorkId { stream, sequence })) => {
                 write!(f, "{stream} after {sequence}")
             }
-            Some(Recorded::Captured(Captured { stream, .. })) => write!(f, "captured on {stream}"),
+            Some(RecordedPoint::Captured(Captured { stream, .. })) => {
+                write!(f, "captured on {stream}")
+            }
         }
     }
 }

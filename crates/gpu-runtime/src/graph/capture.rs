@@ -3,25 +3,23 @@
 use std::any::{Any, TypeId};
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use cuda_sys::CUstreamCaptureStatus as Status;
 
-use super::books::Books;
-use super::content::Graph;
-use super::mode::CaptureMode;
-use super::problem::CaptureProblem;
-use super::{current, driver};
-use crate::error::{Error, Result};
-use crate::stream::Stream;
+use super::Graph;
+use crate::capture::{CaptureState, driver};
+use crate::device::CaptureMode;
+use crate::error::{CaptureProblem, Error, Result};
+use crate::stream::{OpenCapture, Stream, captures};
 use crate::uses::Uses;
 
 /// Whether a stream is being captured, by whomever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CaptureStatus {
-    /// What is enqueued runs.
+    /// Enqueued work runs.
     None,
-    /// What is enqueued becomes part of a graph.
+    /// Enqueued work becomes part of a graph.
     Active,
     /// Something was done that the capture forbids, and it cannot succeed any more.
     Invalidated,
@@ -29,7 +27,7 @@ pub enum CaptureStatus {
 
 /// A capture in progress: what layers above the runtime need of it. Handles are cheap to clone.
 #[derive(Clone)]
-pub struct Capture(Arc<Books>);
+pub struct Capture(Arc<CaptureState>);
 
 /// Has a capture go on until it is dropped, which abandons it, or ended.
 ///
@@ -105,13 +103,13 @@ impl Stream {
     /// [`CaptureProblem::StreamTaken`] if the stream is being captured already,
     /// [`CaptureProblem::ThreadTaken`] if this thread captures something already, and the driver's.
     pub fn begin_capture(&self, mode: CaptureMode) -> Result<CaptureGuard> {
-        if let Some(own) = current::get().filter(|own| own.is_open()) {
+        if let Some(own) = CaptureState::current().filter(|own| own.is_open()) {
             let problem = CaptureProblem::ThreadTaken { stream: own.origin.id() };
             return Err(Error::Capture { operation: "begin_capture", problem });
         }
-        let books = Books::begin(self, mode)?;
-        current::replace(Arc::downgrade(&books));
-        Ok(CaptureGuard { capture: Capture(books), _of_this_thread: PhantomData })
+        let capture = CaptureState::begin(self, mode)?;
+        captures::replace(Some(Arc::<CaptureState>::downgrade(&capture)));
+        Ok(CaptureGuard { capture: Capture(capture), _of_this_thread: PhantomData })
     }
 
     /// Whether the stream is being captured, also by code outside of the runtime.
@@ -134,7 +132,7 @@ impl Capture {
     /// # Errors
     /// The driver's, if it does not let the stream take part.
     pub fn of(stream: &Stream) -> Result<Option<Capture>> {
-        Ok(current::joined(stream)?.map(Capture))
+        Ok(CaptureState::joined(stream)?.map(Capture))
     }
 
     /// A number that no other capture of the process has.
@@ -169,7 +167,9 @@ impl Capture {
     /// ([`CaptureProblem::NeedsPreparation`]).
     ///
     /// A launch whose `before` fails is not made; the error is `before`'s, or
-    /// [`Error::BeforeLaunch`] of it.
+    /// [`Error::BeforeLaunch`] of it. It runs under the lock of the executable graph and of the graph's
+    /// launches: `before` must not launch the same graph, in whichever of its executable forms, nor
+    /// update it. That would deadlock.
     pub fn before_each_launch(
         &self,
         before: impl Fn(&Stream) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
@@ -181,7 +181,8 @@ impl Capture {
     }
 
     /// Has `after` run after each launch of the graph, or of a graph of which it has become part, as
-    /// soon as that is enqueued. It must not wait, nor call into the runtime.
+    /// soon as that is enqueued. It runs under the lock of the executable graph, and must not wait, nor
+    /// call into the runtime.
     pub fn after_each_launch(&self, after: impl Fn() + Send + Sync + 'static) {
         self.0.after_each_launch(Arc::new(after));
     }
@@ -189,8 +190,7 @@ impl Capture {
     /// Whether memory was allocated for the captured work, so that it holds nothing before the first
     /// launch.
     pub fn fills(&self, uses: &Uses) -> bool {
-        let state = uses.state().lock().unwrap_or_else(PoisonError::into_inner);
-        state.birth().is_some_and(|birth| Arc::ptr_eq(birth, &self.0.birth))
+        uses.is_born_in(&self.0.birth)
     }
 
     /// A use record for memory that was just allocated for the captured work, from memory that the
@@ -216,13 +216,14 @@ impl CaptureGuard {
     /// [`Order::Manual`](crate::Order); [`CaptureProblem::Broken`] if the driver gave the capture
     /// up; else the driver's. It is over in any case, and the streams are as they were.
     pub fn end(self) -> Result<Graph> {
-        self.capture.0.end()
+        let (raw, content) = self.capture.0.end()?;
+        Ok(Graph::new(raw, content))
     }
 }
 
 impl Drop for CaptureGuard {
     fn drop(&mut self) {
-        current::replace(std::sync::Weak::new());
+        captures::replace(None);
         // Nothing is left to abandon if it was ended.
         self.capture.0.abandon();
     }

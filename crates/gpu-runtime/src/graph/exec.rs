@@ -3,21 +3,19 @@
 use std::fmt;
 use std::mem;
 use std::panic::Location;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use cuda_sys::CUresult;
+use parking_lot::{Mutex, MutexGuard};
 
-use super::content::{Content, Graph};
-use super::current;
-use super::driver::RawExec;
-use super::problem::{CaptureProblem, UpdateProblem};
-use crate::enqueue::enqueue;
-use crate::error::{Error, Result};
-use crate::observe::{self, Request};
-use crate::order::{Access, Operand, ordered_at};
-use crate::point::StreamPoint;
-use crate::retired;
-use crate::stream::Stream;
+use super::Graph;
+use crate::capture::{CaptureState, GraphContent, RawExec};
+use crate::error::{CaptureProblem, Error, Result, UpdateProblem};
+use crate::observe;
+use crate::order::{MemoryUse, ordered_at};
+use crate::queue::{StreamPoint, enqueue, retired};
+use crate::stream::{Request, Stream, captures};
+use crate::types::Access;
 use crate::uses::Uses;
 
 /// A graph that can be launched.
@@ -28,13 +26,13 @@ use crate::uses::Uses;
 pub struct GraphExec {
     raw: Arc<RawExec>,
     /// Held while the graph is launched or updated, since the driver allows one call at a time.
-    content: Mutex<Arc<Content>>,
+    content: Mutex<Arc<GraphContent>>,
     /// The launches, which come one after the other.
     launches: Arc<Uses>,
 }
 
 impl GraphExec {
-    pub(super) fn new(raw: RawExec, content: Arc<Content>) -> GraphExec {
+    pub(super) fn new(raw: RawExec, content: Arc<GraphContent>) -> GraphExec {
         let (raw, content) = (Arc::new(raw), Mutex::new(content));
         GraphExec { raw, content, launches: Uses::shared() }
     }
@@ -52,17 +50,17 @@ impl GraphExec {
     pub fn launch(&self, stream: &Stream) -> Result<()> {
         let place = Location::caller();
         let content = self.lock();
-        if !content.hooks.before.is_empty() && current::joined(stream)?.is_some() {
+        if !content.hooks.before.is_empty() && captures::joined(stream)?.is_some() {
             let problem = CaptureProblem::NeedsPreparation;
             return Err(Error::Capture { operation: "cuGraphLaunch", problem });
         }
         let _turn = content.hooks.prepare(stream)?;
         let born: Vec<_> = content.memory.born.iter().filter_map(|born| born.upgrade()).collect();
         let outside = content.memory.outside.iter();
-        let outside = outside.map(|(record, access)| Operand::new(record, *access));
+        let outside = outside.map(|(record, access)| MemoryUse::new(record, *access));
         let own = born.iter().chain([&self.launches]);
-        let own = own.map(|record| Operand::new(record, Access::Write));
-        let operands: Vec<_> = outside.chain(own).map(Operand::filled).collect();
+        let own = own.map(|record| MemoryUse::new(record, Access::Write));
+        let operands: Vec<_> = outside.chain(own).map(MemoryUse::filled).collect();
         let request = Request {
             place,
             accesses: &content.accesses,
@@ -70,7 +68,7 @@ impl GraphExec {
             ..Request::new(&content.work, "cuGraphLaunch")
         };
         let exec = self.raw.raw;
-        if observe::is_observed() && current::of(stream).is_none() {
+        if observe::is_observed() && captures::of(stream).is_none() {
             // The driver sees to that by itself, also where the program keeps order.
             let earlier = self.launches.snapshot();
             earlier.points().for_each(|point| stream.comes_after(point.stream(), point.sequence()));
@@ -84,7 +82,7 @@ impl GraphExec {
             })
             .into_result()
         })?;
-        match current::of(stream) {
+        match CaptureState::of(stream) {
             Some(capture) => capture.adopt(&content.births, &content.hooks.after),
             None => {
                 content.births.iter().for_each(|birth| birth.launch());
@@ -122,8 +120,8 @@ impl GraphExec {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Arc<Content>> {
-        self.content.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Arc<GraphContent>> {
+        self.content.lock()
     }
 }
 

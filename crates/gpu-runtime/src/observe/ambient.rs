@@ -1,4 +1,4 @@
-//! What a thread's calls further up say of the work that is enqueued within them.
+//! The place and the accesses of work, as the thread's calls further up give them.
 
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -6,8 +6,8 @@ use std::panic::Location;
 use smallvec::SmallVec;
 
 use super::is_observed;
-use super::operation::{MemoryAccess, Request};
-use crate::ledger::Work;
+use crate::stream::Request;
+use crate::types::{MemoryAccess, Work};
 
 thread_local! {
     /// The place that the outermost call which knows one says.

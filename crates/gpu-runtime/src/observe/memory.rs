@@ -1,43 +1,24 @@
-//! What observers are told of memory: who gets it and gives it back, and where the host uses it.
+//! Observers are told of memory that is allocated and freed, and of accesses of the host.
 
 use std::cell::Cell;
 use std::panic::Location;
 
-use super::{MemoryAccess, WorkId, is_observed, observers, place, tell};
-use crate::device::Device;
+use super::{is_observed, observers, place, tell};
 use crate::error::Result;
-use crate::memory::DevicePtr;
-use crate::stream::{Stream, StreamId};
-
-/// Memory that somebody got: from the driver, or from an allocator that shares out the driver's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Allocation {
-    /// Where it begins, on a device or in page-locked memory of the host. Physical memory, which has
-    /// no address of its own, is told of under a number from 2^63 on, which no address is.
-    pub start: DevicePtr,
-    /// Its size.
-    pub bytes: usize,
-    /// The device, or nothing for memory of the host.
-    pub device: Option<Device>,
-    /// The stream that it is meant for, if the allocator knows one.
-    pub stream: Option<StreamId>,
-    /// Whether it is a part of memory from the driver, which an allocator shares out.
-    pub is_part: bool,
-    /// The place in the source that asked for it.
-    pub place: &'static Location<'static>,
-}
+use crate::stream::Stream;
+use crate::types::{Allocation, DevicePtr, MemoryAccess, WorkId};
 
 /// Memory that was given back.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Freed<'a> {
-    /// Where it begins.
+    /// The first address.
     pub start: DevicePtr,
-    /// Its size.
+    /// The size, in bytes.
     pub bytes: usize,
     /// Whether it is a part of memory from the driver: see [`Allocation::is_part`].
     pub is_part: bool,
-    /// What is done before the memory is given to anybody else, whoever that is.
+    /// The work that is done before the memory is given to anybody else, whoever that is.
     pub until: &'a [WorkId],
 }
 
@@ -45,7 +26,7 @@ pub struct Freed<'a> {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct HostAccess<'a> {
-    /// What is accessed.
+    /// The ranges of memory that are accessed.
     pub accesses: &'a [MemoryAccess],
     /// The place in the source that asked for it.
     pub place: &'static Location<'static>,
@@ -123,7 +104,7 @@ fn told_access(accesses: &[MemoryAccess], place: &'static Location<'static>) -> 
 }
 
 thread_local! {
-    /// Whether what the thread finds out is none of the program's business.
+    /// Whether observers are not to be told of what this thread finds out.
     static ON_OWN_ACCOUNT: Cell<bool> = const { Cell::new(false) };
 }
 

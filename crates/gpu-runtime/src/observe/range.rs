@@ -1,4 +1,4 @@
-//! What observers are told of named ranges.
+//! Observers are told of named ranges.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,12 +1,10 @@
-//! What the checker remembers of work that accessed memory.
+//! Work that accessed memory, as the checker remembers it.
 
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-use crate::ledger::Work;
-use crate::observe::{Allocation, WorkId};
-use crate::order::Access;
+use crate::types::{Access, Allocation, Work, WorkId};
 
 /// A piece of work, shared by all that it accessed.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,7 +16,7 @@ pub(super) struct Act {
 
 /// An access that later ones may have to come after.
 #[derive(Debug, Clone)]
-pub(super) struct Trace {
+pub(super) struct PriorAccess {
     pub(super) act: Arc<Act>,
     /// The memory that was there, if it has been given back since.
     pub(super) former: Option<Arc<Allocation>>,
@@ -27,11 +25,11 @@ pub(super) struct Trace {
 /// An earlier access that a later one does not come after.
 #[derive(Debug)]
 pub(super) struct Conflict {
-    pub(super) earlier: Trace,
+    pub(super) earlier: PriorAccess,
     pub(super) earlier_access: Access,
     pub(super) later_access: Access,
     /// The bytes that both access, by the addresses of the later one.
     pub(super) range: Range<u64>,
-    /// Where the first of them is.
+    /// The location of the first of them.
     pub(super) place: u64,
 }

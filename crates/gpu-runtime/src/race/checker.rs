@@ -1,25 +1,24 @@
 //! The observer that looks for races.
 
 use std::io::{self, Write};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::act::{Act, Conflict};
 use super::placed::placed;
-use super::report::{MissingEdge, Party, Race, RacingAccess};
-use super::state::State;
-use crate::error::{Error, Result};
-use crate::memory::DevicePtr;
-use crate::observe::{Allocation, Freed, HostAccess, HostWait, Observer, Operation, WorkId};
-use crate::order::Access;
-use crate::stream::{Legacy, Stream, StreamId};
-use crate::virtual_memory::pieces;
+use super::state::RaceState;
+use crate::error::{Error, MissingEdge, Party, Race, RacingAccess, Result};
+use crate::observe::{EnqueuedWork, Freed, HostAccess, HostWait, Observer};
+use crate::stream::{Legacy, Stream};
+use crate::types::{Access, Allocation, DevicePtr, StreamId, WorkId};
+use crate::virtual_memory::address_runs;
 
-/// How many different races are remembered.
+/// The number of different races that are remembered.
 const REMEMBERED: usize = 1000;
 
-/// What becomes of a race.
+/// The response to a race.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum RaceResponse {
     /// It is remembered, and the program goes on.
     Note,
     /// The later access is refused, and the first time a race is seen it is written to the standard
@@ -28,41 +27,41 @@ pub(super) enum Verdict {
 }
 
 pub(super) struct Checker {
-    verdict: Verdict,
-    books: Mutex<Books>,
+    response: RaceResponse,
+    log: Mutex<RaceLog>,
 }
 
 #[derive(Default)]
-struct Books {
-    state: State,
+struct RaceLog {
+    state: RaceState,
     races: Vec<Race>,
 }
 
 impl Checker {
-    pub(super) fn new(verdict: Verdict) -> Checker {
-        Checker { verdict, books: Mutex::default() }
+    pub(super) fn new(response: RaceResponse) -> Checker {
+        Checker { response, log: Mutex::default() }
     }
 
     /// The races so far, which are forgotten.
     pub(super) fn take(&self) -> Vec<Race> {
-        std::mem::take(&mut self.books().races)
+        std::mem::take(&mut self.log().races)
     }
 
-    fn books(&self) -> MutexGuard<'_, Books> {
-        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    fn log(&self) -> MutexGuard<'_, RaceLog> {
+        self.log.lock()
     }
 
     /// Deals with races. The first is the error, where there is to be one.
-    fn judge(&self, books: &mut Books, races: Vec<Race>) -> Result<()> {
+    fn judge(&self, log: &mut RaceLog, races: Vec<Race>) -> Result<()> {
         let first = races.first().cloned();
         for race in races {
-            if books.remember(&race) && self.verdict == Verdict::Refuse {
+            if log.remember(&race) && self.response == RaceResponse::Refuse {
                 // A closed standard error output is no reason to fail.
                 let _ = writeln!(io::stderr(), "{race}");
             }
         }
-        match (self.verdict, first) {
-            (Verdict::Refuse, Some(race)) => Err(Error::DataRace { race: Box::new(race) }),
+        match (self.response, first) {
+            (RaceResponse::Refuse, Some(race)) => Err(Error::DataRace { race: Box::new(race) }),
             _ => Ok(()),
         }
     }
@@ -72,39 +71,39 @@ impl Observer for Checker {
     /// The number that the work will have is known before the driver has the work, since the stream
     /// is given one piece at a time while it is observed. Where other code enqueues on the stream
     /// too, the work may get a higher one, which can hide a race.
-    fn admit(&self, operation: &Operation<'_>) -> Result<()> {
-        let Operation { stream, work, place, accesses, .. } = *operation;
+    fn admit(&self, operation: &EnqueuedWork<'_>) -> Result<()> {
+        let EnqueuedWork { stream, work, place, accesses, .. } = *operation;
         let legacy = stream.legacy();
         if accesses.is_empty() && legacy == Legacy::Apart {
             return Ok(());
         }
         let id = WorkId { stream: stream.id(), sequence: stream.sequence() + 1 };
         let reached = placed(accesses);
-        let mut books = self.books();
+        let mut log = self.log();
         if legacy != Legacy::Apart {
-            books.state.order_by_legacy(id.stream, legacy, id.sequence);
+            log.state.order_by_legacy(id.stream, legacy, id.sequence);
         }
         if accesses.is_empty() {
             return Ok(());
         }
-        let conflicts = books.state.conflicts(id.stream, &reached);
+        let conflicts = log.state.conflicts(id.stream, &reached);
         if !conflicts.is_empty() {
             let party = || Party::Work { id, work: work.clone() };
             let races =
-                books.races(conflicts, |access| RacingAccess { party: party(), access, place });
-            self.judge(&mut books, races)?;
+                log.races(conflicts, |access| RacingAccess { party: party(), access, place });
+            self.judge(&mut log, races)?;
         }
-        books.state.note(Act { id, work: work.clone(), place }, &reached);
+        log.state.note(Act { id, work: work.clone(), place }, &reached);
         Ok(())
     }
 
-    fn enqueued(&self, operation: &Operation<'_>, sequence: Option<u64>) {
+    fn enqueued(&self, operation: &EnqueuedWork<'_>, sequence: Option<u64>) {
         let stream = operation.stream.id();
         match (sequence, operation.awaits) {
-            (Some(sequence), Some(awaited)) => self.books().state.order(stream, sequence, awaited),
+            (Some(sequence), Some(awaited)) => self.log().state.order(stream, sequence, awaited),
             (None, _) if !operation.accesses.is_empty() => {
                 let sequence = operation.stream.sequence() + 1;
-                self.books().state.take_back(WorkId { stream, sequence });
+                self.log().state.take_back(WorkId { stream, sequence });
             }
             _ => {}
         }
@@ -113,44 +112,44 @@ impl Observer for Checker {
     fn waited(&self, wait: &HostWait<'_>) {
         // What somebody waits for who only looks at the program orders nothing in it.
         if wait.reason.is_of_the_program() {
-            let mut books = self.books();
-            wait.awaits.iter().for_each(|&awaited| books.state.learn(awaited));
+            let mut log = self.log();
+            wait.awaits.iter().for_each(|&awaited| log.state.learn(awaited));
         }
     }
 
     fn learned(&self, work: WorkId) {
-        self.books().state.learn(work);
+        self.log().state.learn(work);
     }
 
     fn awaited(&self, stream: &Stream, awaited: WorkId) {
-        self.books().state.order(stream.id(), stream.sequence(), awaited);
+        self.log().state.order(stream.id(), stream.sequence(), awaited);
     }
 
     fn accessing(&self, access: &HostAccess<'_>) -> Result<()> {
         let HostAccess { accesses, place } = *access;
         let reached = placed(accesses);
-        let mut books = self.books();
-        let conflicts = books.state.conflicts_of_host(&reached);
+        let mut log = self.log();
+        let conflicts = log.state.conflicts_of_host(&reached);
         if conflicts.is_empty() {
             return Ok(());
         }
         let later = |access| RacingAccess { party: Party::Host, access, place };
-        let races = books.races(conflicts, later);
-        self.judge(&mut books, races)
+        let races = log.races(conflicts, later);
+        self.judge(&mut log, races)
     }
 
     fn allocated(&self, allocation: &Allocation) {
-        self.books().state.allocated(allocation);
+        self.log().state.allocated(allocation);
     }
 
     fn freed(&self, freed: &Freed<'_>) {
         let start = freed.start.address();
-        let pieces = pieces(start..start.saturating_add(freed.bytes as u64));
-        self.books().state.freed(freed, &pieces);
+        let address_runs = address_runs(start..start.saturating_add(freed.bytes as u64));
+        self.log().state.freed(freed, &address_runs);
     }
 }
 
-impl Books {
+impl RaceLog {
     fn races(&self, conflicts: Vec<Conflict>, later: impl Fn(Access) -> RacingAccess) -> Vec<Race> {
         let race = |conflict: Conflict| {
             let Conflict { earlier, earlier_access, later_access, range, place: at } = conflict;

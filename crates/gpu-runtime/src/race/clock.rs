@@ -2,18 +2,17 @@
 
 use smallvec::SmallVec;
 
-use crate::observe::WorkId;
-use crate::stream::StreamId;
+use crate::types::{StreamId, WorkId};
 
 /// For each stream how many pieces of its work come before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Clock {
+pub(super) struct VectorClock {
     /// Sorted by stream; a stream that is not there has 0.
     reached: SmallVec<[(StreamId, u64); 4]>,
 }
 
-impl Clock {
-    /// How many pieces of a stream's work come before.
+impl VectorClock {
+    /// The number of pieces of a stream's work that come before.
     pub(super) fn reach(&self, stream: StreamId) -> u64 {
         self.position(stream).map_or(0, |at| self.reached[at].1)
     }
@@ -31,14 +30,14 @@ impl Clock {
     }
 
     /// Adds what comes before something else.
-    pub(super) fn join(&mut self, other: &Clock) {
+    pub(super) fn join(&mut self, other: &VectorClock) {
         for &(stream, sequence) in &other.reached {
             self.raise(WorkId { stream, sequence });
         }
     }
 
     /// Takes out what another clock has as well.
-    pub(super) fn forget(&mut self, known: &Clock) {
+    pub(super) fn forget(&mut self, known: &VectorClock) {
         self.reached.retain(|(stream, sequence)| *sequence > known.reach(*stream));
     }
 
@@ -61,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_clock_covers_what_it_was_raised_to_and_what_it_was_joined_with() {
-        let (mut clock, mut other) = (Clock::default(), Clock::default());
+        let (mut clock, mut other) = (VectorClock::default(), VectorClock::default());
         clock.raise(work(2, 5));
         clock.raise(work(2, 3));
         other.raise(work(1, 7));
@@ -72,7 +71,7 @@ mod tests {
 
     #[test]
     fn what_another_clock_knows_is_forgotten() {
-        let (mut clock, mut known) = (Clock::default(), Clock::default());
+        let (mut clock, mut known) = (VectorClock::default(), VectorClock::default());
         clock.raise(work(1, 5));
         clock.raise(work(2, 5));
         known.raise(work(1, 5));

@@ -1,12 +1,13 @@
-//! What the work of each stream comes after, now and at each earlier point.
+//! The order of streams: the work that each one comes after, now and at each earlier point.
 
 use std::collections::{HashMap, VecDeque};
 
-use super::clock::Clock;
-use crate::observe::WorkId;
-use crate::stream::{Legacy, StreamId};
+use super::clock::VectorClock;
+use crate::stream::Legacy;
+use crate::types::{StreamId, WorkId};
 
-/// How many changes a stream's history keeps. An older point is taken to come after as much as the
+/// The number of changes that a stream's history keeps. An older point is taken to come after as much as
+/// the
 /// oldest that is left: that can hide a race, and reports none that is not.
 const KEPT: usize = 1024;
 
@@ -18,11 +19,12 @@ pub(super) struct Histories {
     blocking: HashMap<StreamId, (Legacy, u64)>,
 }
 
-/// What one stream's work comes after besides the stream's earlier work: a clock from each number
+/// The work that one stream's work comes after besides the stream's earlier work: a clock from each
+/// number
 /// on at which it changed.
 #[derive(Default)]
 struct History {
-    changes: VecDeque<(u64, Clock)>,
+    changes: VecDeque<(u64, VectorClock)>,
     is_shortened: bool,
 }
 
@@ -32,14 +34,14 @@ impl Histories {
         stream == work.stream || self.reach(stream, work.stream) >= work.sequence
     }
 
-    /// How much of `other` the next work of `stream` comes after.
+    /// The number of pieces of `other`'s work that the next work of `stream` comes after.
     pub(super) fn reach(&self, stream: StreamId, other: StreamId) -> u64 {
         let now = self.streams.get(&stream).and_then(History::now);
         now.map_or(0, |clock| clock.reach(other))
     }
 
-    /// What is done once the work is.
-    pub(super) fn at(&self, work: WorkId) -> Clock {
+    /// The clock of all that is done once the work is.
+    pub(super) fn at(&self, work: WorkId) -> VectorClock {
         let before = self.streams.get(&work.stream).and_then(|history| history.at(work.sequence));
         let mut clock = before.cloned().unwrap_or_default();
         clock.raise(work);
@@ -72,7 +74,7 @@ impl Histories {
     }
 
     /// Forgets what is known to be done.
-    pub(super) fn forget(&mut self, done: &Clock) {
+    pub(super) fn forget(&mut self, done: &VectorClock) {
         self.streams.retain(|_, history| {
             history.forget(done);
             !history.changes.is_empty()
@@ -82,11 +84,11 @@ impl Histories {
 }
 
 impl History {
-    fn now(&self) -> Option<&Clock> {
+    fn now(&self) -> Option<&VectorClock> {
         self.changes.back().map(|(_, clock)| clock)
     }
 
-    fn at(&self, sequence: u64) -> Option<&Clock> {
+    fn at(&self, sequence: u64) -> Option<&VectorClock> {
         let after = self.changes.partition_point(|(from, _)| *from <= sequence);
         let index = match after {
             0 if self.is_shortened => 0,
@@ -96,7 +98,7 @@ impl History {
         self.changes.get(index).map(|(_, clock)| clock)
     }
 
-    fn join(&mut self, from: u64, awaited: &Clock) {
+    fn join(&mut self, from: u64, awaited: &VectorClock) {
         let mut clock = self.now().cloned().unwrap_or_default();
         clock.join(awaited);
         match self.changes.back_mut() {
@@ -111,7 +113,7 @@ impl History {
         }
     }
 
-    fn forget(&mut self, done: &Clock) {
+    fn forget(&mut self, done: &VectorClock) {
         self.changes.iter_mut().for_each(|(_, clock)| clock.forget(done));
         while self.changes.front().is_some_and(|(_, clock)| clock.is_empty()) {
             self.changes.pop_front();
@@ -148,7 +150,7 @@ mod tests {
         let mut histories = Histories::default();
         histories.order(B, 2, work(A, 3));
         histories.order(B, 5, work(A, 9));
-        let mut done = Clock::default();
+        let mut done = VectorClock::default();
         done.raise(work(A, 9));
         histories.forget(&done);
         assert!(histories.streams.is_empty());

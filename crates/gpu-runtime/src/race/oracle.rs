@@ -6,16 +6,16 @@ use proptest::prelude::*;
 
 use super::act::Act;
 use super::placed::Placed;
-use super::state::State;
-use crate::ledger::Work;
-use crate::observe::{MemoryAccess, WorkId};
-use crate::order::Access;
-use crate::stream::StreamId;
+use super::state::RaceState;
+use crate::types::Access;
+use crate::types::StreamId;
+use crate::types::Work;
+use crate::types::{MemoryAccess, WorkId};
 
 const STREAMS: usize = 4;
 const EVENTS: usize = 3;
 
-/// What a program does next.
+/// A step of a program.
 #[derive(Debug, Clone)]
 enum Step {
     /// A stream does something with memory.
@@ -87,14 +87,14 @@ fn id(stream: usize) -> StreamId {
     StreamId::of(stream as u32 % 2, stream as u64)
 }
 
-/// What happens, as nodes; each comes after those it lists, and after what they come after.
+/// The things that happen, as nodes; each comes after those it lists, and after what they come after.
 #[derive(Default)]
 struct Graph {
     nodes: Vec<Node>,
     /// The newest node of each stream, and of the host.
     streams: [Option<usize>; STREAMS],
     host: Option<usize>,
-    /// What each event stands for.
+    /// The node that each event stands for.
     events: [Option<usize>; EVENTS],
 }
 
@@ -141,7 +141,7 @@ fn conflict(a: &MemoryAccess, b: &MemoryAccess) -> bool {
 /// Runs a program by the checker and by the graph. Of each step that accesses memory: what the
 /// checker finds, and what there is.
 fn run(program: &[Step]) -> Vec<(Vec<WorkId>, Vec<WorkId>)> {
-    let (mut state, mut graph, mut outcomes) = (State::default(), Graph::default(), Vec::new());
+    let (mut state, mut graph, mut outcomes) = (RaceState::default(), Graph::default(), Vec::new());
     let mut sequences = [0u64; STREAMS];
     // The work that each event comes after.
     let mut recorded: [Option<WorkId>; EVENTS] = [None; EVENTS];

@@ -4,22 +4,21 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::observe::MemoryAccess;
-use crate::order::Access;
-use crate::virtual_memory::{Piece, pieces};
+use crate::types::{Access, MemoryAccess};
+use crate::virtual_memory::{AddressRun, address_runs};
 
 /// An access to bytes that follow on each other in memory too.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Placed {
-    piece: Piece,
+    piece: AddressRun,
     pub(super) access: Access,
 }
 
-/// Where accesses go, by what is mapped now.
+/// The memory that accesses reach, by what is mapped now.
 pub(super) fn placed(accesses: &[MemoryAccess]) -> SmallVec<[Placed; 4]> {
     let pieces_of = |access: &MemoryAccess| {
         let kind = access.access;
-        pieces(range_of(access)).into_iter().map(move |piece| Placed { piece, access: kind })
+        address_runs(range_of(access)).into_iter().map(move |piece| Placed { piece, access: kind })
     };
     accesses.iter().flat_map(pieces_of).filter(|placed| !placed.is_empty()).collect()
 }
@@ -46,7 +45,7 @@ impl Placed {
 }
 
 /// The places of the bytes that addresses show.
-pub(super) fn places(piece: &Piece) -> Range<u64> {
+pub(super) fn places(piece: &AddressRun) -> Range<u64> {
     piece.place..piece.place + piece.bytes
 }
 
@@ -55,6 +54,6 @@ impl Placed {
     /// Memory that is accessed by an address other than its place.
     pub(super) fn at(place: u64, access: MemoryAccess) -> Placed {
         let MemoryAccess { start, bytes, access } = access;
-        Placed { piece: Piece { address: start, bytes: bytes as u64, place }, access }
+        Placed { piece: AddressRun { address: start, bytes: bytes as u64, place }, access }
     }
 }

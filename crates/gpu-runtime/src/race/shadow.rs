@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::act::{Act, Conflict, Trace};
+use super::act::{Act, Conflict, PriorAccess};
 use super::placed::Placed;
-use crate::observe::{Allocation, WorkId};
-use crate::order::Access;
+use crate::types::{Access, Allocation, WorkId};
 
 /// Intervals of places that do not overlap, by where they begin.
 #[derive(Default)]
@@ -22,8 +21,8 @@ pub(super) struct Shadow {
 #[derive(Clone)]
 struct Interval {
     end: u64,
-    write: Option<Trace>,
-    reads: SmallVec<[Trace; 2]>,
+    write: Option<PriorAccess>,
+    reads: SmallVec<[PriorAccess; 2]>,
 }
 
 impl Shadow {
@@ -38,7 +37,7 @@ impl Shadow {
         let range = access.places();
         for (&start, interval) in self.overlapping(&range) {
             let common = start.max(range.start)..interval.end.min(range.end);
-            let mut note = |earlier: &Trace, earlier_access| {
+            let mut note = |earlier: &PriorAccess, earlier_access| {
                 if !comes_before(earlier.act.id) {
                     let later_access = access.access;
                     let earlier = earlier.clone();
@@ -63,7 +62,7 @@ impl Shadow {
         act: &Arc<Act>,
         comes_before: impl Fn(WorkId) -> bool,
     ) {
-        let trace = || Trace { act: Arc::clone(act), former: None };
+        let trace = || PriorAccess { act: Arc::clone(act), former: None };
         self.split(range.start);
         self.split(range.end);
         let mut gaps: SmallVec<[Range<u64>; 4]> = SmallVec::new();
@@ -87,7 +86,7 @@ impl Shadow {
 
     /// Notes a write, which takes the place of all that was there.
     pub(super) fn write(&mut self, range: Range<u64>, act: &Arc<Act>) {
-        let write = Some(Trace { act: Arc::clone(act), former: None });
+        let write = Some(PriorAccess { act: Arc::clone(act), former: None });
         let written = Interval { end: range.end, write, reads: SmallVec::new() };
         // The same range again, as most writes are.
         if let Some(interval) = self.intervals.get_mut(&range.start)
@@ -144,7 +143,7 @@ impl Shadow {
         });
     }
 
-    /// How many intervals there are.
+    /// The number of intervals.
     pub(super) fn len(&self) -> usize {
         self.intervals.len()
     }

@@ -1,46 +1,46 @@
-//! What the checker knows: which accesses there were, and what comes before what.
+//! The knowledge of the checker: which accesses there were, and what comes before what.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::act::{Act, Conflict};
-use super::clock::Clock;
+use super::clock::VectorClock;
 use super::history::Histories;
 use super::placed::{Placed, places};
 use super::shadow::Shadow;
-use crate::memory::DevicePtr;
-use crate::observe::{Allocation, Freed, WorkId};
-use crate::order::Access;
-use crate::stream::{Legacy, StreamId};
-use crate::virtual_memory::Piece;
+use crate::observe::Freed;
+use crate::stream::Legacy;
+use crate::types::{Access, Allocation, DevicePtr, StreamId, WorkId};
+use crate::virtual_memory::AddressRun;
 
 /// With so much new knowledge, what is over is looked for and forgotten.
 const LOOK_AFTER: usize = 1024;
 
 /// Accesses, order and memory. It calls no driver, so it can be tested by itself.
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct RaceState {
     shadow: Shadow,
     histories: Histories,
-    /// What the host knows to be done: all that it does from now on comes after. The threads of the
+    /// The work that the host knows to be done: all that it does from now on comes after. The threads of
+    /// the
     /// host count as one, since nobody tells how they wait for each other.
-    host: Clock,
+    host: VectorClock,
     /// Memory from the driver, and what allocators made of it, by where it begins.
     whole: BTreeMap<u64, Arc<Allocation>>,
     parts: BTreeMap<u64, Arc<Allocation>>,
-    /// How much was noted since what is over was looked for.
+    /// The number of notes since what is over was last looked for.
     news: usize,
     /// With how much it will be looked for next.
     look_at: usize,
 }
 
-impl State {
-    /// What work conflicts with that it does not come after.
+impl RaceState {
+    /// The earlier accesses that work conflicts with and does not come after.
     pub(super) fn conflicts(&self, stream: StreamId, accesses: &[Placed]) -> Vec<Conflict> {
         self.conflicts_with(accesses, |work| self.is_before(stream, work))
     }
 
-    /// What an access of the host conflicts with that it does not come after.
+    /// The earlier accesses that an access of the host conflicts with and does not come after.
     pub(super) fn conflicts_of_host(&self, accesses: &[Placed]) -> Vec<Conflict> {
         self.conflicts_with(accesses, |work| self.host.covers(work))
     }
@@ -48,7 +48,7 @@ impl State {
     /// Notes work that accesses memory.
     pub(super) fn note(&mut self, act: Act, accesses: &[Placed]) {
         let act = Arc::new(act);
-        let State { shadow, histories, host, .. } = self;
+        let RaceState { shadow, histories, host, .. } = self;
         let stream = act.id.stream;
         let ranges = |kind: Access| {
             let of_kind = accesses.iter().filter(move |access| access.access == kind);
@@ -86,7 +86,8 @@ impl State {
         self.heard(1);
     }
 
-    /// How much of a stream's work the next work of `stream` comes after, or what the host does
+    /// The number of pieces of a stream's work that the next work of `stream` comes after, or what the
+    /// host does
     /// next.
     pub(super) fn reach(&self, stream: Option<StreamId>, other: StreamId) -> u64 {
         let own = stream.map_or(0, |stream| self.histories.reach(stream, other));
@@ -99,7 +100,7 @@ impl State {
     }
 
     /// Notes that memory was given back, which is in these pieces.
-    pub(super) fn freed(&mut self, freed: &Freed<'_>, pieces: &[Piece]) {
+    pub(super) fn freed(&mut self, freed: &Freed<'_>, address_runs: &[AddressRun]) {
         let start = freed.start.address();
         if !freed.is_part {
             let range = start..start.saturating_add(freed.bytes as u64);
@@ -109,12 +110,12 @@ impl State {
             parts.iter().for_each(|start| drop(self.parts.remove(start)));
             return;
         }
-        let mut done = Clock::default();
+        let mut done = VectorClock::default();
         for &work in freed.until {
             done.join(&self.histories.at(work));
         }
         let memory = self.parts.remove(&start);
-        for range in pieces.iter().map(places) {
+        for range in address_runs.iter().map(places) {
             match &memory {
                 Some(memory) => self.shadow.release(range, memory, |work| done.covers(work)),
                 // It was got before anybody was told.
@@ -162,10 +163,10 @@ impl State {
     /// it any more, and nobody needs to be told that it is done. Looked for whenever there are twice
     /// as many accesses as were left, it costs each access a constant.
     pub(super) fn forget_what_is_over(&mut self) {
-        let State { shadow, histories, host, .. } = self;
+        let RaceState { shadow, histories, host, .. } = self;
         shadow.retain(|act| !host.covers(act.id));
         histories.forget(host);
-        *host = Clock::default();
+        *host = VectorClock::default();
         self.news = 0;
         self.look_at = self.shadow.len();
     }
@@ -177,14 +178,14 @@ mod tests {
 
     use super::super::placed::placed;
     use super::*;
-    use crate::ledger::Work;
-    use crate::observe::MemoryAccess;
+    use crate::types::MemoryAccess;
+    use crate::types::Work;
 
     /// A program that uses other memory with each piece of work, of which the host learns now and
     /// then that it is done; how many intervals there were at most.
     fn most_intervals(learns: impl Fn(u64) -> bool) -> usize {
         let (writer, reader) = (StreamId::of(0, 1), StreamId::of(0, 2));
-        let mut state = State::default();
+        let mut state = RaceState::default();
         let mut most = 0;
         for sequence in 1..=20_000 {
             let written = WorkId { stream: writer, sequence };
@@ -211,7 +212,7 @@ mod tests {
 
     #[test]
     fn memory_that_goes_back_to_the_driver_is_forgotten_with_what_was_made_of_it() {
-        let mut state = State::default();
+        let mut state = RaceState::default();
         let id = WorkId { stream: StreamId::of(0, 1), sequence: 1 };
         let (start, place) = (DevicePtr::from_address(4096), Location::caller());
         for (bytes, is_part) in [(4096, false), (512, true)] {
@@ -223,7 +224,7 @@ mod tests {
         assert_eq!(state.memory_at(4100, 4100).map(|memory| memory.bytes), Some(512));
         let beyond = 4096 + 512;
         assert_eq!(state.memory_at(beyond, beyond).map(|memory| memory.bytes), Some(4096));
-        state.freed(&Freed::whole(start, 4096), &[Piece::plain(&(4096..8192))]);
+        state.freed(&Freed::whole(start, 4096), &[AddressRun::plain(&(4096..8192))]);
         assert_eq!((state.memory_at(4100, 4100), state.shadow.len()), (None, 0));
     }
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use libloading::Library;
 
-/// Where a tool says which library to load.
+/// The environment variable in which a tool names the library to load.
 #[cfg(target_pointer_width = "64")]
 const PATH: &str = "NVTX_INJECTION64_PATH";
 #[cfg(target_pointer_width = "32")]
@@ -26,7 +26,7 @@ const INITIALIZE: &[u8] = b"InitializeInjectionNvtx2\0";
 const CALLBACKS: u32 = 1;
 const VERSION_INFO: u32 = 3;
 
-/// How many functions each module of NVTX has, the unused number 0 counted in.
+/// The number of functions of each module of NVTX, the unused number 0 counted in.
 const MODULES: [usize; 7] = [0, 16, 9, 16, 7, 16, 7];
 /// The module with the functions that are called here.
 const CORE: usize = 1;
@@ -38,15 +38,15 @@ type Push = unsafe extern "C" fn(*const c_char) -> c_int;
 type Pop = unsafe extern "C" fn() -> c_int;
 
 /// A function that a tool may fill in.
-type Slot = AtomicPtr<c_void>;
+type FunctionSlot = AtomicPtr<c_void>;
 
-static SLOTS: [[Slot; 16]; 7] = [const { [const { AtomicPtr::new(null_mut()) }; 16] }; 7];
+static SLOTS: [[FunctionSlot; 16]; 7] = [const { [const { AtomicPtr::new(null_mut()) }; 16] }; 7];
 
 /// For each module what a tool is told of it: where the slots are, by the numbers of the functions.
 /// There is none of the number 0, and none behind the last, where the array ends for the tool.
-static TABLES: [[Option<&Slot>; 17]; 7] = tables();
+static TABLES: [[Option<&FunctionSlot>; 17]; 7] = tables();
 
-const fn tables() -> [[Option<&'static Slot>; 17]; 7] {
+const fn tables() -> [[Option<&'static FunctionSlot>; 17]; 7] {
     let mut tables = [[None; 17]; 7];
     let mut module = 0;
     while module < MODULES.len() {
@@ -60,7 +60,7 @@ const fn tables() -> [[Option<&'static Slot>; 17]; 7] {
     tables
 }
 
-/// What a tool has filled in.
+/// The functions that a tool has filled in.
 #[derive(Debug)]
 pub(super) struct Tool {
     push: Push,
@@ -119,17 +119,20 @@ fn connect(initialize: Initialize) -> Option<Tool> {
     let (push, pop) = (filled(RANGE_PUSH)?, filled(RANGE_POP)?);
     // SAFETY: by NVTX, what a tool writes into this slot is a function of this type.
     let push = unsafe { mem::transmute::<*mut c_void, Push>(push) };
-    // SAFETY: as above.
+    // SAFETY: by NVTX, what a tool writes into this slot is a function without arguments.
     let pop = unsafe { mem::transmute::<*mut c_void, Pop>(pop) };
     Some(Tool { push, pop })
 }
 
-/// What a tool asks for first.
+/// The table that a tool asks for first.
 #[repr(C)]
 struct Callbacks {
     bytes: usize,
-    function_table:
-        unsafe extern "C" fn(module: c_int, table: *mut *mut *mut Slot, size: *mut c_uint) -> c_int,
+    function_table: unsafe extern "C" fn(
+        module: c_int,
+        table: *mut *mut *mut FunctionSlot,
+        size: *mut c_uint,
+    ) -> c_int,
 }
 
 #[repr(C)]
@@ -163,7 +166,7 @@ extern "C" fn set_version_of_tool(_version: u32) {}
 /// Both pointers are writable, or null.
 unsafe extern "C" fn function_table(
     module: c_int,
-    table: *mut *mut *mut Slot,
+    table: *mut *mut *mut FunctionSlot,
     size: *mut c_uint,
 ) -> c_int {
     let number = usize::try_from(module).unwrap_or(0);
@@ -172,7 +175,7 @@ unsafe extern "C" fn function_table(
     };
     if !table.is_null() {
         // A tool writes to the slots, and only reads where they are.
-        let slots = (&raw const TABLES[number]).cast_mut().cast::<*mut Slot>();
+        let slots = (&raw const TABLES[number]).cast_mut().cast::<*mut FunctionSlot>();
         // SAFETY: it is not null, and writable then.
         unsafe { table.write(slots) };
     }
@@ -204,7 +207,7 @@ mod tests {
         0
     }
 
-    /// What a tool's library does when it is loaded.
+    /// Stands for the first function of a tool's library.
     unsafe extern "C" fn attach(export: extern "C" fn(u32) -> *const c_void) -> c_int {
         let (callbacks, version) = (export(CALLBACKS), export(VERSION_INFO));
         assert!(!version.is_null() && export(2).is_null());

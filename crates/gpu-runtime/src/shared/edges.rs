@@ -1,8 +1,8 @@
-//! What a stream waits for already: the newest waits, one for each other stream.
+//! The edges between streams that exist already: of each stream its newest wait for each other one.
 
 use super::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How many other streams are remembered. To forget one costs a repeated wait, nothing else.
+/// The number of other streams that are remembered. To forget one costs a repeated wait, nothing else.
 const REMEMBERED: usize = 16;
 
 /// For other streams, named by `K`, how many pieces of their work this stream's later work comes
@@ -45,7 +45,7 @@ impl<K: Copy + Eq> Missing<'_, K> {
     }
 }
 
-/// How many pieces of `other`'s work later work comes after, as far as is remembered.
+/// The number of pieces of `other`'s work that later work comes after, as far as is remembered.
 fn reach<K: Copy + Eq>(awaited: &[(K, u64)], other: K) -> u64 {
     let found = awaited.iter().find(|(stream, _)| *stream == other);
     found.map_or(0, |(_, sequence)| *sequence)

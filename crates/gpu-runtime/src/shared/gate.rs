@@ -5,16 +5,16 @@ use std::ptr;
 
 use super::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Where the program asked for a guard.
-type Place = &'static Location<'static>;
+/// The place in the source where the program asked for a guard.
+type GuardLocation = &'static Location<'static>;
 
-/// Who of the host uses a piece of memory: code of the library, for a short time and never while code
+/// The host's users of a piece of memory: code of the library, for a short time and never while code
 /// of the program runs; and guards of the program, for as long as that likes.
 ///
 /// Library code waits for library code. What would write under a guard is told of it instead.
 pub(crate) struct HostGate {
     lock: RwLock<()>,
-    guards: Mutex<Vec<Place>>,
+    guards: Mutex<Vec<GuardLocation>>,
 }
 
 /// Library code that uses the memory.
@@ -38,7 +38,7 @@ impl HostGate {
     ///
     /// # Errors
     /// The place where a guard was taken that is there still.
-    pub(crate) fn enter_to_write(&self) -> Result<Inside<'_>, Place> {
+    pub(crate) fn enter_to_write(&self) -> Result<Inside<'_>, GuardLocation> {
         let guard = self.lock.write().unwrap_or_else(PoisonError::into_inner);
         match self.guards.lock().unwrap_or_else(PoisonError::into_inner).first() {
             None => Ok(Inside::Writes { _guard: guard }),
@@ -47,13 +47,13 @@ impl HostGate {
     }
 
     /// Notes a guard: from now on nobody is let in to write, and nobody who writes is in.
-    pub(crate) fn note_guard(&self, place: Place) {
+    pub(crate) fn note_guard(&self, place: GuardLocation) {
         let _nobody_writes = self.enter_to_read();
         self.guards.lock().unwrap_or_else(PoisonError::into_inner).push(place);
     }
 
     /// Forgets a guard that was taken there.
-    pub(crate) fn forget_guard(&self, place: Place) {
+    pub(crate) fn forget_guard(&self, place: GuardLocation) {
         let mut guards = self.guards.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(position) = guards.iter().position(|&other| ptr::eq(other, place)) {
             guards.swap_remove(position);

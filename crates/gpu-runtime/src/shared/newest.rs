@@ -4,7 +4,7 @@ use std::array;
 
 use super::sync::{AtomicU64, Ordering};
 
-/// How many bits a note has.
+/// The number of bits of a note.
 pub(crate) const NOTE_BITS: u32 = 48;
 
 /// A note for each of the newest `N` numbers that a counter gave out. To make one costs a store.
@@ -29,7 +29,7 @@ impl<const N: usize> Newest<N> {
         self.entry(number).store(round::<N>(number) << NOTE_BITS | note, Ordering::Release);
     }
 
-    /// What was noted for a number, if that is not too long ago.
+    /// The note of a number, if that is not too long ago.
     pub(crate) fn get(&self, number: u64) -> Option<u64> {
         let entry = self.entry(number).load(Ordering::Acquire);
         let note = entry & mask(NOTE_BITS);

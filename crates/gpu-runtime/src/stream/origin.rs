@@ -1,21 +1,22 @@
-//! Where streams come from, and where they go: the driver, the pool, other code.
+//! The origins of streams, to which they go back: the driver, the pool, other code.
 
 use std::ffi::{c_int, c_void};
 use std::ops::RangeInclusive;
 use std::ptr::null_mut;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
 
 use cuda_sys::{CU_STREAM_LEGACY, CUcontext, CUstream, CUstream_flags};
+use parking_lot::Mutex;
 
-use crate::device::Device;
-use crate::device_state::DeviceState;
+use super::capture_slot::CaptureSlot;
+use super::handle::{Stream, StreamInner};
+use super::ledger::Ledger;
+use super::{pool, registry};
+use crate::device::{DeviceState, Handle, event_pool};
 use crate::error::{Error, Result};
-use crate::handle::Handle;
-use crate::ledger::Ledger;
-use crate::shared::{Edges, Milestones};
-use crate::stream::pool;
-use crate::stream::{Stream, StreamId, StreamInner};
+use crate::shared::{Edges, EventHistory};
+use crate::types::{Device, StreamId};
 
 /// Whose the driver's stream is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,7 +29,8 @@ pub(super) enum Origin {
     Foreign,
 }
 
-/// How a stream stands to the driver's legacy stream, the handle 0, which waits for the work of some
+/// The relation of a stream to the driver's legacy stream, the handle 0, which waits for the work of
+/// some
 /// streams by itself, and they for its.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Legacy {
@@ -104,7 +106,9 @@ impl Stream {
     /// stream of each thread (`CU_STREAM_PER_THREAD`), which is another one in every thread.
     pub unsafe fn from_raw(device: Device, raw: *mut c_void) -> Result<Stream> {
         let (state, raw) = (device.state(), raw.cast());
-        if let Some(known) = state.streams().into_iter().find(|stream| stream.raw() == raw) {
+        if let Some(known) =
+            registry::streams(device).into_iter().find(|stream| stream.raw() == raw)
+        {
             return Ok(known);
         }
         let (mut context, mut priority): (CUcontext, c_int) = (null_mut(), 0);
@@ -116,10 +120,10 @@ impl Stream {
             return Err(Error::ForeignStream { device });
         }
         state.call("cuStreamGetPriority", |driver| {
-            // SAFETY: as above.
+            // SAFETY: the caller gives a stream, and `priority` is writable.
             unsafe { (driver.cuStreamGetPriority)(raw, &mut priority) }
         })?;
-        let ordinal = state.next_stream_ordinal();
+        let ordinal = registry::next_ordinal(device);
         let legacy = legacy_of(state, raw)?;
         Ok(Stream::of(device, ordinal, Handle(raw), priority, (Origin::Foreign, legacy)))
     }
@@ -150,11 +154,11 @@ impl Stream {
 
     fn pooled(device: Device, priority: i32) -> Result<Stream> {
         let state = device.state();
-        let raw = match state.pool.take(state, priority)? {
+        let raw = match pool::take(state, priority)? {
             Some(raw) => raw,
             None => create(state, CUstream_flags::CU_STREAM_NON_BLOCKING, priority)?,
         };
-        let ordinal = state.next_stream_ordinal();
+        let ordinal = registry::next_ordinal(device);
         Ok(Stream::of(device, ordinal, raw, priority, (Origin::Pool, Legacy::Apart)))
     }
 
@@ -167,7 +171,7 @@ impl Stream {
     ) -> Stream {
         let state = device.state();
         let stream = Stream(Arc::new(StreamInner {
-            id: StreamId { device, ordinal },
+            id: StreamId::new(device, ordinal),
             raw,
             state,
             priority,
@@ -175,21 +179,32 @@ impl Stream {
             legacy,
             shared: AtomicBool::new(origin == Origin::Foreign),
             sequence: AtomicU64::new(0),
-            milestones: Milestones::new(),
+            history: EventHistory::new(),
             edges: Edges::new(),
             ledger: Ledger::new(),
             observed: Mutex::default(),
-            entrance: RwLock::default(),
-            capture: Mutex::default(),
-            captures: AtomicU64::new(0),
+            captures: CaptureSlot::default(),
             keepers: AtomicUsize::new(0),
         }));
-        state.register(&stream);
+        registry::register(&stream);
         stream
     }
 }
 
 impl Device {
+    /// The stream that work goes to unless another one is current, the same in every thread.
+    ///
+    /// # Errors
+    /// The driver's, if it cannot create the stream at its first use.
+    pub fn default_stream(self) -> Result<Stream> {
+        self.default_stream_of_process().cloned()
+    }
+
+    #[inline]
+    pub(crate) fn default_stream_of_process(self) -> Result<&'static Stream> {
+        registry::default_stream(self, || Stream::create_default(self))
+    }
+
     /// The priorities that streams of this device may have, the most urgent one first.
     ///
     /// ```
@@ -217,9 +232,8 @@ impl Device {
     /// Gives the streams and events that are kept for reuse back to the driver. What is in use
     /// stays; nobody waits. Programs need it only to count what they left behind.
     pub fn release_idle_handles(self) {
-        let state = self.state();
-        state.pool.clear(state);
-        state.events.clear(state);
+        pool::clear(self.state());
+        event_pool::clear(self.state());
     }
 }
 
@@ -229,7 +243,7 @@ impl Drop for StreamInner {
             Origin::Foreign => true,
             // What others do with the handle is not known: it is never handed out again.
             _ if *self.shared.get_mut() || self.state.lost().is_some() => false,
-            Origin::Pool => self.state.pool.put(self.priority, self.raw),
+            Origin::Pool => pool::put(self.state, self.priority, self.raw),
             Origin::Default => false,
         };
         if !kept {
@@ -238,7 +252,7 @@ impl Drop for StreamInner {
     }
 }
 
-/// How other code's stream stands to the legacy stream.
+/// The relation of other code's stream to the legacy stream.
 fn legacy_of(state: &DeviceState, raw: CUstream) -> Result<Legacy> {
     if raw.is_null() || raw == CU_STREAM_LEGACY {
         return Ok(Legacy::Itself);

@@ -2,63 +2,60 @@
 
 use cuda_sys::CUstream;
 
-use crate::check;
-use crate::device_state::DeviceState;
+use crate::device::{CachedItem, DeviceState, Handle, PerDevice, check, teardown};
 use crate::error::Result;
-use crate::handle::Handle;
 use crate::shared::Idle;
-use crate::software::Kept;
-use crate::teardown;
+use crate::types::Device;
 
-/// Of each priority, streams beyond this many are destroyed instead of kept.
+/// The most idle streams of each priority that are kept; others are destroyed.
 const KEPT: usize = 32;
 
 /// The streams of one device that nobody has a handle of, with their priorities.
-pub(crate) struct StreamPool {
+struct StreamPool {
     idle: Idle<(i32, Handle<CUstream>)>,
 }
 
-impl StreamPool {
-    pub(crate) fn new() -> StreamPool {
+static POOLS: PerDevice<StreamPool> = PerDevice::new();
+
+impl Default for StreamPool {
+    fn default() -> StreamPool {
         StreamPool { idle: Idle::new(KEPT) }
     }
+}
 
-    /// A stream that has done all its work, if there is one. Of those that were given back only the
-    /// first is asked; if it still works, the next caller asks the next one.
-    pub(crate) fn take(
-        &self,
-        state: &DeviceState,
-        priority: i32,
-    ) -> Result<Option<Handle<CUstream>>> {
-        let Some((_, raw)) = self.idle.take(|(of, _)| *of == priority) else {
-            return Ok(None);
-        };
-        state.bind()?;
-        // SAFETY: the stream was in the pool, so nobody else destroys it.
-        let result = unsafe { (state.driver.cuStreamQuery)(raw.0) };
-        if check::query(state, None, "cuStreamQuery", result)? {
-            return Ok(Some(raw));
-        }
-        if !self.put(priority, raw) {
-            destroy(state, raw);
-        }
-        Ok(None)
+/// A stream that has done all its work, if there is one. Of those that were given back only the
+/// first is asked; if it still works, the next caller asks the next one.
+pub(super) fn take(state: &DeviceState, priority: i32) -> Result<Option<Handle<CUstream>>> {
+    let idle = &POOLS.of(state.device).idle;
+    let Some((_, raw)) = idle.take(|(of, _)| *of == priority) else {
+        return Ok(None);
+    };
+    state.bind()?;
+    // SAFETY: the stream was in the pool, so nobody else destroys it.
+    let result = unsafe { (state.driver.cuStreamQuery)(raw.0) };
+    if check::query(state, None, "cuStreamQuery", result)? {
+        return Ok(Some(raw));
     }
+    if !put(state, priority, raw) {
+        destroy(state, raw);
+    }
+    Ok(None)
+}
 
-    /// Keeps the stream, unless there are enough.
-    pub(crate) fn put(&self, priority: i32, raw: Handle<CUstream>) -> bool {
-        self.idle.put((priority, raw), |(of, _)| *of == priority).is_ok()
-    }
+/// Keeps the stream, unless there are enough.
+pub(super) fn put(state: &DeviceState, priority: i32, raw: Handle<CUstream>) -> bool {
+    POOLS.of(state.device).idle.put((priority, raw), |(of, _)| *of == priority).is_ok()
+}
 
-    /// Tells of all that are kept.
-    pub(crate) fn tell_kept(&self, tell: &mut dyn FnMut(Kept)) {
-        self.idle.each(|(_, raw)| tell(Kept::object(raw.0)));
-    }
+/// Tells of all that are kept.
+pub(crate) fn tell_cached(device: Device, tell: &mut dyn FnMut(CachedItem)) {
+    POOLS.of(device).idle.each(|(_, raw)| tell(CachedItem::object(raw.0)));
+}
 
-    /// Destroys all that are kept.
-    pub(crate) fn clear(&self, state: &DeviceState) {
-        self.idle.take_all().into_iter().for_each(|(_, raw)| destroy(state, raw));
-    }
+/// Destroys all that are kept.
+pub(super) fn clear(state: &DeviceState) {
+    let idle = POOLS.of(state.device).idle.take_all();
+    idle.into_iter().for_each(|(_, raw)| destroy(state, raw));
 }
 
 /// Destroys a stream; the driver does so once it has done its work.

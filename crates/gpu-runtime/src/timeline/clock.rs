@@ -2,25 +2,25 @@
 
 use std::time::{Duration, Instant};
 
-use crate::software;
+use crate::device::software;
 
 /// A clock that was started.
-pub(super) enum Clock {
+pub(super) enum HostClock {
     Real(Instant),
     /// The calling thread's, and what it said at the start.
     Virtual(Duration),
 }
 
-impl Clock {
-    pub(super) fn start() -> Clock {
-        software::virtual_now().map_or_else(|| Clock::Real(Instant::now()), Clock::Virtual)
+impl HostClock {
+    pub(super) fn start() -> HostClock {
+        software::virtual_now().map_or_else(|| HostClock::Real(Instant::now()), HostClock::Virtual)
     }
 
     /// The time since the start.
     pub(super) fn now(&self) -> Duration {
         match self {
-            Clock::Real(start) => start.elapsed(),
-            Clock::Virtual(start) => {
+            HostClock::Real(start) => start.elapsed(),
+            HostClock::Virtual(start) => {
                 software::virtual_now().unwrap_or(*start).saturating_sub(*start)
             }
         }
@@ -29,8 +29,8 @@ impl Clock {
     /// When the start was, by the driver's clock, where that is virtual.
     pub(super) fn virtual_start(&self) -> Option<Duration> {
         match self {
-            Clock::Real(_) => None,
-            Clock::Virtual(start) => Some(*start),
+            HostClock::Real(_) => None,
+            HostClock::Virtual(start) => Some(*start),
         }
     }
 }

@@ -8,8 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::{Trace, TracedOperation, streams};
-use crate::ledger::Work;
-use crate::stream::StreamId;
+use crate::types::{Device, StreamId, Work};
 
 /// The number of the host among the processes of the file; devices come after it.
 const HOST: usize = 0;
@@ -115,7 +114,7 @@ fn by_stream(operations: &[TracedOperation]) -> HashMap<StreamId, Vec<&TracedOpe
     by_stream
 }
 
-/// What the processes and threads of the file are called.
+/// The names of the processes and threads of the file.
 fn names(trace: &Trace) -> Vec<Value> {
     let named = |what: &str, track: Track, name: String| {
         let args = json!({ "name": name });
@@ -153,7 +152,7 @@ fn within(time: &Range<Duration>) -> Duration {
     time.start + (time.end - time.start) / 2
 }
 
-fn device(device: crate::Device) -> usize {
+fn device(device: Device) -> usize {
     device.index() + 1
 }
 

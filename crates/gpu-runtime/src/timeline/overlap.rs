@@ -1,14 +1,13 @@
-//! How much of a device's work ran at the same time.
+//! The overlap of a device's copies and computation.
 
 use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
 use super::TracedOperation;
-use crate::device::Device;
-use crate::ledger::{Direction, Work};
+use crate::types::{Device, Direction, Work};
 
-/// How a device's copies and its other work overlapped. Where several run at once, that time counts
+/// The overlap of a device's copies and its other work. Where several run at once, that time counts
 /// once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -17,13 +16,13 @@ pub struct Overlap {
     pub device: Device,
     /// From the beginning of the first piece of work to the end of the last.
     pub elapsed: Duration,
-    /// How long it did anything.
+    /// The time during which it did anything.
     pub busy: Duration,
-    /// How long it copied, from or to the host or another device.
+    /// The time during which it copied, from or to the host or another device.
     pub copying: Duration,
-    /// How long it ran kernels, fills and copies within its memory.
+    /// The time during which it ran kernels, fills and copies within its memory.
     pub computing: Duration,
-    /// How long it did both.
+    /// The time during which it did both.
     pub both: Duration,
 }
 

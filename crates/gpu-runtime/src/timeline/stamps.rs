@@ -1,4 +1,4 @@
-//! Where the times of work come from: the driver itself where it knows them, else events.
+//! The times of work: from the driver itself where it knows them, else from events.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -7,28 +7,24 @@ use std::time::Duration;
 
 use cuda_sys::{CUevent, CUevent_flags, CUresult};
 
-use super::clock::Clock;
-use crate::device::Device;
-use crate::device_state::DeviceState;
+use super::clock::HostClock;
+use crate::device::software::{self, DriverOperation};
+use crate::device::{DeviceState, Handle, event_pool};
 use crate::error::Result;
-use crate::event_pool;
-use crate::handle::Handle;
-use crate::ledger::Work;
-use crate::observe::WaitReason;
-use crate::software::{self, OperationId};
 use crate::stream::Stream;
-use crate::waits::Leave;
+use crate::types::{Device, WaitReason, Work};
+use crate::wait::WaitPermit;
 
 pub(super) enum Stamps {
     /// The driver says what was when, by its virtual clock, in which the timeline has a start.
-    Driver { start: Duration, times: HashMap<OperationId, Range<Duration>>, _only: OnlyOne },
+    Driver { start: Duration, times: HashMap<DriverOperation, Range<Duration>>, _only: OnlyOne },
     /// Events, of which each device has one whose time is known.
     Events { anchors: HashMap<Device, Anchor>, idle: Vec<TimedEvent> },
 }
 
-/// What tells the beginning and the end of a piece of work.
+/// The marks that tell the beginning and the end of a piece of work.
 pub(super) enum Marks {
-    Operations { first: OperationId, last: OperationId },
+    Operations { first: DriverOperation, last: DriverOperation },
     Events(Range<TimedEvent>),
 }
 
@@ -46,7 +42,7 @@ pub(super) struct TimedEvent {
 }
 
 impl Stamps {
-    pub(super) fn start(clock: &Clock, devices: &[Device]) -> Result<Stamps> {
+    pub(super) fn start(clock: &HostClock, devices: &[Device]) -> Result<Stamps> {
         if let Some(start) = clock.virtual_start()
             && let Some(only) = OnlyOne::begin()
         {
@@ -146,12 +142,12 @@ impl Marks {
 
 impl Anchor {
     /// Blocks until an empty stream of the device has passed an event.
-    fn new(clock: &Clock, device: Device) -> Result<Anchor> {
+    fn new(clock: &HostClock, device: Device) -> Result<Anchor> {
         let stream = Stream::new(device)?;
         let event = TimedEvent::new(device.state())?;
         let before = clock.now();
         event.record(&stream);
-        stream.synchronize_with(Leave::ask(device, WaitReason::Timeline)?)?;
+        stream.synchronize_with(WaitPermit::ask(device, WaitReason::Timeline)?)?;
         let accuracy = (clock.now() - before) / 2;
         Ok(Anchor { event, at: before + accuracy, accuracy })
     }
@@ -200,7 +196,7 @@ impl Drop for TimedEvent {
     }
 }
 
-/// That no other timeline hears what the driver says: it says everything once.
+/// Keeps other timelines from asking the driver for times, since it tells each only once.
 pub(super) struct OnlyOne(());
 
 static TAKEN: AtomicBool = AtomicBool::new(false);

@@ -10,8 +10,8 @@ use smallvec::SmallVec;
 
 use super::{UseRecord, Uses};
 use crate::error::{Error, Result};
-use crate::order::Access;
 use crate::shared::{HostGate, Inside};
+use crate::types::Access;
 
 impl Uses {
     /// As [`shared`](Uses::shared), of memory of the host, which kernels of the host use and the program

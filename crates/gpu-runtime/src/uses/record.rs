@@ -3,9 +3,10 @@
 use smallvec::SmallVec;
 
 use crate::error::Result;
-use crate::order::{Access, Order};
-use crate::point::StreamPoint;
+use crate::order_mode::Order;
+use crate::queue::StreamPoint;
 use crate::stream::Stream;
+use crate::types::Access;
 
 /// The uses of a piece of memory that were noted up to a moment: the writes that nothing is known to
 /// come after, and the reads since. A copy of what [`Uses`](crate::Uses) has.

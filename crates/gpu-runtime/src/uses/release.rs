@@ -4,11 +4,10 @@ use std::mem;
 use std::sync::{Arc, PoisonError};
 
 use super::{UseRecord, Uses, UsesState};
-use crate::graph::Books;
-use crate::stream::Stream;
+use crate::stream::{OpenCapture, Stream};
 
-/// What is done with memory that nobody owns any more and no graph uses.
-pub(super) struct Release(Box<dyn FnOnce(UseRecord) + Send>);
+/// A function that frees memory once nobody owns it any more and no graph uses it.
+pub(super) struct DeferredFree(Box<dyn FnOnce(UseRecord) + Send>);
 
 impl Uses {
     /// Ends the ownership of a piece of memory: `free` is given the uses that the memory must
@@ -26,14 +25,14 @@ impl Uses {
         // If the graphs are gone by the time that this is noted, the last handle is the caller's,
         // and `free` is called when that is dropped.
         if Arc::strong_count(self) > 1 {
-            held.graphs.get_or_insert_default().release = Some(Release(Box::new(free)));
+            held.graphs.get_or_insert_default().release = Some(DeferredFree(Box::new(free)));
             return;
         }
         let capture = held.capture_in_progress(home);
         let uses = held.take();
         drop(held);
         match capture {
-            Some(capture) => capture.defer(move || free(uses)),
+            Some(capture) => capture.defer(Box::new(move || free(uses))),
             None => free(uses),
         }
     }
@@ -54,11 +53,11 @@ impl UsesState {
     }
 
     /// The capture that other streams than `home` use the memory in, which was allocated for it.
-    fn capture_in_progress(&self, home: Option<&Stream>) -> Option<Arc<Books>> {
+    fn capture_in_progress(&self, home: Option<&Stream>) -> Option<Arc<dyn OpenCapture>> {
         let graphs = self.graphs.as_ref()?;
         let capture = graphs.birth.as_ref()?.capture()?;
         let uses = graphs.captured.iter().find(|uses| uses.are_of(&capture))?;
-        capture.is_used_elsewhere(uses, home).then_some(capture)
+        uses.are_elsewhere(&*capture, home).then_some(capture)
     }
 }
 

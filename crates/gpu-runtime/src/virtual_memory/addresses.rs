@@ -8,13 +8,10 @@ use cuda_sys::{CUdeviceptr, CUresult};
 use super::VirtualMemory;
 use super::mappings::{self, Mappings};
 use super::physical::PhysicalMemory;
-use super::problem::MappingProblem;
-use crate::check;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::memory::{DevicePtr, out_of_memory};
-use crate::software;
-use crate::teardown;
+use crate::device::{check, software, teardown};
+use crate::error::{Error, MappingProblem, Result};
+use crate::memory::out_of_memory;
+use crate::types::{Device, DevicePtr};
 
 /// Addresses of one device, from [`VirtualMemory::reserve`], given back when dropped together with
 /// what is mapped there.
@@ -57,12 +54,12 @@ impl AddressRange {
         Ok(AddressRange { virtual_memory, start: DevicePtr::from_address(start), bytes })
     }
 
-    /// Where it begins.
+    /// The first address.
     pub fn ptr(&self) -> DevicePtr {
         self.start
     }
 
-    /// Its size.
+    /// The size, in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -1,25 +1,25 @@
-//! What is mapped where, in the whole process: for who looks at memory by its address, and for
+//! All mappings of the process: for who looks at memory by its address, and for
 //! devices that get access to each other's memory later.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 
 use cuda_sys::{CUmemAccess_flags as Flags, CUmemAccessDesc, CUresult};
+use parking_lot::{RwLock, RwLockWriteGuard};
 use smallvec::SmallVec;
 
 use super::physical::PhysicalMemory;
 use super::{VirtualMemory, location};
-use crate::check;
-use crate::device::Device;
+use crate::device::{check, platform};
 use crate::error::Result;
+use crate::types::Device;
 
 /// All mappings, by where they begin. Whoever changes one calls the driver under this lock, so that
 /// the two always agree.
 static MAPPINGS: RwLock<Mappings> = RwLock::new(Mappings { by_start: BTreeMap::new() });
 
-/// How many there are, for everybody while there are none.
+/// The number of them, for everybody while there are none.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 pub(super) struct Mappings {
@@ -35,44 +35,45 @@ pub(super) struct Mapping {
 
 /// Neighbouring addresses that show neighbouring bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct AddressRun {
     /// The first address.
     pub(crate) address: u64,
-    /// How many there are.
+    /// The number of addresses.
     pub(crate) bytes: u64,
-    /// Where the first byte is: the same for all addresses that show it, and the address itself if
+    /// The location of the first byte: the same for all addresses that show it, and the address itself
+    /// if
     /// that alone does.
     pub(crate) place: u64,
 }
 
-impl Piece {
+impl AddressRun {
     /// Memory that is nowhere else.
-    pub(crate) fn plain(range: &Range<u64>) -> Piece {
-        Piece { address: range.start, bytes: range.end - range.start, place: range.start }
+    pub(crate) fn plain(range: &Range<u64>) -> AddressRun {
+        AddressRun { address: range.start, bytes: range.end - range.start, place: range.start }
     }
 }
 
-/// Where the bytes are that a range of addresses shows.
-pub(crate) fn pieces(range: Range<u64>) -> SmallVec<[Piece; 2]> {
+/// The runs of memory that a range of addresses shows.
+pub(crate) fn address_runs(range: Range<u64>) -> SmallVec<[AddressRun; 2]> {
     if COUNT.load(Ordering::Acquire) == 0 {
-        return SmallVec::from_iter([Piece::plain(&range)]);
+        return SmallVec::from_iter([AddressRun::plain(&range)]);
     }
-    let mappings = MAPPINGS.read().unwrap_or_else(PoisonError::into_inner);
-    let mut pieces = SmallVec::new();
+    let mappings = MAPPINGS.read();
+    let mut address_runs = SmallVec::new();
     let mut reached = range.start;
     for (start, mapping) in mappings.overlapping(&range) {
         if reached < start {
-            pieces.push(Piece::plain(&(reached..start)));
+            address_runs.push(AddressRun::plain(&(reached..start)));
         }
         let first = start.max(range.start);
         reached = mapping.end(start).min(range.end);
         let place = mapping.memory.place() + (first - start);
-        pieces.push(Piece { address: first, bytes: reached - first, place });
+        address_runs.push(AddressRun { address: first, bytes: reached - first, place });
     }
     if reached < range.end {
-        pieces.push(Piece::plain(&(reached..range.end)));
+        address_runs.push(AddressRun::plain(&(reached..range.end)));
     }
-    pieces
+    address_runs
 }
 
 /// Gives `peer` access to the memory of `owner` that is mapped and accessible now; what is made
@@ -119,14 +120,14 @@ pub(super) fn set_access(
 /// Everyone who may access a device's memory, as it is now.
 pub(super) fn accessors(owner: Device) -> SmallVec<[CUmemAccessDesc; 8]> {
     let flags = Flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    let peers = (0..owner.state().links.len() as u32).map(Device);
+    let peers = (0..platform::in_use().devices.len() as u32).map(Device);
     let others = peers.filter(|peer| *peer != owner && peer.peer_access_enabled(owner));
     let all = std::iter::once(owner).chain(others);
     all.map(|device| CUmemAccessDesc { location: location(device.state()), flags }).collect()
 }
 
 pub(super) fn lock() -> RwLockWriteGuard<'static, Mappings> {
-    MAPPINGS.write().unwrap_or_else(PoisonError::into_inner)
+    MAPPINGS.write()
 }
 
 impl Mappings {
@@ -165,7 +166,7 @@ impl Mappings {
         removed
     }
 
-    /// What is mapped in a range, in runs without a gap.
+    /// The mapped parts of a range, in runs without a gap.
     pub(super) fn runs(&self, range: &Range<u64>) -> Vec<Range<u64>> {
         let mut runs: Vec<Range<u64>> = Vec::new();
         for (start, mapping) in self.overlapping(range) {

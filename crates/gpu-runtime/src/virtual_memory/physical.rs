@@ -7,25 +7,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cuda_sys::{CUmemGenericAllocationHandle as Handle, CUresult};
 
-use super::problem::MappingProblem;
 use super::{VirtualMemory, memory_on};
-use crate::check;
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::memory::{DevicePtr, with_room};
-use crate::observe::{Allocation, Freed};
-use crate::retired;
-use crate::software;
-use crate::teardown;
+use crate::device::{check, software, teardown};
+use crate::error::{Error, MappingProblem, Result};
+use crate::memory::with_room;
+use crate::observe::Freed;
+use crate::queue::retired;
+use crate::types::{Allocation, Device, DevicePtr};
 
 /// Physical memory of one device, from [`VirtualMemory::create`]. Clones are the same memory.
 ///
 /// It goes back to the device when nobody holds it and nothing maps it any more. To give it back is
 /// a call to the driver.
 #[derive(Clone)]
-pub struct PhysicalMemory(Arc<Inner>);
+pub struct PhysicalMemory(Arc<PhysicalHandle>);
 
-struct Inner {
+struct PhysicalHandle {
     virtual_memory: VirtualMemory,
     handle: Handle,
     bytes: usize,
@@ -48,7 +45,8 @@ impl PhysicalMemory {
         retired::collect_values();
         let handle = with_room(device, bytes, || try_create(virtual_memory, bytes))?;
         let place = NEXT.fetch_add(bytes as u64, Ordering::Relaxed);
-        let memory = PhysicalMemory(Arc::new(Inner { virtual_memory, handle, bytes, place }));
+        let memory =
+            PhysicalMemory(Arc::new(PhysicalHandle { virtual_memory, handle, bytes, place }));
         let (start, place) = (memory.told_as(), Location::caller());
         let device = Some(device);
         Allocation { start, bytes, device, stream: None, is_part: false, place }.tell();
@@ -75,7 +73,7 @@ impl PhysicalMemory {
         self.0.handle
     }
 
-    /// Where it is, among all physical memory: no two pieces ever overlap.
+    /// The location among all physical memory: no two pieces ever overlap.
     pub(super) fn place(&self) -> u64 {
         self.0.place
     }
@@ -99,7 +97,7 @@ fn try_create(virtual_memory: VirtualMemory, bytes: usize) -> Result<Option<Hand
     Ok(Some(handle))
 }
 
-impl Drop for Inner {
+impl Drop for PhysicalHandle {
     fn drop(&mut self) {
         Freed::whole(DevicePtr::from_address(self.place), self.bytes).tell();
         teardown::destroy(self.virtual_memory.state(), "cuMemRelease", |_| {

@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 
 use cuda_sim::control::fail;
 use cuda_sys::CUresult;
-use gpu_runtime::{CaptureMode, Error, LaunchConfig, Rows, Stream};
+use gpu_runtime::{CaptureMode, Error, LaunchConfig, Pitched, Stream};
 use test_support::isolate;
 
 use crate::fixture::{OpensWhenWaiting, device, elementwise, pinned, read, zeros};
@@ -100,12 +100,12 @@ const LENDERS: [(&str, Lends); 2] = [
         assert!(stream.query().expect("the device works"), "the slice is still read");
         copied
     }),
-    ("copy_htod_rows", |stream| {
+    ("copy_htod_2d", |stream| {
         let (source, mut target) = (pinned(100), zeros(device(), 100));
         let _held = OpensWhenWaiting::hold(stream);
         spoil();
-        let rows = Rows::dense(10, 10);
-        let copied = stream.copy_htod_rows(&source, rows, &mut target, rows);
+        let rows = Pitched::dense(10, 10);
+        let copied = stream.copy_htod_2d(&source, rows, &mut target, rows);
         assert!(stream.query().expect("the device works"), "the slice is still read");
         copied
     }),

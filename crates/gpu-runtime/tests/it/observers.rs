@@ -4,7 +4,7 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex};
 
 use gpu_runtime::{
-    Access, DeviceBuffer, Event, HostWait, MemoryAccess, Observer, Operand, Operation, Stream,
+    Access, DeviceBuffer, EnqueuedWork, Event, HostWait, MemoryAccess, MemoryUse, Observer, Stream,
     StreamId, WaitReason, Work, WorkId, at_place, observe, ordered,
 };
 
@@ -54,7 +54,7 @@ impl Heard {
 }
 
 impl Observer for Heard {
-    fn enqueued(&self, operation: &Operation<'_>, sequence: Option<u64>) {
+    fn enqueued(&self, operation: &EnqueuedWork<'_>, sequence: Option<u64>) {
         if self.of.contains(&operation.stream.id()) {
             self.operations.lock().expect("no panic").push(Told {
                 work: operation.work.clone(),
@@ -166,7 +166,7 @@ fn a_layer_above_says_the_place_and_the_ranges() {
     let function = elementwise(device(), "fill");
     let buffer = zeros(device(), 10);
     let place = Location::caller();
-    let half = Operand::new(buffer.uses(), Access::Write).over(buffer.ptr(), 20);
+    let half = MemoryUse::new(buffer.uses(), Access::Write).over(buffer.ptr(), 20);
     let observation = observe(heard.clone());
     at_place(place, || {
         ordered(&stream, &[half], || {
@@ -202,7 +202,7 @@ fn work_that_several_threads_enqueue_on_a_stream_is_told_in_its_order() {
 fn a_panic_in_an_observer_changes_nothing() {
     struct Panics(StreamId);
     impl Observer for Panics {
-        fn enqueuing(&self, operation: &Operation<'_>) {
+        fn enqueuing(&self, operation: &EnqueuedWork<'_>) {
             assert_ne!(operation.stream.id(), self.0, "on purpose");
         }
     }

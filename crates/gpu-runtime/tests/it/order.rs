@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use gpu_runtime::{
-    Access, DeviceBuffer, Error, LaunchConfig, Operand, Order, Stream, Uses, WaitMode, ordered,
+    Access, DeviceBuffer, Error, LaunchConfig, MemoryUse, Order, Stream, Uses, WaitMode, ordered,
     with_order, with_wait_mode,
 };
 
@@ -172,7 +172,7 @@ fn what_fails_or_panics_is_marked_too() {
         let uses = record.snapshot();
         assert_eq!(uses.points().next().expect("it is marked"), &stream.point());
         // The locks are free again.
-        ordered(&stream, &[] as &[Operand<'_>], || Ok(())).expect("nothing to do");
+        ordered(&stream, &[] as &[MemoryUse<'_>], || Ok(())).expect("nothing to do");
     }
 }
 

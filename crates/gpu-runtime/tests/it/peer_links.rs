@@ -1,7 +1,7 @@
 //! Two devices between which bytes change: found when access is asked for, and gone around.
 
 use cuda_sim::control::{InjectedFault, PeerFault, inject};
-use gpu_runtime::{Device, DeviceBuffer, Error, Order, Rows, Stream, with_order};
+use gpu_runtime::{Device, DeviceBuffer, Error, Order, Pitched, Stream, with_order};
 use test_support::isolate;
 
 use crate::fixture::{Gate, device, read, start, zeros};
@@ -107,9 +107,9 @@ fn rows_go_through_the_host_too() {
         zero.enable_peer_access(one).expect_err("the link lies");
         let source = Stream::new(zero).expect("a stream").copy_htod(&numbers(12)).expect("a copy");
         let mut copy = zeros(one, 6);
-        let block = Rows { start: 1, count: 3, length: 2, stride: 4 };
+        let block = Pitched { start: 1, count: 3, length: 2, stride: 4 };
         let stream = Stream::new(one).expect("a stream");
-        stream.copy_dtod_rows(&source, block, &mut copy, Rows::dense(3, 2)).expect("a copy");
+        stream.copy_dtod_2d(&source, block, &mut copy, Pitched::dense(3, 2)).expect("a copy");
         let all = numbers(12);
         assert_eq!(read(&copy), [all[1], all[2], all[5], all[6], all[9], all[10]]);
     })

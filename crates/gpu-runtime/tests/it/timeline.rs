@@ -75,7 +75,7 @@ fn in_virtual_time_the_driver_says_when_work_was() {
             check(&trace);
             assert!(trace.accuracy.is_empty(), "the driver says it exactly");
             let kernel = trace.operations[0].time.clone().expect("it is done");
-            let least = Duration::from_nanos(TimeModel::H200.kernel_least);
+            let least = Duration::from_nanos(TimeModel::H200.min_kernel);
             assert_eq!(kernel.end - kernel.start, least);
             let begins = trace.operations[0].call.end.as_nanos() as u64;
             let begins = Duration::from_nanos(begins + TimeModel::H200.launch_latency);
@@ -236,7 +236,7 @@ fn in_virtual_time_the_launch_of_a_graph_takes_as_long_as_what_it_does() {
             let (main, side) = (Stream::new(device).expect("a"), Stream::new(device).expect("b"));
             let function = elementwise(device, "fill");
             let [mut x, mut y] = [(); 2].map(|()| zeros(device, 1000));
-            let least = Duration::from_nanos(TimeModel::H200.kernel_least);
+            let least = Duration::from_nanos(TimeModel::H200.min_kernel);
             // Three after each other, and one beside them.
             let (graph, ()) = main
                 .capture(|_| {

@@ -13,27 +13,30 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use cranelift_jit::{BranchProtection, JITMemoryKind, JITMemoryProvider};
 use cranelift_module::{ModuleError, ModuleResult};
 
-/// The arena's size in bytes. It takes addresses, and memory only for what is in use.
+/// The arena's size in bytes. It takes addresses, and memory only for what is in use; half of the
+/// distance that a call reaches, so that it may lie anywhere in itself.
 const ADDRESSES: usize = 1 << 30;
 
-/// Where addresses are rationed, the arena takes a part of them, but no less than this.
+/// The least that the arena takes where the process may have few addresses (`ulimit -v`).
 const MIN_ADDRESSES: usize = 16 << 20;
 
-/// One part in so many of a process's addresses are for code.
-const PART: usize = 16;
+/// One in so many of a process's addresses are for code.
+const SHARE: usize = 16;
 
-/// A kernel takes so many bytes at a time, or as many as one function needs.
+/// A kernel takes so many bytes at a time, or as many as one function needs: most kernels fit, and each
+/// step costs a call of `mprotect` when it is taken and one when it is finished.
 const STEP: usize = 32 << 10;
 
 /// The addresses for code, of which those in `free` have no memory.
 struct Arena {
     addresses: Range<usize>,
     page: usize,
-    free: Mutex<FreeList>,
+    free: Mutex<AddressGaps>,
 }
 
-/// What is free of the arena: the length of each gap by where it begins. Gaps do not touch.
-struct FreeList {
+/// The free addresses of the arena: the length of each gap by where it begins. Gaps do not touch, for
+/// those that would are joined.
+struct AddressGaps {
     gaps: BTreeMap<usize, usize>,
 }
 
@@ -51,14 +54,14 @@ impl Arena {
         // SAFETY: it asks for a number.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         let page = usize::try_from(page).unwrap_or(4096);
-        let mut bytes = ADDRESSES.min(ration() / PART).max(MIN_ADDRESSES);
+        let mut bytes = ADDRESSES.min(ration() / SHARE).max(MIN_ADDRESSES);
         // Whole pages, and so are its halves.
         bytes = 1 << bytes.ilog2();
         loop {
             match map(None, bytes) {
                 Ok(start) => {
                     let addresses = start..start + bytes;
-                    let free = Mutex::new(FreeList { gaps: BTreeMap::from([(start, bytes)]) });
+                    let free = Mutex::new(AddressGaps { gaps: BTreeMap::from([(start, bytes)]) });
                     return Ok(Arena { addresses, page, free });
                 }
                 Err(error) if bytes == MIN_ADDRESSES => return Err(error),
@@ -90,12 +93,12 @@ impl Arena {
         }
     }
 
-    fn free(&self) -> std::sync::MutexGuard<'_, FreeList> {
+    fn free(&self) -> std::sync::MutexGuard<'_, AddressGaps> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl FreeList {
+impl AddressGaps {
     /// The first gap's beginning in which there is room for so many bytes.
     fn take(&mut self, bytes: usize) -> Option<Range<usize>> {
         let (&start, &length) = self.gaps.iter().find(|&(_, &length)| length >= bytes)?;
@@ -121,7 +124,7 @@ impl FreeList {
     }
 }
 
-/// How many addresses the process may have.
+/// The number of addresses that the process may have.
 fn ration() -> usize {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: it writes to the limit, which is a local variable.
@@ -155,13 +158,13 @@ fn protect(pages: &Range<usize>, protection: i32) -> io::Result<()> {
 /// A kernel's part of the arena.
 pub(super) struct CodeMemory {
     arena: &'static Arena,
-    pieces: Vec<Piece>,
+    chunks: Vec<CodePages>,
 }
 
 /// Pages for one kind of contents.
-struct Piece {
+struct CodePages {
     pages: Range<usize>,
-    /// Where the next function goes.
+    /// The address for the next function.
     end: usize,
     executable: bool,
     /// Whether it can be run, or read, and no more be written.
@@ -175,7 +178,7 @@ impl CodeMemory {
     ///
     /// The process has no addresses left.
     pub(super) fn new() -> io::Result<CodeMemory> {
-        Ok(CodeMemory { arena: Arena::get()?, pieces: Vec::new() })
+        Ok(CodeMemory { arena: Arena::get()?, chunks: Vec::new() })
     }
 
     /// Gives all pages back.
@@ -184,10 +187,10 @@ impl CodeMemory {
     ///
     /// Nobody will run or read what is in them.
     unsafe fn give_back(&mut self) {
-        for piece in self.pieces.drain(..) {
+        for chunk in self.chunks.drain(..) {
             // SAFETY: nobody will run or read what is in them, as this function's caller promises, and
-            // each piece came from the arena and is given once.
-            unsafe { self.arena.give_back(piece.pages) };
+            // each chunk came from the arena and is given once.
+            unsafe { self.arena.give_back(chunk.pages) };
         }
     }
 }
@@ -205,20 +208,20 @@ impl JITMemoryProvider for CodeMemory {
             }
         };
         let align = usize::try_from(align).map_err(|_| io::ErrorKind::InvalidInput)?;
-        let place = |piece: &Piece| {
-            let start = piece.end.checked_next_multiple_of(align)?;
-            (start.checked_add(size)? <= piece.pages.end).then_some(start)
+        let place = |chunk: &CodePages| {
+            let start = chunk.end.checked_next_multiple_of(align)?;
+            (start.checked_add(size)? <= chunk.pages.end).then_some(start)
         };
-        let open = self.pieces.last_mut();
-        let open = open.filter(|piece| piece.executable == executable && !piece.finished);
-        if let Some((piece, start)) = open.and_then(|piece| place(piece).map(|at| (piece, at))) {
-            piece.end = start + size;
+        let open = self.chunks.last_mut();
+        let open = open.filter(|chunk| chunk.executable == executable && !chunk.finished);
+        if let Some((chunk, start)) = open.and_then(|chunk| place(chunk).map(|at| (chunk, at))) {
+            chunk.end = start + size;
             return Ok(ptr::with_exposed_provenance_mut(start));
         }
         let pages = self.arena.take(size.max(STEP))?;
         let (start, end) = (pages.start, pages.start + size);
         debug_assert!(start.is_multiple_of(align), "no function asks for more than a page");
-        self.pieces.push(Piece { pages, end, executable, finished: false });
+        self.chunks.push(CodePages { pages, end, executable, finished: false });
         Ok(ptr::with_exposed_provenance_mut(start))
     }
 
@@ -229,9 +232,9 @@ impl JITMemoryProvider for CodeMemory {
     }
 
     fn finalize(&mut self, _: BranchProtection) -> ModuleResult<()> {
-        for piece in self.pieces.iter_mut().filter(|piece| !piece.finished) {
-            finish(piece).map_err(|err| ModuleError::Allocation { err })?;
-            piece.finished = true;
+        for chunk in self.chunks.iter_mut().filter(|chunk| !chunk.finished) {
+            finish(chunk).map_err(|err| ModuleError::Allocation { err })?;
+            chunk.finished = true;
         }
         let flushed = wasmtime_internal_jit_icache_coherence::pipeline_flush_mt();
         flushed.map_err(|err| ModuleError::Allocation { err })
@@ -239,21 +242,21 @@ impl JITMemoryProvider for CodeMemory {
 }
 
 /// Makes what was written ready to run, or to be read.
-fn finish(piece: &Piece) -> io::Result<()> {
-    if !piece.executable {
-        return protect(&piece.pages, libc::PROT_READ);
+fn finish(chunk: &CodePages) -> io::Result<()> {
+    if !chunk.executable {
+        return protect(&chunk.pages, libc::PROT_READ);
     }
-    let start = ptr::with_exposed_provenance(piece.pages.start);
+    let start = ptr::with_exposed_provenance(chunk.pages.start);
     // SAFETY: the pages are mapped, and `finalize` flushes the pipeline before anybody runs them.
-    unsafe { wasmtime_internal_jit_icache_coherence::clear_cache(start, piece.pages.len()) }?;
-    protect(&piece.pages, libc::PROT_READ | libc::PROT_EXEC)
+    unsafe { wasmtime_internal_jit_icache_coherence::clear_cache(start, chunk.pages.len()) }?;
+    protect(&chunk.pages, libc::PROT_READ | libc::PROT_EXEC)
 }
 
 impl Drop for CodeMemory {
     /// Code that was never made ready goes; other code may be running, and stays until
     /// [`JITMemoryProvider::free_memory`].
     fn drop(&mut self) {
-        if self.pieces.iter().all(|piece| !piece.finished) {
+        if self.chunks.iter().all(|chunk| !chunk.finished) {
             // SAFETY: nobody was given the address of unfinished code.
             unsafe { self.give_back() };
         }
@@ -317,7 +320,7 @@ mod tests {
 
     #[test]
     fn gaps_that_touch_become_one() {
-        let mut free = FreeList { gaps: BTreeMap::from([(0, 10)]) };
+        let mut free = AddressGaps { gaps: BTreeMap::from([(0, 10)]) };
         let taken: Vec<_> = std::iter::from_fn(|| free.take(2)).collect();
         assert_eq!(taken, [0..2, 2..4, 4..6, 6..8, 8..10]);
         for index in [1, 4, 0, 3] {

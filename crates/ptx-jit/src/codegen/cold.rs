@@ -1,9 +1,9 @@
 //! Calls that hardly ever happen, in the middle of code that runs all the time.
 //!
 //! An ordinary call may overwrite most registers, so every value that is needed behind it would be
-//! kept in memory, on the way without the call too. These calls go through functions that keep all
+//! kept in memory, also where the call does not happen. These calls go through functions that keep all
 //! registers, made once for all kernels. What is called answers in the block's context, since a
-//! function of that kind returns nothing.
+//! function of that kind returns nothing. LLVM has `preserve_most` and `coldcc` for the same.
 
 use std::mem::offset_of;
 use std::sync::OnceLock;
@@ -15,7 +15,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Linkage, Module};
 
-use super::native::{describe, new_module};
+use super::jit_module::{describe, new_module};
 use crate::abi::{Helper, HelperAddresses, KernelContext};
 
 /// The helpers that can be called so. Each takes the block's context first, and gives 32 bits or
@@ -33,19 +33,19 @@ const COLD: &[Helper] = &[
     Helper::ScatterLanes,
 ];
 
-/// The symbol under which native code knows the cold way to a helper.
+/// The symbol of the function that calls a helper and keeps all registers.
 pub(super) fn name(helper: Helper) -> String {
     format!("{}_cold", helper.name())
 }
 
-/// How native code calls a helper on the cold way.
+/// The signature of that function.
 pub(super) fn signature(helper: Helper) -> Signature {
     let mut signature = Signature::new(CallConv::PreserveAll);
     signature.params.extend(helper.parameters().iter().map(|&ty| AbiParam::new(ty)));
     signature
 }
 
-/// The symbols and addresses of all cold ways. A process has one set of helpers.
+/// The symbols and addresses of all such functions. A process has one set of helpers.
 ///
 /// # Errors
 ///

@@ -54,10 +54,10 @@ impl<'a> Runner<'a> {
     ) -> Result<ThreadEntry, FaultKind> {
         let native = self.launch.kernel.threads();
         let native = native.map_err(|reason| FaultKind::NotCompiled(reason.to_owned()))?;
-        if !self.stack.has_room(native.frames.all) {
+        if !self.stack.has_room(native.stack_use.all) {
             return Err(FaultKind::StackOverflow { local: self.local_bytes() });
         }
-        let limit = self.stack.limit() + native.frames.largest_callee as u64;
+        let limit = self.stack.limit() + native.stack_use.largest_callee as u64;
         context.stack_limit = context.stack_limit.max(limit);
         Ok(native.entry())
     }

@@ -1,14 +1,13 @@
 //! The uniformity analysis: a data-flow analysis that finds the [`Uniformity`] of each register of a
 //! kernel.
 //!
-//! It starts with nothing known, visits all instructions, and lets the registers' uniformity only
-//! grow from uniform to varying, until nothing changes: a fixed point, which is reached because each
-//! register can change twice.
+//! It starts with nothing known and visits all instructions until nothing changes. A register only
+//! goes from unknown towards varying, a few steps at most, so the end is reached.
 //!
-//! A value may differ between lanes for two reasons. It is computed of values that do; and lanes came
-//! to it in different ways (LLVM: temporal and sync divergence). For the second, a branch whose
-//! condition varies makes all registers varying that are written between it and the place where its
-//! ways come together, and are needed there.
+//! A value may differ between lanes for two reasons: it is computed of values that do, or lanes came
+//! to it by different ways (in LLVM's words, a data dependence and a sync dependence). For the second,
+//! a branch whose condition varies makes all registers varying that are written between it and the
+//! block where its ways come together, and are needed there.
 //!
 //! The analysis relies on the lanes being together, and so holds where a warp runs in lockstep.
 
@@ -65,7 +64,7 @@ impl UniformityInfo {
         }
     }
 
-    /// Makes all registers uniform of which nothing is known; whether there was such a register.
+    /// Makes all registers uniform of which nothing is known. True if there was such a register.
     fn close(&mut self) -> bool {
         let open = self.registers.iter_mut().filter(|kind| kind.is_none());
         open.map(|kind| *kind = Some(Uniformity::Uniform)).count() > 0

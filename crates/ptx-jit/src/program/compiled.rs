@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use ptx::{BarrierOp, LineMap, Suspension};
 
 use crate::abi::{CheckLevel, ThreadEntry, WarpEntry};
-use crate::codegen::{self, Frames, LaneAccess, NativeKernel, Places, Site, Target};
+use crate::codegen::{self, LaneAccess, NativeKernel, ResumeTable, StackUse, SuspendPoint, Target};
 use crate::ir;
 use crate::stack;
 
@@ -35,7 +35,7 @@ pub(super) enum KernelCode {
 /// A kernel's code for warps in lockstep.
 pub(crate) struct Warps {
     pub(crate) native: NativeKernel<WarpEntry>,
-    pub(super) places: Places,
+    pub(super) points: ResumeTable,
     pub(super) plan: ir::Lockstep,
     pub(super) takes_turns: bool,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Warps {
 impl Warps {
     /// The state of a warp all of whose threads have come to a state of the code for threads.
     pub(crate) fn state_of(&self, thread_state: u32) -> u32 {
-        self.places.points[thread_state as usize - 1].warp_state
+        self.points.points[thread_state as usize - 1].warp_state
     }
 }
 
@@ -78,7 +78,7 @@ impl CompiledKernel {
                 codegen::compile_threads(&self.kernel, self.target, plan, None)
             }
             KernelCode::Warps(warps) => {
-                let points = Some(&warps.places.points[..]);
+                let points = Some(&warps.points.points[..]);
                 codegen::compile_threads(&self.kernel, self.target, &warps.plan.resumable, points)
             }
         };
@@ -102,21 +102,21 @@ impl CompiledKernel {
     }
 
     /// The frames of the translations that have been made so far.
-    fn frames(&self) -> impl Iterator<Item = Frames> {
-        let warps = self.warps().map(|warps| warps.native.frames);
+    fn frames(&self) -> impl Iterator<Item = StackUse> {
+        let warps = self.warps().map(|warps| warps.native.stack_use);
         let threads = self.threads.get().and_then(|native| native.as_ref().ok());
-        warps.into_iter().chain(threads.map(|native| native.frames))
+        warps.into_iter().chain(threads.map(|native| native.stack_use))
     }
 
     /// The suspension at which a thread waits.
-    pub(crate) fn thread_site(&self, site: u32) -> Option<Site> {
-        self.threads().ok()?.sites.get(site as usize).copied()
+    pub(crate) fn thread_site(&self, site: u32) -> Option<SuspendPoint> {
+        self.threads().ok()?.records.suspend_point(site)
     }
 
     /// The suspension at which a warp waits that goes on in a state; `None` if it does not wait.
-    pub(crate) fn wait_of_warp(&self, state: u32) -> Option<Site> {
+    pub(crate) fn wait_of_warp(&self, state: u32) -> Option<SuspendPoint> {
         let before = (state as usize).checked_sub(1)?;
-        self.warps()?.places.waits.get(before).copied()?
+        self.warps()?.points.waits.get(before).copied()?
     }
 
     /// Whether a warp that is to go on in a state waits at the block's barrier.
@@ -126,8 +126,8 @@ impl CompiledKernel {
     }
 
     /// An operation among the lanes of a warp.
-    pub(crate) fn exchange(&self, site: u32) -> Option<Site> {
-        self.warps()?.native.sites.get(site as usize).copied()
+    pub(crate) fn exchange(&self, site: u32) -> Option<SuspendPoint> {
+        self.warps()?.native.records.suspend_point(site)
     }
 
     /// Whether warps in a chain may go on to the next one before they end.
@@ -137,7 +137,7 @@ impl CompiledKernel {
 
     /// An access that lanes of a warp make one by one.
     pub(crate) fn lane_access(&self, access: u32) -> Option<LaneAccess> {
-        self.warps()?.native.accesses.get(access as usize).copied()
+        self.warps()?.native.records.access(access)
     }
 
     /// The size of a warp's frame.

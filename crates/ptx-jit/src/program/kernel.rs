@@ -154,9 +154,9 @@ fn translate_warps(kernel: &ir::KernelIr, target: Target, shape: WarpShape) -> O
         #[cfg(test)]
         super::broken_translator::perhaps_panic();
         let plan = ir::Lockstep::new(kernel, shape);
-        let (native, places) = codegen::compile_warps(kernel, target, &plan)?;
+        let (native, points) = codegen::compile_warps(kernel, target, &plan)?;
         let takes_turns = plan.takes_turns();
-        Ok(Warps { native, places, plan, takes_turns })
+        Ok(Warps { native, points, plan, takes_turns })
     });
     let report = |reason: &String| {
         tracing::error!(

@@ -43,7 +43,7 @@ pub enum BitsOp {
     PopulationCount,
     /// `clz`
     LeadingZeros,
-    /// The place of the leading bit that is not the sign; as a shift amount, if asked.
+    /// The index of the leading bit that is not the sign; as a shift amount, if asked.
     FindLeading {
         /// `.shiftamt`: how far to shift left to bring it to the top.
         as_shift: bool,
@@ -54,7 +54,7 @@ pub enum BitsOp {
     Extract,
     /// `bfi`: the lowest bits of a into b.
     Insert,
-    /// The place of the c-th set bit of a, counted from bit b on, or down from there.
+    /// The index of the c-th set bit of a, counted from bit b on, or down from there.
     FindCounted,
     /// A mask of b bits from bit a on.
     Mask {

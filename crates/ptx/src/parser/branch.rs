@@ -35,7 +35,7 @@ pub(super) fn label<'s>(
     cursor.expect(b';', "`;`")
 }
 
-/// Reads the name of a label, as a target whose place is known when the braces around it close.
+/// Reads the name of a label, as a target that is known when the braces around it close.
 fn target<'s>(cursor: &mut Cursor<'s>, function: &mut FunctionDraft<'s>) -> Result<usize, Error> {
     let name = cursor.word()?;
     Ok(function.add_target(name, cursor.last()))

@@ -1,10 +1,10 @@
-//! A place in the token stream, with the small expectations that all parts of the parser have.
+//! A position in the token stream, with the small expectations that all parts of the parser have.
 
 use crate::error::{Error, ErrorKind};
 use crate::lexer::{Token, TokenKind};
 use crate::literal::Literal;
 
-/// A place in the tokens of a text.
+/// A position in the tokens of a text.
 pub(super) struct Cursor<'s> {
     source: &'s str,
     tokens: Vec<Token>,
@@ -27,7 +27,7 @@ impl<'s> Cursor<'s> {
         self.tokens[self.at]
     }
 
-    /// The token so many places on; the end stays the end.
+    /// The token so many tokens on; the end stays the end.
     pub(super) fn peek_ahead(&self, ahead: usize) -> Token {
         self.tokens[(self.at + ahead).min(self.tokens.len() - 1)]
     }

@@ -24,7 +24,7 @@ pub(super) const MAX_REGISTERS: usize = 1 << 20;
 /// use a long table in many jumps.
 const MAX_TABLE_TARGETS: usize = 1 << 18;
 
-/// A function that is being read, with the names that are visible at this place of its body.
+/// A function that is being read, with the names that are visible at this point of its body.
 pub(super) struct FunctionDraft<'s> {
     function: Function,
     scopes: Scopes<'s>,
@@ -215,7 +215,7 @@ impl<'s> FunctionDraft<'s> {
         self.scopes.open(self.frame_end);
     }
 
-    /// A brace closes: its names are forgotten, and its variables' place in the frame is free.
+    /// A brace closes: its names are forgotten, and its variables' part of the frame is free.
     pub(super) fn close_brace(&mut self) -> Result<(), ErrorKind> {
         let Some(closed) = self.scopes.close() else { return Ok(()) };
         self.frame_end = closed.frame_bytes;
@@ -230,7 +230,7 @@ impl<'s> FunctionDraft<'s> {
         self.scopes.depth() > 0
     }
 
-    /// The places where the text names labels that were not found, once all braces are closed.
+    /// The locations at which the text names labels that were not found, once all braces are closed.
     pub(super) fn unresolved_labels(&self) -> Vec<Token> {
         self.scopes.unresolved().iter().map(|reference| reference.token).collect()
     }

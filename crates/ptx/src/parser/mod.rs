@@ -37,7 +37,7 @@ use ordinary::FormCache;
 /// takes texts with them.
 ///
 /// # Errors
-/// The first place that is malformed or not supported.
+/// The first location that is malformed or not supported.
 ///
 /// ```
 /// let error = ptx::parse(".version 8.0 .target sm_80\n.entry k() { mov.b32 %r0, 1; }").unwrap_err();
@@ -50,7 +50,7 @@ pub fn parse(source: &str) -> Result<Module, Error> {
     Ok(parser.module.finish())
 }
 
-/// Reads all of a module, going on behind each place that is malformed or not supported.
+/// Reads all of a module, going on behind each location that is malformed or not supported.
 ///
 /// The module is what could be read of it; it may only be used if there were no errors.
 pub fn survey(source: &str) -> (Module, Vec<Error>) {

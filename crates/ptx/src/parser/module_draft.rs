@@ -110,12 +110,12 @@ impl<'s> ModuleDraft<'s> {
         self.indirect_calls.extend(indirect_calls.into_iter().map(|call| (index, call)));
     }
 
-    /// Notes that a function is called at that place of the text: it must be defined in the end.
+    /// Notes that a function is called at a location of the text: it must be defined in the end.
     pub(super) fn note_call(&mut self, function: usize, at: Token) {
         self.called.push((function, at));
     }
 
-    /// The address of a function that the text names at that place. Indirect calls may reach it
+    /// The address of a function that the text names at a location. Indirect calls may reach it
     /// from now on.
     pub(super) fn take_address(&mut self, function: usize, at: Token) -> Result<u64, ErrorKind> {
         if self.module.functions[function].is_kernel {
@@ -125,7 +125,7 @@ impl<'s> ModuleDraft<'s> {
         Ok(indirect_calls::address(function))
     }
 
-    /// The places where functions are called, or their addresses taken, that were only declared.
+    /// The locations at which functions are called, or their addresses taken, that were only declared.
     pub(super) fn undefined_functions_used(&self) -> Vec<Token> {
         let used = self.called.iter().chain(&self.taken);
         used.filter(|(index, _)| !self.function(*index).is_defined).map(|(_, at)| *at).collect()

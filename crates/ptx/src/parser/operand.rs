@@ -28,7 +28,7 @@ impl<'a, 's> OperandReader<'a, 's> {
         OperandReader { cursor, function, module }
     }
 
-    /// The place in the text up to which operands have been read.
+    /// The cursor, up to which operands have been read.
     pub(super) fn cursor(&mut self) -> &mut Cursor<'s> {
         self.cursor
     }

@@ -3,29 +3,29 @@
 
 use crate::ast::{AddressBase, Function, MemoryOperand, Operand, Register};
 
-/// Functions with no more registers are left alone.
-const FEW: usize = 1024;
+/// The most registers of a function that is left alone.
+const MAX_LEFT_ALONE: usize = 1024;
 
 /// Takes the unused registers out of a function. `pointers` are operands of it that stand elsewhere.
 pub(super) fn drop_unused_registers<'p>(
     function: &mut Function,
     pointers: impl Iterator<Item = &'p mut Operand>,
 ) {
-    if function.registers.len() <= FEW {
+    if function.registers.len() <= MAX_LEFT_ALONE {
         return;
     }
     let mut pointers: Vec<&mut Operand> = pointers.collect();
-    let mut places = vec![None; function.registers.len()];
-    for_each(function, &mut pointers, |register| places[register.index()] = Some(*register));
+    let mut numbers = vec![None; function.registers.len()];
+    for_each(function, &mut pointers, |register| numbers[register.index()] = Some(*register));
     let mut kept = Vec::new();
-    for (place, &class) in places.iter_mut().zip(&function.registers) {
-        if let Some(register) = place {
+    for (number, &class) in numbers.iter_mut().zip(&function.registers) {
+        if let Some(register) = number {
             *register = Register(kept.len() as u32);
             kept.push(class);
         }
     }
     for_each(function, &mut pointers, |register| {
-        *register = places[register.index()].expect("it was found before");
+        *register = numbers[register.index()].expect("it was found before");
     });
     function.registers = kept;
 }

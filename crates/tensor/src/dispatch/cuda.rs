@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use gpu_runtime::{
-    Access, ByValue, Device, DevicePtr, Function, Module, Operand, Uses, is_observed, ordered,
+    Access, ByValue, Device, DevicePtr, Function, MemoryUse, Module, Uses, is_observed, ordered,
 };
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -47,7 +47,7 @@ pub(super) unsafe fn launch<P: KernelArgs>(
 ) -> Result<()> {
     let kernel = table.get(op, dtype, device)?;
     let stream = device.current_stream_ref()?;
-    let uses: SmallVec<[Operand<'_>; 6]> =
+    let uses: SmallVec<[MemoryUse<'_>; 6]> =
         operands.iter().flat_map(|&(tensor, access)| self::operands(tensor, access)).collect();
     ordered(&stream, &uses, || {
         // SAFETY: the caller promises that the struct describes memory of the operands, whose
@@ -69,8 +69,8 @@ pub(super) fn uses_of(storage: &Storage) -> Option<&Uses> {
 
 /// A tensor as an operand of a launch: the use record of its memory, and if there are observers,
 /// each range of memory that its elements lie in.
-fn operands(tensor: &Tensor, access: Access) -> SmallVec<[Operand<'_>; 1]> {
-    let whole = uses_of(tensor.storage()).map(|uses| Operand::new(uses, access));
+fn operands(tensor: &Tensor, access: Access) -> SmallVec<[MemoryUse<'_>; 1]> {
+    let whole = uses_of(tensor.storage()).map(|uses| MemoryUse::new(uses, access));
     match whole {
         Some(operand) if is_observed() => tensor
             .accesses(access)

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use gpu_runtime::{
-    Access, MemoryAccess, Observation, Observer, Operation, StreamId, Work, observe,
+    Access, EnqueuedWork, MemoryAccess, Observation, Observer, StreamId, Work, observe,
 };
 use tensor::{Backward, Blocking, Device, Result, Tensor, cuda, tensor};
 
@@ -49,7 +49,7 @@ impl Heard {
 }
 
 impl Observer for Heard {
-    fn enqueued(&self, operation: &Operation<'_>, _: Option<u64>) {
+    fn enqueued(&self, operation: &EnqueuedWork<'_>, _: Option<u64>) {
         let is_work = matches!(operation.work, Work::Kernel { .. } | Work::Copy { .. });
         if operation.stream.id() == self.stream && is_work {
             self.told.lock().expect("no panic").push(Told {

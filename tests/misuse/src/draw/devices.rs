@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gpu_alloc::{DeviceMemory, MemoryPool, PinnedMemory, Snapshot};
 use gpu_runtime::{
     CaptureMode, Device, DeviceBuffer, DevicePtr, Event, Graph, LaunchConfig, Order, PinnedBuffer,
-    Rows, Stream, StreamPoint, WaitMode,
+    Pitched, Stream, StreamPoint, WaitMode,
 };
 
 use super::Draw;
@@ -81,14 +81,14 @@ impl Draw {
         Some(LaunchConfig::new(self.grid()?, self.grid()?))
     }
 
-    pub(crate) fn rows(&mut self) -> Option<Rows> {
-        let rows = Rows {
+    pub(crate) fn rows(&mut self) -> Option<Pitched> {
+        let rows = Pitched {
             start: self.size()?,
             count: self.size()?,
             length: self.size()?,
             stride: self.size()?,
         };
-        let rows = if self.rng.one_in(3) { rows } else { Rows::dense(2, 1 + self.rng.below(4)) };
+        let rows = if self.rng.one_in(3) { rows } else { Pitched::dense(2, 1 + self.rng.below(4)) };
         Some(self.told("rows", rows))
     }
 

@@ -10,8 +10,8 @@ use cuda_sys::{
 
 use crate::api::Result;
 use crate::device::{
-    Context, ContextModule, Event, KernelFunction, Library, LibraryKernel, Platform, StreamRef,
-    current,
+    Context, ContextModule, Event, KernelFunction, Library, LibraryKernel, SimulatedMachine,
+    StreamRef, current,
 };
 use crate::graph::{Executable, GraphTemplate, NodeId, graphs};
 
@@ -29,16 +29,22 @@ pub(in crate::api) fn handle<T>(number: u64) -> *mut T {
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_CONTEXT` if the handle names no context.
-pub(in crate::api) fn context(platform: &Platform, handle: CUcontext) -> Result<Arc<Context>> {
-    platform.contexts.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)
+pub(in crate::api) fn context(
+    machine: &SimulatedMachine,
+    handle: CUcontext,
+) -> Result<Arc<Context>> {
+    machine.contexts.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)
 }
 
 /// A stream on a device that works, for a call that has no part in captures.
 ///
 /// # Errors
 /// Those of [`StreamRef::working`] and of `Captures::permit_uncaptured`.
-pub(in crate::api) fn stream(platform: &'static Platform, handle: CUstream) -> Result<StreamRef> {
-    let stream = StreamRef::working(platform, number(handle))?;
+pub(in crate::api) fn stream(
+    machine: &'static SimulatedMachine,
+    handle: CUstream,
+) -> Result<StreamRef> {
+    let stream = StreamRef::working(machine, number(handle))?;
     graphs()?.captures.permit_uncaptured(&stream)?;
     Ok(stream)
 }
@@ -48,10 +54,10 @@ pub(in crate::api) fn stream(platform: &'static Platform, handle: CUstream) -> R
 /// # Errors
 /// Those of [`StreamRef::working`] and of `Captures::permit_capturable`.
 pub(in crate::api) fn capturable(
-    platform: &'static Platform,
+    machine: &'static SimulatedMachine,
     handle: CUstream,
 ) -> Result<StreamRef> {
-    let stream = StreamRef::working(platform, number(handle))?;
+    let stream = StreamRef::working(machine, number(handle))?;
     graphs()?.captures.permit_capturable(&stream)?;
     Ok(stream)
 }
@@ -60,16 +66,19 @@ pub(in crate::api) fn capturable(
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no event.
-pub(in crate::api) fn event(platform: &Platform, handle: CUevent) -> Result<Arc<Event>> {
-    platform.events.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+pub(in crate::api) fn event(machine: &SimulatedMachine, handle: CUevent) -> Result<Arc<Event>> {
+    machine.events.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
 /// The module that a handle names.
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no module.
-pub(in crate::api) fn module(platform: &Platform, handle: CUmodule) -> Result<Arc<ContextModule>> {
-    platform.modules.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+pub(in crate::api) fn module(
+    machine: &SimulatedMachine,
+    handle: CUmodule,
+) -> Result<Arc<ContextModule>> {
+    machine.modules.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
 /// The function that a handle names.
@@ -77,10 +86,10 @@ pub(in crate::api) fn module(platform: &Platform, handle: CUmodule) -> Result<Ar
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no function.
 pub(in crate::api) fn function(
-    platform: &Platform,
+    machine: &SimulatedMachine,
     handle: CUfunction,
 ) -> Result<Arc<KernelFunction>> {
-    platform.functions.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+    machine.functions.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
 /// The graph that a handle names.
@@ -115,14 +124,14 @@ pub(in crate::api) fn executable(handle: CUgraphExec) -> Result<Arc<Executable>>
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names neither.
 pub(in crate::api) fn launchable(
-    platform: &Platform,
+    machine: &SimulatedMachine,
     handle: CUfunction,
 ) -> Result<Arc<KernelFunction>> {
-    match platform.kernels.get(number(handle)) {
+    match machine.kernels.get(number(handle)) {
         Some(kernel) => {
-            Ok(kernel.function(&platform.modules, &platform.functions, &current::current()?)?.1)
+            Ok(kernel.function(&machine.modules, &machine.functions, &current::current()?)?.1)
         }
-        None => function(platform, handle),
+        None => function(machine, handle),
     }
 }
 
@@ -130,14 +139,20 @@ pub(in crate::api) fn launchable(
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no library.
-pub(in crate::api) fn library(platform: &Platform, handle: CUlibrary) -> Result<Arc<Library>> {
-    platform.libraries.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+pub(in crate::api) fn library(
+    machine: &SimulatedMachine,
+    handle: CUlibrary,
+) -> Result<Arc<Library>> {
+    machine.libraries.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
 /// The kernel of a library that a handle names.
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no kernel of a library.
-pub(in crate::api) fn kernel(platform: &Platform, handle: CUkernel) -> Result<Arc<LibraryKernel>> {
-    platform.kernels.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+pub(in crate::api) fn kernel(
+    machine: &SimulatedMachine,
+    handle: CUkernel,
+) -> Result<Arc<LibraryKernel>> {
+    machine.kernels.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }

@@ -12,7 +12,7 @@ use ptx_jit::Kernel;
 use crate::api::Result;
 use crate::api::arguments::{self, Out};
 use crate::device::attributes::{REGISTERS, STATIC_SHARED, STATIC_SHARED_OPTIN};
-use crate::device::{KernelFunction, platform};
+use crate::device::{KernelFunction, machine};
 
 pub(in crate::api) fn cuFuncGetAttribute(
     out: Out<c_int>,
@@ -42,7 +42,7 @@ pub(in crate::api) fn cuFuncGetParamInfo(
     offset: Out<usize>,
     bytes: Option<Out<usize>>,
 ) -> Result {
-    let function = arguments::function(platform()?, function)?;
+    let function = arguments::function(machine()?, function)?;
     let parameter = function.parameters.get(index).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     offset.set(parameter.offset);
     bytes.into_iter().for_each(|out| out.set(parameter.bytes));
@@ -50,7 +50,7 @@ pub(in crate::api) fn cuFuncGetParamInfo(
 }
 
 pub(in crate::api) fn working(function: CUfunction) -> Result<Arc<KernelFunction>> {
-    let function = arguments::function(platform()?, function)?;
+    let function = arguments::function(machine()?, function)?;
     function.module.context.check()?;
     Ok(function)
 }
@@ -119,7 +119,7 @@ pub(in crate::api) fn checked(
 /// The value of an attribute; `None` for those that cuda.h does not name.
 pub(in crate::api) fn value(facts: &Facts, attribute: Attribute) -> Option<c_int> {
     let signed = |value: u32| Some(c_int::try_from(value).unwrap_or(c_int::MAX));
-    let version = platform().ok()?.config.capability.number() as c_int;
+    let version = machine().ok()?.config.capability.number() as c_int;
     match attribute {
         Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => signed(facts.max_threads),
         Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => signed(facts.static_shared),

@@ -11,7 +11,7 @@ use crate::api::Result;
 use crate::api::arguments::{self, ParameterBuffer, ParameterPointers, copied_parameters};
 use crate::api::code::occupancy::blocks_at_once;
 use crate::device::{ExecutionConfiguration, launch::launch};
-use crate::device::{KernelFunction, platform};
+use crate::device::{KernelFunction, machine};
 
 pub(in crate::api) fn cuLaunchKernel(
     function: CUfunction,
@@ -42,14 +42,14 @@ pub(in crate::api) fn launch_shape(
     parameters: ParameterPointers,
     extra: ParameterBuffer,
 ) -> Result {
-    let platform = platform()?;
-    let function = arguments::launchable(platform, function)?;
-    let stream = arguments::capturable(platform, stream)?;
+    let machine = machine()?;
+    let function = arguments::launchable(machine, function)?;
+    let stream = arguments::capturable(machine, stream)?;
     if shape.cooperative {
         check_cooperative(&function, shape)?;
     }
     let parameters = copied_parameters(&function, parameters, extra)?;
-    launch(platform, &function, shape, parameters, &stream)
+    launch(machine, &function, shape, parameters, &stream)
 }
 
 /// Refuses a cooperative launch of more blocks than run at once.

@@ -11,7 +11,7 @@ use crate::api::Result;
 use crate::api::arguments::{self, CodeImage, Count, List, Out, handle, number};
 use crate::api::code::jit_options::{JitLogs, JitOptions, OptionValues};
 use crate::device::image::ImageError;
-use crate::device::{ContextModule, current, platform};
+use crate::device::{ContextModule, current, machine};
 
 pub(in crate::api) fn cuModuleLoadDataEx(
     out: Out<CUmodule>,
@@ -26,13 +26,13 @@ pub(in crate::api) fn cuModuleLoadDataEx(
 
 /// A library's modules go with the library.
 pub(in crate::api) fn cuModuleUnload(module: CUmodule) -> Result {
-    let platform = platform()?;
-    if arguments::module(platform, module)?.is_of_library() {
+    let machine = machine()?;
+    if arguments::module(machine, module)?.is_of_library() {
         return Err(CUresult::CUDA_ERROR_NOT_PERMITTED);
     }
-    let removed = platform.modules.remove(number(module));
+    let removed = machine.modules.remove(number(module));
     let module = removed.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
-    module.unload(&platform.functions);
+    module.unload(&machine.functions);
     module.context.check()
 }
 
@@ -41,10 +41,10 @@ pub(in crate::api) fn cuModuleGetFunction(
     module: CUmodule,
     name: &str,
 ) -> Result {
-    let platform = platform()?;
-    let module = arguments::module(platform, module)?;
+    let machine = machine()?;
+    let module = arguments::module(machine, module)?;
     module.context.check()?;
-    out.set(handle(module.function(&platform.functions, name)?));
+    out.set(handle(module.function(&machine.functions, name)?));
     Ok(())
 }
 
@@ -53,12 +53,12 @@ pub(in crate::api) fn load(
     logs: &JitLogs,
     read: impl FnOnce(u32) -> std::result::Result<Arc<Program>, ImageError>,
 ) -> Result {
-    let platform = platform()?;
+    let machine = machine()?;
     let context = current::working()?;
-    let capability = platform.config.capability.number();
+    let capability = machine.config.capability.number();
     let program = read(capability).map_err(|refusal| logs.refused(&refusal))?;
     let module = ContextModule::new(context, program)?;
-    let inserted = platform.modules.insert(|handle| module.named(handle));
+    let inserted = machine.modules.insert(|handle| module.named(handle));
     out.set(handle(inserted.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?.0));
     logs.done();
     Ok(())

@@ -10,17 +10,16 @@ use cuda_sys::CUcontext;
 
 use crate::api::Result;
 use crate::api::arguments::{self, Out, handle};
-use crate::device::{Context, current, platform};
+use crate::device::{Context, current, machine};
 
 pub(in crate::api) fn cuCtxSetCurrent(context: CUcontext) -> Result {
-    let platform = platform()?;
-    let context =
-        (!context.is_null()).then(|| arguments::context(platform, context)).transpose()?;
-    current::set(platform, context)
+    let machine = machine()?;
+    let context = (!context.is_null()).then(|| arguments::context(machine, context)).transpose()?;
+    current::set(machine, context)
 }
 
 pub(in crate::api) fn cuCtxGetCurrent(out: Out<CUcontext>) -> Result {
-    out.set(handle(current::top_handle(platform()?)?));
+    out.set(handle(current::top_handle(machine()?)?));
     Ok(())
 }
 
@@ -32,15 +31,15 @@ pub(in crate::api) fn cuCtxSynchronize() -> Result {
 pub(in crate::api) fn cuCtxSynchronize_v2(context: CUcontext) -> Result {
     let context = given_or_current(context)?;
     context.check()?;
-    let platform = platform()?;
-    platform.scheduler.wait_for_owner(context.id);
+    let machine = machine()?;
+    machine.scheduler.wait_for_owner(context.id);
     context.output.write();
-    platform.pools.synchronised(&platform.devices);
+    machine.pools.synchronised(&machine.devices);
     context.check()
 }
 
 pub(in crate::api) fn given_or_current(context: CUcontext) -> Result<Arc<Context>> {
-    if context.is_null() { current::current() } else { arguments::context(platform()?, context) }
+    if context.is_null() { current::current() } else { arguments::context(machine()?, context) }
 }
 
 pub(in crate::api) fn cuCtxGetStreamPriorityRange(

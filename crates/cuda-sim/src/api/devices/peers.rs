@@ -9,22 +9,22 @@ use cuda_sys::{CUcontext, CUdevice, CUresult};
 
 use crate::api::Result;
 use crate::api::arguments::{self, Out};
-use crate::device::{current, platform};
+use crate::device::{current, machine};
 
 pub(in crate::api) fn cuDeviceCanAccessPeer(
     out: Out<c_int>,
     device: CUdevice,
     peer: CUdevice,
 ) -> Result {
-    let platform = platform()?;
-    let cut_off = platform.device(device)?.is_cut_off_from(platform.device(peer)?);
+    let machine = machine()?;
+    let cut_off = machine.device(device)?.is_cut_off_from(machine.device(peer)?);
     out.set(c_int::from(device != peer && !cut_off));
     Ok(())
 }
 
 pub(in crate::api) fn cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint) -> Result {
     let context = current::working()?;
-    let peer = arguments::context(platform()?, peer)?;
+    let peer = arguments::context(machine()?, peer)?;
     if flags != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
@@ -40,8 +40,8 @@ pub(in crate::api) fn cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint) -> R
 
 pub(in crate::api) fn cuCtxDisablePeerAccess(peer: CUcontext) -> Result {
     let context = current::working()?;
-    let peer = arguments::context(platform()?, peer)?;
+    let peer = arguments::context(machine()?, peer)?;
     // Kernels in flight were enqueued while they had access.
-    platform()?.scheduler.wait_for_owner(context.id);
+    machine()?.scheduler.wait_for_owner(context.id);
     context.disable_peer(&peer)
 }

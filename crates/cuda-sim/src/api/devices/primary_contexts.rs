@@ -8,11 +8,11 @@ use cuda_sys::{CUcontext, CUdevice};
 
 use crate::api::Result;
 use crate::api::arguments::{Out, handle};
-use crate::device::{platform, primary};
+use crate::device::{machine, primary};
 
 pub(in crate::api) fn cuDevicePrimaryCtxRetain(out: Out<CUcontext>, device: CUdevice) -> Result {
-    let platform = platform()?;
-    out.set(handle(primary::retain(platform, platform.device(device)?)?.handle));
+    let machine = machine()?;
+    out.set(handle(primary::retain(machine, machine.device(device)?)?.handle));
     Ok(())
 }
 
@@ -21,9 +21,9 @@ pub(in crate::api) fn cuDevicePrimaryCtxGetState(
     flags: Out<c_uint>,
     active: Out<c_int>,
 ) -> Result {
-    let platform = platform()?;
-    let device = platform.device(device)?;
+    let machine = machine()?;
+    let device = machine.device(device)?;
     flags.set(device.primary_flags());
-    active.set(c_int::from(primary::is_active(platform, device)));
+    active.set(c_int::from(primary::is_active(machine, device)));
     Ok(())
 }

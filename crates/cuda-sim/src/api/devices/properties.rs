@@ -8,16 +8,16 @@ use cuda_sys::{CUdevice, CUdevice_attribute, CUresult, CUuuid};
 
 use crate::api::Result;
 use crate::api::arguments::{Count, Out, Room};
-use crate::device::{attributes, platform};
+use crate::device::{attributes, machine};
 
 pub(in crate::api) fn cuDeviceGet(out: Out<CUdevice>, ordinal: c_int) -> Result {
-    platform()?.device(ordinal)?;
+    machine()?.device(ordinal)?;
     out.set(ordinal);
     Ok(())
 }
 
 pub(in crate::api) fn cuDeviceGetCount(out: Out<c_int>) -> Result {
-    out.set(c_int::try_from(platform()?.devices.len()).unwrap_or(c_int::MAX));
+    out.set(c_int::try_from(machine()?.devices.len()).unwrap_or(c_int::MAX));
     Ok(())
 }
 
@@ -26,18 +26,18 @@ pub(in crate::api) fn cuDeviceGetName(
     length: Count,
     device: CUdevice,
 ) -> Result {
-    let device = platform()?.device(device)?;
+    let device = machine()?.device(device)?;
     name.of(length).write_text(&device.id.name())
 }
 
 pub(in crate::api) fn cuDeviceGetUuid_v2(out: Out<CUuuid>, device: CUdevice) -> Result {
-    let uuid = platform()?.device(device)?.id.uuid();
+    let uuid = machine()?.device(device)?.id.uuid();
     out.set(CUuuid { bytes: uuid.map(|byte| byte as c_char) });
     Ok(())
 }
 
 pub(in crate::api) fn cuDeviceTotalMem_v2(out: Out<usize>, device: CUdevice) -> Result {
-    let (_, total) = platform()?.device(device)?.memory.free_and_total();
+    let (_, total) = machine()?.device(device)?.memory.free_and_total();
     out.set(total as usize);
     Ok(())
 }
@@ -47,8 +47,8 @@ pub(in crate::api) fn cuDeviceGetAttribute(
     attribute: CUdevice_attribute,
     device: CUdevice,
 ) -> Result {
-    let platform = platform()?;
-    let value = attributes::attribute(platform.device(device)?.id, &platform.config, attribute);
+    let machine = machine()?;
+    let value = attributes::attribute(machine.device(device)?.id, &machine.config, attribute);
     out.set(value.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?);
     Ok(())
 }
@@ -58,7 +58,7 @@ pub(in crate::api) fn cuDeviceGetPCIBusId(
     length: Count,
     device: CUdevice,
 ) -> Result {
-    let device = platform()?.device(device)?;
+    let device = machine()?.device(device)?;
     let known = device.id.pci_text();
     if length.get() <= known.len() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);

@@ -8,7 +8,7 @@ use cuda_sys::{CUgraph, CUgraphExec, CUgraphInstantiate_flags as Flags, CUresult
 
 use crate::api::Result;
 use crate::api::arguments::{self, Out, handle, number};
-use crate::device::{current, platform};
+use crate::device::{current, machine};
 use crate::graph::{Executable, Instantiation, graphs};
 
 pub(in crate::api) fn cuGraphInstantiateWithFlags(
@@ -31,9 +31,9 @@ pub(in crate::api) fn cuGraphInstantiateWithFlags(
 }
 
 pub(in crate::api) fn cuGraphLaunch(executable: CUgraphExec, stream: CUstream) -> Result {
-    let platform = platform()?;
+    let machine = machine()?;
     let executable = arguments::executable(executable)?;
-    executable.launch(platform, &arguments::capturable(platform, stream)?)
+    executable.launch(machine, &arguments::capturable(machine, stream)?)
 }
 
 /// Launches that are under way run to the end.
@@ -46,11 +46,11 @@ pub(in crate::api) fn instantiate(
     graph: CUgraph,
     flags: u64,
 ) -> std::result::Result<u64, Instantiation> {
-    let platform = platform().map_err(Instantiation::Failed)?;
+    let machine = machine().map_err(Instantiation::Failed)?;
     let graph = arguments::graph(graph).map_err(Instantiation::Failed)?;
     let context = current::working().map_err(Instantiation::Failed)?;
     let graphs = graphs().map_err(Instantiation::Failed)?;
-    let executable = Executable::new(platform, &graph, &context, flags, &graphs.memories)?;
+    let executable = Executable::new(machine, &graph, &context, flags, &graphs.memories)?;
     let inserted = graphs.executables.insert(|_| executable);
     let out_of_memory = Instantiation::Failed(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
     inserted.map(|(number, _)| number).ok_or(out_of_memory)

@@ -8,7 +8,7 @@ use ptx_jit::AccessKind;
 use crate::api::Result;
 use crate::api::arguments::{self, CopyAddress};
 use crate::device::copy::{CopyEnd, Returns, copy};
-use crate::device::{Location, Platform, platform};
+use crate::device::{Location, SimulatedMachine, machine};
 
 /// The kind of memory that a call says one end of its copy is in.
 #[derive(Clone, Copy)]
@@ -71,15 +71,15 @@ pub(in crate::api) fn start(
     stream: CUstream,
     returns: Returns,
 ) -> Result {
-    let platform = platform()?;
-    let stream = arguments::capturable(platform, stream)?;
+    let machine = machine()?;
+    let stream = arguments::capturable(machine, stream)?;
     if bytes == 0 {
         return Ok(());
     }
     let bytes = bytes as u64;
     let device = stream.context().device.id.ordinal;
-    let to = end(platform, to, bytes, device, AccessKind::Write)?;
-    let from = end(platform, from, bytes, device, AccessKind::Read)?;
+    let to = end(machine, to, bytes, device, AccessKind::Write)?;
+    let from = end(machine, from, bytes, device, AccessKind::Read)?;
     let returns = returns_for(returns, [&to.location, &from.location]);
     // SAFETY: what is not the driver's, and has been checked, is memory that the program keeps for
     // so many bytes until the copy is done: that is what `CopyAddress` promises.
@@ -90,19 +90,19 @@ pub(in crate::api) fn start(
 
 /// One end of a copy that a device makes.
 pub(in crate::api) fn end(
-    platform: &Platform,
+    machine: &SimulatedMachine,
     (memory, claim): (CopyAddress, Claim),
     bytes: u64,
     device: u32,
     access: AccessKind,
 ) -> Result<CopyEnd> {
     let address = memory.address();
-    let location = Location::of(platform, address, bytes)?;
+    let location = Location::of(machine, address, bytes)?;
     let (location, device) = match claim {
         Claim::Anywhere => (location, device),
         Claim::Device => (location.device_accessible()?, device),
         Claim::DeviceOf(context) => {
-            let context = arguments::context(platform, context)?;
+            let context = arguments::context(machine, context)?;
             let named = context.device.id.ordinal;
             if location.device() != Some(named) {
                 return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -110,11 +110,12 @@ pub(in crate::api) fn end(
             (location, named)
         }
     };
-    let location = location.open_to(platform, device, address..address + bytes, access)?;
+    let location = location.open_to(machine, device, address..address + bytes, access)?;
     Ok(CopyEnd { address, location })
 }
 
-/// When a call returns that copies between these places: the program may have asked for more waits.
+/// The moment at which a copy between these locations returns: the program may have asked for more
+/// waits (`CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`).
 pub(in crate::api) fn returns_for(returns: Returns, places: [&Location; 2]) -> Returns {
     match returns {
         Returns::Done if places.iter().any(|place| place.is_synchronous()) => Returns::AlwaysDone,

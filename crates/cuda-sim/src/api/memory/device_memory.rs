@@ -6,7 +6,7 @@ use cuda_sys::{CUdeviceptr, CUresult};
 
 use crate::api::Result;
 use crate::api::arguments::Out;
-use crate::device::{Purpose, current, platform};
+use crate::device::{Purpose, current, machine};
 use crate::graph::graphs;
 
 pub(in crate::api) fn cuMemAlloc_v2(out: Out<CUdeviceptr>, bytes: usize) -> Result {
@@ -27,22 +27,22 @@ pub(in crate::api) fn cuMemFree_v2(pointer: CUdeviceptr) -> Result {
     if pointer == 0 {
         return Ok(());
     }
-    let platform = platform()?;
+    let machine = machine()?;
     let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
-    let device = platform.device_at(pointer).ok_or(invalid)?;
+    let device = machine.device_at(pointer).ok_or(invalid)?;
     let allocation = device.memory.starting_at(pointer).ok_or(invalid)?;
     let freed = match allocation.purpose {
         Purpose::Array | Purpose::Module | Purpose::Heap => false,
         Purpose::Graph => {
-            platform.scheduler.wait_for_device(&device.health);
+            machine.scheduler.wait_for_device(&device.health);
             graphs()?.memories.free(pointer).is_ok()
         }
-        Purpose::Pool => platform.pools.free(&device.memory, &allocation, None),
+        Purpose::Pool => machine.pools.free(&device.memory, &allocation, None),
         Purpose::Program => {
             // Managed memory may be in use on any device.
             match allocation.managed {
-                Some(_) => platform.scheduler.wait_for_everything(),
-                None => platform.scheduler.wait_for_device(&device.health),
+                Some(_) => machine.scheduler.wait_for_everything(),
+                None => machine.scheduler.wait_for_device(&device.health),
             }
             device.memory.free(&allocation)
         }

@@ -12,7 +12,7 @@ use ptx_jit::AccessKind;
 use crate::api::Result;
 use crate::api::arguments::{self, CopyAddress, In, number};
 use crate::device::pitched::{Extent, PitchedPointer};
-use crate::device::{CopyNodeEnd, Location, Platform};
+use crate::device::{CopyNodeEnd, Location, SimulatedMachine};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -165,13 +165,13 @@ impl Endpoint {
     /// The rows that the device of that ordinal copies.
     pub(in crate::api) fn rows(
         &self,
-        platform: &Platform,
+        machine: &SimulatedMachine,
         extent: Extent,
         device: u32,
         access: AccessKind,
     ) -> Result<PitchedPointer> {
         let base = match self.kind {
-            Kind::CU_MEMORYTYPE_ARRAY => return self.rows_of_array(platform, extent),
+            Kind::CU_MEMORYTYPE_ARRAY => return self.rows_of_array(machine, extent),
             Kind::CU_MEMORYTYPE_HOST | Kind::CU_MEMORYTYPE_DEVICE | Kind::CU_MEMORYTYPE_UNIFIED => {
                 self.address
             }
@@ -189,14 +189,14 @@ impl Endpoint {
         let offset = before.checked_mul(pitch).and_then(|bytes| bytes.checked_add(x));
         let address = offset.and_then(|offset| base.checked_add(offset)).ok_or(INVALID)?;
         let span = PitchedPointer::span(pitch, rows, extent).ok_or(INVALID)?;
-        let location = Location::of(platform, address, span)?;
-        let location = self.check(platform, location, device, address..address + span, access)?;
+        let location = Location::of(machine, address, span)?;
+        let location = self.check(machine, location, device, address..address + span, access)?;
         Ok(PitchedPointer { address, pitch, rows, location })
     }
 
     fn check(
         &self,
-        platform: &Platform,
+        machine: &SimulatedMachine,
         location: Location,
         device: u32,
         range: Range<u64>,
@@ -207,18 +207,18 @@ impl Endpoint {
         let device = match self.context.filter(|_| is_device) {
             None => device,
             Some(context) => {
-                let named = arguments::context(platform, context)?.device.id.ordinal;
+                let named = arguments::context(machine, context)?.device.id.ordinal;
                 if location.device() != Some(named) {
                     return Err(INVALID);
                 }
                 named
             }
         };
-        location.open_to(platform, device, range, access)
+        location.open_to(machine, device, range, access)
     }
 
-    fn rows_of_array(&self, platform: &Platform, extent: Extent) -> Result<PitchedPointer> {
-        let array = platform.arrays.get(number(self.array));
+    fn rows_of_array(&self, machine: &SimulatedMachine, extent: Extent) -> Result<PitchedPointer> {
+        let array = machine.arrays.get(number(self.array));
         let array = array.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
         let element = array.shape.element().ok_or(INVALID)?;
         let [x, y, z] = [self.x, self.y, self.z].map(|value| value as u64);

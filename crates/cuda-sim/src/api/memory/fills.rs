@@ -8,13 +8,13 @@ use cuda_sys::{CUdeviceptr, CUresult, CUstream};
 use ptx_jit::AccessKind;
 
 use crate::api::{Result, arguments};
-use crate::device::pitched::{Extent, PitchedPointer, fill_rows};
-use crate::device::{Location, platform};
+use crate::device::pitched::{Extent, PitchedPointer, fill_2d};
+use crate::device::{Location, machine};
 
-/// When a call that fills returns.
+/// The moment at which a call that fills returns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::api) enum FillReturns {
-    /// When the fill is done, if page-locked host memory or managed memory is concerned.
+    /// Once the fill is done, if page-locked host memory or managed memory is concerned.
     Done,
     /// At once.
     Enqueued,
@@ -50,8 +50,8 @@ pub(in crate::api) fn start_rows(
     stream: CUstream,
     returns: FillReturns,
 ) -> Result {
-    let platform = platform()?;
-    let stream = arguments::capturable(platform, stream)?;
+    let machine = machine()?;
+    let stream = arguments::capturable(machine, stream)?;
     if shape.contains(&0) {
         return Ok(());
     }
@@ -64,13 +64,13 @@ pub(in crate::api) fn start_rows(
     }
     let extent = Extent { width, height, depth: 1 };
     let span = PitchedPointer::span(pitch, height, extent).ok_or(invalid)?;
-    let location = Location::of(platform, to, span)?.device_accessible()?;
+    let location = Location::of(machine, to, span)?.device_accessible()?;
     let device = stream.context().device.id.ordinal;
-    let location = location.open_to(platform, device, to..to + span, AccessKind::Write)?;
+    let location = location.open_to(machine, device, to..to + span, AccessKind::Write)?;
     let is_waited_for = !location.is_device() || location.is_managed() || location.is_synchronous();
     let waits = returns == FillReturns::Done && is_waited_for;
     let rows = PitchedPointer { address: to, pitch, rows: height, location };
-    let point = fill_rows(rows, value, size, [count, height], &stream)?;
+    let point = fill_2d(rows, value, size, [count, height], &stream)?;
     if let Some(point) = point.filter(|_| waits) {
         stream.wait(&point);
     }

@@ -10,7 +10,7 @@ use cuda_sys::{
 
 use crate::api::Result;
 use crate::api::arguments::{Out, number};
-use crate::device::{HostSource, current, platform};
+use crate::device::{HostSource, current, machine};
 
 const ALLOC_FLAGS: c_uint =
     CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
@@ -21,7 +21,7 @@ pub(in crate::api) fn cuMemHostAlloc(out: Out<*mut c_void>, bytes: usize, flags:
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     // Under unified addressing every allocation is mapped and portable.
-    let memory = &platform()?.host_memory;
+    let memory = &machine()?.host_memory;
     let allocation =
         memory.allocate(bytes as u64, flags | CU_MEMHOSTALLOC_DEVICEMAP, context.id)?;
     out.set(std::ptr::with_exposed_provenance_mut(allocation.address as usize));
@@ -35,11 +35,11 @@ pub(in crate::api) fn cuMemFreeHost(pointer: *mut c_void) -> Result {
 /// Waits for all work of all devices, which may use the memory, and frees it.
 pub(in crate::api) fn free(pointer: *mut c_void, source: HostSource, unknown: CUresult) -> Result {
     let context = current::current()?;
-    let platform = platform()?;
-    let found = platform.host_memory.starting_at(number(pointer));
+    let machine = machine()?;
+    let found = machine.host_memory.starting_at(number(pointer));
     let allocation = found.filter(|found| found.source == source).ok_or(unknown)?;
-    platform.scheduler.wait_for_everything();
-    if !platform.host_memory.free(&allocation) {
+    machine.scheduler.wait_for_everything();
+    if !machine.host_memory.free(&allocation) {
         return Err(unknown);
     }
     drop(allocation);

@@ -10,7 +10,7 @@ use cuda_sys::{CUdeviceptr, CUmemorytype, CUpointer_attribute as Attribute, CUre
 use crate::api::Result;
 use crate::api::arguments::Untyped;
 use crate::device::Protection;
-use crate::device::{Context, Location, Platform, current, platform};
+use crate::device::{Context, Location, SimulatedMachine, current, machine};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -19,9 +19,9 @@ pub(in crate::api) fn cuPointerGetAttribute(
     attribute: Attribute,
     pointer: CUdeviceptr,
 ) -> Result {
-    let platform = platform()?;
+    let machine = machine()?;
     let width = width(attribute).ok_or(INVALID)?;
-    let value = value(platform, attribute, pointer)?;
+    let value = value(machine, attribute, pointer)?;
     write(data, width, value)
 }
 
@@ -65,18 +65,18 @@ pub(in crate::api) fn width(attribute: Attribute) -> Option<Width> {
 /// The value of an attribute of a pointer.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_VALUE` for pointers that are no memory of the driver's, and for attributes that
-/// the memory does not have.
+/// `CUDA_ERROR_INVALID_VALUE` for pointers that are no memory of the driver's, and for
+/// attributes that the memory does not have.
 pub(in crate::api) fn value(
-    platform: &Platform,
+    machine: &SimulatedMachine,
     attribute: Attribute,
     pointer: CUdeviceptr,
 ) -> Result<u64> {
-    match Location::of(platform, pointer, 1) {
+    match Location::of(machine, pointer, 1) {
         Ok(Location::Pageable) => Err(INVALID),
-        Ok(location) => value_at(platform, &location, attribute, pointer),
+        Ok(location) => value_at(machine, &location, attribute, pointer),
         Err(error) => {
-            let reserved = platform.virtual_memory.reservation(pointer).ok_or(error)?;
+            let reserved = machine.virtual_memory.reservation(pointer).ok_or(error)?;
             match attribute {
                 Attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => Ok(reserved.start),
                 Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE => Ok(reserved.end - reserved.start),
@@ -89,7 +89,7 @@ pub(in crate::api) fn value(
 
 /// The value of an attribute of a pointer to memory that is there.
 fn value_at(
-    platform: &Platform,
+    machine: &SimulatedMachine,
     location: &Location,
     attribute: Attribute,
     pointer: CUdeviceptr,
@@ -97,7 +97,7 @@ fn value_at(
     let size = |range: Range<u64>| range.end - range.start;
     let invalid = || INVALID;
     Ok(match attribute {
-        Attribute::CU_POINTER_ATTRIBUTE_CONTEXT => owner_handle(platform, location),
+        Attribute::CU_POINTER_ATTRIBUTE_CONTEXT => owner_handle(machine, location),
         Attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => u64::from(match location.is_device() {
             true => CUmemorytype::CU_MEMORYTYPE_DEVICE.0,
             false => CUmemorytype::CU_MEMORYTYPE_HOST.0,
@@ -200,13 +200,13 @@ fn access(context: &Context, location: &Location) -> Protection {
 
 /// The handle of the context that memory belongs to. That of pools and mapped memory belong to
 /// none.
-fn owner_handle(platform: &Platform, location: &Location) -> u64 {
+fn owner_handle(machine: &SimulatedMachine, location: &Location) -> u64 {
     let owner = match location {
         Location::Device(allocation) => allocation.owner,
         Location::Pinned(host) => host.owner,
         Location::Mapped(_) | Location::Pageable => return 0,
     };
-    platform.contexts.find(|context| context.id == owner).map_or(0, |context| context.handle)
+    machine.contexts.find(|context| context.id == owner).map_or(0, |context| context.handle)
 }
 
 /// Writes the value of an attribute of that width.

@@ -10,8 +10,8 @@ use crate::api::arguments::{self, In};
 use crate::api::memory::copies::returns_for;
 use crate::api::memory::endpoints::Endpoint;
 use crate::device::copy::Returns;
-use crate::device::pitched::{Extent, copy_rows};
-use crate::device::{attributes, platform};
+use crate::device::pitched::{Extent, copy_3d};
+use crate::device::{attributes, machine};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -64,19 +64,19 @@ pub(in crate::api) fn start(
     stream: CUstream,
     returns: Returns,
 ) -> Result {
-    let platform = platform()?;
-    let stream = arguments::capturable(platform, stream)?;
+    let machine = machine()?;
+    let stream = arguments::capturable(machine, stream)?;
     if size.contains(&0) {
         return Ok(());
     }
     let [width, height, depth] = size.map(|extent| extent as u64);
     let extent = Extent { width, height, depth };
     let device = stream.context().device.id.ordinal;
-    let to = to.rows(platform, extent, device, AccessKind::Write)?;
-    let from = from.rows(platform, extent, device, AccessKind::Read)?;
+    let to = to.rows(machine, extent, device, AccessKind::Write)?;
+    let from = from.rows(machine, extent, device, AccessKind::Read)?;
     let returns = returns_for(returns, [&to.location, &from.location]);
-    // SAFETY: what is not the driver's, and has been checked, is memory that the program keeps until
-    // the copy is done: that is what an `Endpoint` is made of.
-    unsafe { copy_rows(to, from, extent, &stream, returns) }?;
+    // SAFETY: what is not the driver's, and has been checked, is memory that the program keeps
+    // until the copy is done: that is what an `Endpoint` is made of.
+    unsafe { copy_3d(to, from, extent, &stream, returns) }?;
     stream.context().check()
 }

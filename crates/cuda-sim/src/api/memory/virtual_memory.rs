@@ -12,7 +12,7 @@ use cuda_sys::{
 
 use crate::api::Result;
 use crate::api::arguments::{Count, In, List, Out};
-use crate::device::{Device, MemoryLocation, Platform, current, platform};
+use crate::device::{Device, MemoryLocation, SimulatedMachine, current, machine};
 use crate::device::{GRANULARITY, Protection};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -35,19 +35,19 @@ pub(in crate::api) fn cuMemAddressReserve(
     if !hint.is_multiple_of(PAGE as u64) {
         return Err(INVALID);
     }
-    let platform = supporting()?;
+    let machine = supporting()?;
     let device = match current::current() {
         Ok(context) => context.device,
-        Err(_) => platform.device(0)?,
+        Err(_) => machine.device(0)?,
     };
-    let memory = &platform.virtual_memory;
+    let memory = &machine.virtual_memory;
     out.set(memory.reserve(device, bytes as u64, alignment as u64, hint)?);
     Ok(())
 }
 
 pub(in crate::api) fn cuMemAddressFree(pointer: CUdeviceptr, bytes: usize) -> Result {
-    let platform = platform()?;
-    platform.virtual_memory.free(&platform.devices, pointer, bytes as u64)
+    let machine = machine()?;
+    machine.virtual_memory.free(&machine.devices, pointer, bytes as u64)
 }
 
 pub(in crate::api) fn cuMemCreate(
@@ -57,18 +57,18 @@ pub(in crate::api) fn cuMemCreate(
     flags: c_ulonglong,
 ) -> Result {
     let properties = properties.read();
-    let platform = supporting()?;
+    let machine = supporting()?;
     if bytes == 0 || !(bytes as u64).is_multiple_of(GRANULARITY) || flags != 0 {
         return Err(INVALID);
     }
-    let (place, device) = check(platform, &properties)?;
+    let (place, device) = check(machine, &properties)?;
     device.map_or(Ok(()), |device| device.health.check())?;
-    out.set(platform.virtual_memory.create(bytes as u64, place, device)?);
+    out.set(machine.virtual_memory.create(bytes as u64, place, device)?);
     Ok(())
 }
 
 pub(in crate::api) fn cuMemRelease(handle: CUmemGenericAllocationHandle) -> Result {
-    platform()?.virtual_memory.release(handle)
+    machine()?.virtual_memory.release(handle)
 }
 
 pub(in crate::api) fn cuMemMap(
@@ -81,13 +81,13 @@ pub(in crate::api) fn cuMemMap(
     if offset != 0 || flags != 0 {
         return Err(INVALID);
     }
-    platform()?.virtual_memory.map(pointer, bytes as u64, handle)
+    machine()?.virtual_memory.map(pointer, bytes as u64, handle)
 }
 
 /// Waits for nothing: work that still uses the mapping finds nothing there.
 pub(in crate::api) fn cuMemUnmap(pointer: CUdeviceptr, bytes: usize) -> Result {
-    let platform = platform()?;
-    platform.virtual_memory.unmap(&platform.devices, pointer, bytes as u64)
+    let machine = machine()?;
+    machine.virtual_memory.unmap(&machine.devices, pointer, bytes as u64)
 }
 
 pub(in crate::api) fn cuMemSetAccess(
@@ -100,12 +100,12 @@ pub(in crate::api) fn cuMemSetAccess(
         return Err(INVALID);
     }
     let descriptions = descriptions.of(count).iter()?;
-    let platform = platform()?;
+    let machine = machine()?;
     let mut changes = Vec::new();
     for description in descriptions {
-        changes.push((accessor(platform, description.location)?, protection(description.flags)?));
+        changes.push((accessor(machine, description.location)?, protection(description.flags)?));
     }
-    platform.virtual_memory.set_access(&platform.devices, pointer, bytes as u64, &changes)
+    machine.virtual_memory.set_access(&machine.devices, pointer, bytes as u64, &changes)
 }
 
 pub(in crate::api) fn cuMemGetAllocationGranularity(
@@ -125,17 +125,17 @@ pub(in crate::api) fn cuMemGetAllocationGranularity(
 }
 
 /// The machine, if its devices manage virtual memory.
-fn supporting() -> Result<&'static Platform> {
-    let platform = platform()?;
-    match platform.config.virtual_memory {
-        true => Ok(platform),
+fn supporting() -> Result<&'static SimulatedMachine> {
+    let machine = machine()?;
+    match machine.config.virtual_memory {
+        true => Ok(machine),
         false => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
     }
 }
 
 /// The place of memory of these properties.
 fn check(
-    platform: &'static Platform,
+    machine: &'static SimulatedMachine,
     properties: &CUmemAllocationProp,
 ) -> Result<(MemoryLocation, Option<&'static Device>)> {
     if properties.type_ != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED
@@ -145,7 +145,7 @@ fn check(
     }
     let (place, device) = match properties.location.type_ {
         Kind::CU_MEM_LOCATION_TYPE_DEVICE => {
-            let device = platform.device(properties.location.id)?;
+            let device = machine.device(properties.location.id)?;
             (MemoryLocation::Device(device.id.ordinal), Some(device))
         }
         Kind::CU_MEM_LOCATION_TYPE_HOST => (MemoryLocation::Host, None),
@@ -168,12 +168,12 @@ fn check(
 
 /// The ordinal of the device that a location names, or `None` for the host.
 pub(in crate::api) fn accessor(
-    platform: &Platform,
+    machine: &SimulatedMachine,
     location: CUmemLocation,
 ) -> Result<Option<u32>> {
     match location.type_ {
         Kind::CU_MEM_LOCATION_TYPE_DEVICE => {
-            platform.device(location.id).map(|device| Some(device.id.ordinal))
+            machine.device(location.id).map(|device| Some(device.id.ordinal))
         }
         Kind::CU_MEM_LOCATION_TYPE_HOST | Kind::CU_MEM_LOCATION_TYPE_HOST_NUMA => Ok(None),
         _ => Err(INVALID),

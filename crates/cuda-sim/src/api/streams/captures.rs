@@ -14,15 +14,15 @@ use crate::api::Result;
 use crate::api::arguments::{Count, InOut, List, Out, handle, number};
 use crate::api::graphs::structure::edges;
 use crate::control::DriverFunction;
-use crate::device::{Stream, StreamCapture, StreamRef, current, platform};
+use crate::device::{Stream, StreamCapture, StreamRef, current, machine};
 use crate::graph::{CaptureSequence, Captures, StreamCaptureMode, graphs};
 
 pub(in crate::api) fn cuStreamBeginCapture_v2(
     stream: CUstream,
     mode: CUstreamCaptureMode,
 ) -> Result {
-    let platform = platform()?;
-    let stream = own(StreamRef::resolve(platform, number(stream))?)?;
+    let machine = machine()?;
+    let stream = own(StreamRef::resolve(machine, number(stream))?)?;
     let mode = StreamCaptureMode::new(mode)?;
     stream.context.check()?;
     let graphs = graphs()?;
@@ -30,7 +30,7 @@ pub(in crate::api) fn cuStreamBeginCapture_v2(
 }
 
 pub(in crate::api) fn cuStreamEndCapture(stream: CUstream, out: Out<CUgraph>) -> Result {
-    let stream = StreamRef::resolve(platform()?, number(stream))?;
+    let stream = StreamRef::resolve(machine()?, number(stream))?;
     let illegal = CUresult::CUDA_ERROR_ILLEGAL_STATE;
     let StreamRef::Other(stream) = stream else { return Err(illegal) };
     let captured = CaptureSequence::of(&stream).ok_or(illegal)?.end(&stream);
@@ -42,8 +42,8 @@ pub(in crate::api) fn cuStreamIsCapturing(
     stream: CUstream,
     out: Out<CUstreamCaptureStatus>,
 ) -> Result {
-    let platform = platform()?;
-    let stream = StreamRef::resolve(platform, number(stream))?;
+    let machine = machine()?;
+    let stream = StreamRef::resolve(machine, number(stream))?;
     out.set(status_of(&stream)?.0);
     Ok(())
 }
@@ -60,8 +60,8 @@ pub(in crate::api) fn cuStreamGetCaptureInfo_v3(
     if data.is_some() && dependencies.is_none() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    let platform = platform()?;
-    let stream = StreamRef::resolve(platform, number(stream))?;
+    let machine = machine()?;
+    let stream = StreamRef::resolve(machine, number(stream))?;
     let (answer, capture) = status_of(&stream)?;
     if let (StreamRef::Other(stream), Some(capture)) = (&stream, capture) {
         let info = capture.info(stream)?;
@@ -85,8 +85,8 @@ pub(in crate::api) fn cuStreamUpdateCaptureDependencies_v2(
     count: Count,
     flags: c_uint,
 ) -> Result {
-    let platform = platform()?;
-    let stream = StreamRef::resolve(platform, number(stream))?;
+    let machine = machine()?;
+    let stream = StreamRef::resolve(machine, number(stream))?;
     let illegal = CUresult::CUDA_ERROR_ILLEGAL_STATE;
     let StreamRef::Other(stream) = stream else { return Err(illegal) };
     let capture = CaptureSequence::of(&stream).ok_or(illegal)?;

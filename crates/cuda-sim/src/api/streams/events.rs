@@ -8,7 +8,7 @@ use cuda_sys::{CUevent, CUevent_flags, CUevent_record_flags, CUresult, CUstream}
 
 use crate::api::Result;
 use crate::api::arguments::{self, Out, handle, number};
-use crate::device::{Event, current, platform};
+use crate::device::{Event, current, machine};
 use crate::graph::{CaptureSequence, NodeOperation, graphs};
 
 const FLAGS: c_uint = CUevent_flags::CU_EVENT_BLOCKING_SYNC.0
@@ -25,13 +25,13 @@ pub(in crate::api) fn cuEventCreate(out: Out<CUevent>, flags: c_uint) -> Result 
     if shared {
         return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
     }
-    let inserted = platform()?.events.insert(|_| Event::new(context, flags));
+    let inserted = machine()?.events.insert(|_| Event::new(context, flags));
     out.set(handle(inserted.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?.0));
     Ok(())
 }
 
 pub(in crate::api) fn cuEventDestroy_v2(event: CUevent) -> Result {
-    let removed = platform()?.events.remove(number(event));
+    let removed = machine()?.events.remove(number(event));
     removed.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?.context.check()
 }
 
@@ -44,9 +44,9 @@ pub(in crate::api) fn cuEventRecordWithFlags(
     stream: CUstream,
     flags: c_uint,
 ) -> Result {
-    let platform = platform()?;
-    let event = arguments::event(platform, event)?;
-    let stream = arguments::capturable(platform, stream)?;
+    let machine = machine()?;
+    let event = arguments::event(machine, event)?;
+    let stream = arguments::capturable(machine, stream)?;
     if event.context.id != stream.context().id {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
     }
@@ -63,34 +63,34 @@ pub(in crate::api) fn cuEventRecordWithFlags(
 }
 
 pub(in crate::api) fn cuEventQuery(event: CUevent) -> Result {
-    let platform = platform()?;
-    let event = arguments::event(platform, event)?;
+    let machine = machine()?;
+    let event = arguments::event(machine, event)?;
     event.context.check()?;
     let point = event.point()?;
     graphs()?.captures.permit()?;
-    if !point.is_none_or(|point| platform.scheduler.is_done(&point)) {
+    if !point.is_none_or(|point| machine.scheduler.is_done(&point)) {
         return Err(CUresult::CUDA_ERROR_NOT_READY);
     }
     event.context.check()
 }
 
 pub(in crate::api) fn cuEventSynchronize(event: CUevent) -> Result {
-    let platform = platform()?;
-    let event = arguments::event(platform, event)?;
+    let machine = machine()?;
+    let event = arguments::event(machine, event)?;
     event.context.check()?;
     let point = event.point()?;
     graphs()?.captures.permit()?;
     if let Some(point) = point {
-        platform.scheduler.wait(&point);
+        machine.scheduler.wait(&point);
     }
     event.context.output.write();
-    platform.pools.synchronised(&platform.devices);
+    machine.pools.synchronised(&machine.devices);
     event.context.check()
 }
 
 pub(in crate::api) fn cuEventElapsedTime(out: Out<f32>, start: CUevent, end: CUevent) -> Result {
-    let platform = platform()?;
-    let (start, end) = (arguments::event(platform, start)?, arguments::event(platform, end)?);
+    let machine = machine()?;
+    let (start, end) = (arguments::event(machine, start)?, arguments::event(machine, end)?);
     out.set(start.elapsed(&end)?);
     Ok(())
 }

@@ -8,7 +8,7 @@ use cuda_sys::{CUcontext, CUevent, CUevent_wait_flags, CUresult, CUstream, CUstr
 
 use crate::api::Result;
 use crate::api::arguments::{self, Out, handle, number};
-use crate::device::{Stream, StreamRef, current, platform};
+use crate::device::{Stream, StreamRef, current, machine};
 use crate::graph::{CaptureSequence, NodeOperation};
 
 pub(in crate::api) fn cuStreamCreateWithPriority(
@@ -20,15 +20,15 @@ pub(in crate::api) fn cuStreamCreateWithPriority(
     if flags & !CUstream_flags::CU_STREAM_NON_BLOCKING.0 != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    let platform = platform()?;
+    let machine = machine()?;
     let make = |_| Stream::new(context, flags, priority);
-    let (number, _) = platform.streams.insert(make).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    let (number, _) = machine.streams.insert(make).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     out.set(handle(number));
     Ok(())
 }
 
 pub(in crate::api) fn cuStreamDestroy_v2(stream: CUstream) -> Result {
-    let removed = platform()?.streams.remove(number(stream));
+    let removed = machine()?.streams.remove(number(stream));
     let stream = removed.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
     if let Some(capture) = stream.capture() {
         capture.stream_destroyed(stream.id);
@@ -37,15 +37,15 @@ pub(in crate::api) fn cuStreamDestroy_v2(stream: CUstream) -> Result {
 }
 
 pub(in crate::api) fn cuStreamSynchronize(stream: CUstream) -> Result {
-    let platform = platform()?;
-    let stream = arguments::stream(platform, stream)?;
+    let machine = machine()?;
+    let stream = arguments::stream(machine, stream)?;
     stream.synchronize();
-    platform.pools.synchronised(&platform.devices);
+    machine.pools.synchronised(&machine.devices);
     stream.context().check()
 }
 
 pub(in crate::api) fn cuStreamQuery(stream: CUstream) -> Result {
-    let stream = arguments::stream(platform()?, stream)?;
+    let stream = arguments::stream(machine()?, stream)?;
     if !stream.queue().is_idle() {
         return Err(CUresult::CUDA_ERROR_NOT_READY);
     }
@@ -53,9 +53,9 @@ pub(in crate::api) fn cuStreamQuery(stream: CUstream) -> Result {
 }
 
 pub(in crate::api) fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint) -> Result {
-    let platform = platform()?;
-    let stream = arguments::capturable(platform, stream)?;
-    let event = arguments::event(platform, event)?;
+    let machine = machine()?;
+    let stream = arguments::capturable(machine, stream)?;
+    let event = arguments::event(machine, event)?;
     let is_external = match CUevent_wait_flags(flags) {
         CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT => false,
         CUevent_wait_flags::CU_EVENT_WAIT_EXTERNAL => true,
@@ -85,5 +85,5 @@ pub(in crate::api) fn cuStreamGetCtx(stream: CUstream, out: Out<CUcontext>) -> R
 }
 
 pub(in crate::api) fn find(stream: CUstream) -> Result<StreamRef> {
-    StreamRef::resolve(platform()?, number(stream))
+    StreamRef::resolve(machine()?, number(stream))
 }

@@ -20,7 +20,7 @@ pub(crate) struct ExecutionConfiguration {
 }
 
 impl ExecutionConfiguration {
-    /// How many blocks the grid has.
+    /// The number of blocks of the grid.
     pub(in crate::device) fn blocks(self) -> u64 {
         self.grid.iter().map(|&extent| u64::from(extent)).product()
     }

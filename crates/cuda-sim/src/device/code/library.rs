@@ -26,7 +26,7 @@ pub(crate) struct Library {
 pub(crate) struct LibraryKernel {
     library: Weak<Library>,
     pub(crate) name: CString,
-    /// How much dynamic shared memory a launch may ask for, by device, where that was set.
+    /// The most dynamic shared memory that a launch may ask for, by device, where it was set.
     max_dynamic_shared: Mutex<HashMap<u32, u32>>,
 }
 
@@ -115,7 +115,7 @@ impl LibraryKernel {
         self.name.to_str().unwrap_or_default()
     }
 
-    /// What is known of it without a context.
+    /// Looks at the kernel in the library's program, which needs no context.
     ///
     /// # Errors
     /// As [`library`](LibraryKernel::library).
@@ -142,7 +142,7 @@ impl LibraryKernel {
         Ok((handle, function))
     }
 
-    /// How much dynamic shared memory a launch may ask for on a device, if that was set.
+    /// The most dynamic shared memory that a launch may ask for on a device, if it was set.
     pub(crate) fn max_dynamic_shared(&self, ordinal: u32) -> Option<u32> {
         self.max_dynamic_shared.lock().get(&ordinal).copied()
     }

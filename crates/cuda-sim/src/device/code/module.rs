@@ -38,14 +38,15 @@ pub(crate) struct KernelFunction {
     pub(crate) name: String,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) parameter_bytes: usize,
-    /// Where behind the parameters the address of a cooperative launch's workspace is expected.
+    /// The offset behind the parameters at which the kernel expects the address of a cooperative
+    /// launch's workspace.
     pub(crate) workspace: Option<usize>,
     pub(crate) static_shared: u32,
     pub(crate) local_bytes: u32,
     pub(crate) max_threads: u32,
-    /// What each of its threads does.
+    /// An estimate of the work of one of its threads, for virtual time.
     pub(in crate::device) work: PerThread,
-    /// How much dynamic shared memory a launch may ask for.
+    /// The most dynamic shared memory that a launch may ask for.
     pub(crate) max_dynamic_shared: AtomicU32,
     c_name: OnceLock<CString>,
     prepared: Mutex<Prepared>,
@@ -208,7 +209,8 @@ impl KernelFunction {
         self.c_name.get_or_init(|| CString::new(self.name.as_str()).unwrap_or_default())
     }
 
-    /// What the program has said of the next launch, by the functions of before CUDA 4.0.
+    /// The block and parameters of the next launch, as the functions of before CUDA 4.0 set them
+    /// (`cuParamSetv`, `cuFuncSetBlockShape`).
     pub(crate) fn prepared(&self) -> MutexGuard<'_, Prepared> {
         self.prepared.lock()
     }

@@ -12,7 +12,7 @@ pub(crate) struct Prepared {
     block: Option<[u32; 3]>,
     pub(crate) dynamic_shared: u32,
     parameters: KernelParameters,
-    /// How many bytes of them count.
+    /// The size of the parameters in bytes (`cuParamSetSize`).
     size: usize,
 }
 

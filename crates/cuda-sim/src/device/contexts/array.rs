@@ -18,7 +18,7 @@ pub(crate) struct Array {
     memory: Arc<GlobalAllocation>,
 }
 
-/// What a program asks for.
+/// An array's format and extents, as a program asks for them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ArrayShape {
     pub(crate) format: Format,
@@ -65,7 +65,7 @@ impl Array {
         Ok(Array { context, shape, pitch, memory })
     }
 
-    /// Where it lies.
+    /// The address of its first byte.
     pub(crate) fn address(&self) -> u64 {
         self.memory.address
     }

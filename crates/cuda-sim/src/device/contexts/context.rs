@@ -23,20 +23,20 @@ pub(crate) struct Context {
     pub(crate) id: u64,
     pub(crate) handle: u64,
     pub(crate) device: &'static Device,
-    /// Where its streams run.
+    /// The scheduler that runs its streams.
     pub(crate) scheduler: &'static Scheduler,
     pub(crate) is_primary: bool,
     /// The legacy default stream.
     pub(crate) default_stream: queue::Stream,
     pub(crate) settings: Settings,
-    /// What all later work waits for, and how much of it the default stream knows.
+    /// Points that all later work of the context waits for.
     pub(crate) awaited: ContextWaits,
     pub(in crate::device) heeded: WaitsSeen,
-    /// Where the work of all streams comes together, once somebody asked for that.
+    /// A stream of the driver's own that waits for all others, made at first use.
     joined: OnceLock<queue::Stream>,
-    /// What kernels allocate from.
+    /// The heap of `malloc` in kernels.
     pub(in crate::device) heap: MallocHeap,
-    /// What its kernels have printed.
+    /// Text that its kernels have printed and nobody has written yet.
     pub(crate) output: Output,
     alive: AtomicBool,
     /// Uses beside the first, which `cuCtxAttach` counts.
@@ -133,7 +133,7 @@ impl Context {
         if known { Ok(()) } else { Err(CUresult::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED) }
     }
 
-    /// What kernels may do with an allocation.
+    /// The access that kernels of the context have to an allocation.
     pub(crate) fn access_to(&self, allocation: &GlobalAllocation) -> Protection {
         match &allocation.pool {
             Some(pool) => pool.access(self.device.id.ordinal),

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-/// What the kernels of a context have printed.
+/// Text that the kernels of a context have printed, until it is written.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
     kept: Mutex<Unwritten>,
@@ -24,7 +24,7 @@ pub(crate) struct Output {
 
 #[derive(Debug, Default)]
 struct Unwritten {
-    /// What single calls of `printf` printed, the oldest first.
+    /// The texts of single calls of `printf`, the oldest first.
     pieces: VecDeque<Box<str>>,
     bytes: usize,
     /// Bytes of pieces for which there was no room.

@@ -16,7 +16,7 @@ pub(crate) struct Settings {
 /// A limit, its default, and the most that it can be.
 type ContextLimit = (CUlimit, usize, usize);
 
-/// Those that a device of compute capability 7.5 has; defaults as NVIDIA's driver gives them.
+/// The limits of a device of compute capability 7.5; defaults as NVIDIA's driver gives them.
 const LIMITS: [ContextLimit; 6] = [
     (CUlimit::CU_LIMIT_STACK_SIZE, 1 << 10, 512 << 10),
     (CUlimit::CU_LIMIT_PRINTF_FIFO_SIZE, 1 << 20, usize::MAX),

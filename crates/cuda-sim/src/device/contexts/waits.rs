@@ -17,7 +17,7 @@ pub(crate) struct ContextWaits {
     points: Mutex<Vec<(u64, QueuePoint)>>,
 }
 
-/// Which points a stream waits for already.
+/// The number of the last point that a stream waits for already.
 #[derive(Debug, Default)]
 pub(in crate::device) struct WaitsSeen(AtomicU64);
 

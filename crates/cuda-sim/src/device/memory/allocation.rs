@@ -12,29 +12,29 @@ use crate::device::properties::DeviceId;
 use crate::queue::QueuePoint;
 
 /// Memory that was allocated on a device. It goes back to the device when the last one lets go:
-/// the books of what is allocated, or a copy in flight.
+/// the device's table of allocations, or a copy in flight.
 #[derive(Debug)]
 pub(crate) struct GlobalAllocation {
     /// The first byte, aligned to 512 bytes at least.
     pub(crate) address: u64,
-    /// As many as were asked for.
+    /// The size that was asked for; what was taken of the window may be more.
     pub(crate) bytes: u64,
-    /// Where it lies.
+    /// The device on which it lies.
     pub(crate) device: DeviceId,
     /// The number of the context that it belongs to.
     pub(crate) owner: u64,
-    /// What it is for.
+    /// The purpose that it serves, which says who frees it.
     pub(crate) purpose: Purpose,
     /// A number that no other allocation of the process ever has.
     pub(crate) id: u64,
     /// Whether copies and fills that do not wait otherwise wait where this memory is concerned.
     pub(crate) synchronous: AtomicBool,
     pub(in crate::device) memory: &'static GlobalMemory,
-    /// What was taken of the device's window.
+    /// The part of the device's window that it takes up.
     pub(in crate::device) taken: Range<u64>,
     /// The pool that it was taken from.
     pub(crate) pool: Option<Box<dyn OwningPool>>,
-    /// What the program said of it, if it is managed memory.
+    /// The program's advice (`cuMemAdvise`), if it is managed memory.
     pub(crate) managed: Option<Managed>,
 }
 
@@ -43,14 +43,14 @@ pub(crate) trait OwningPool: Debug + Send + Sync {
     /// The pool's handle.
     fn handle(&self) -> u64;
 
-    /// What the device of that ordinal may do with the pool's memory.
+    /// The access that the device of that ordinal has to the pool's memory.
     fn access(&self, ordinal: u32) -> Protection;
 
     /// Takes the allocation's memory back, after the work up to a point, or at once.
     fn take_back(&self, allocation: &GlobalAllocation, after: Option<QueuePoint>);
 }
 
-/// What memory is allocated for.
+/// The purpose of an allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// `cuMemAlloc`, `cuMemAllocManaged`: the program frees it.
@@ -74,7 +74,7 @@ pub(in crate::device) fn next_id() -> u64 {
 }
 
 impl Purpose {
-    /// What checks are to know of it.
+    /// The kind of memory that checks see in it.
     pub(crate) fn memory_kind(self) -> MemoryKind {
         match self {
             Purpose::Module => MemoryKind::Variable,

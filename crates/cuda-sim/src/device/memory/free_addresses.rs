@@ -23,7 +23,7 @@ pub(super) struct FreeAddresses {
     granules: Ranges,
     /// Addresses in granules that small allocations share.
     small: Ranges,
-    /// What was freed lately, in checked mode.
+    /// Addresses that were freed lately and rest, in checked mode.
     quarantine: AddressQuarantine,
     /// Bytes in granules that are in use.
     used: u64,

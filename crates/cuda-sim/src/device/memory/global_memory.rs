@@ -47,7 +47,8 @@ pub(crate) struct GlobalMemory {
 struct GlobalAllocations {
     free: FreeAddresses,
     live: BTreeMap<u64, Arc<GlobalAllocation>>,
-    /// What was freed, but only after work up to a point.
+    /// Allocations that were freed in a stream's order, and the point up to which work may still
+    /// use them.
     leaving: Vec<(Arc<GlobalAllocation>, QueuePoint)>,
     /// Addresses of all that is live, once somebody asked for it and until it changes.
     map: Option<Arc<[Range<u64>]>>,
@@ -205,8 +206,7 @@ impl GlobalMemory {
         live.filter(covers).or_else(leaving).cloned()
     }
 
-    /// Strikes an allocation off the books that work before a point may still touch. False if it
-    /// was not in them.
+    /// Frees an allocation that work before a point may still touch. False if it was freed already.
     pub(in crate::device) fn leave(
         &self,
         allocation: &Arc<GlobalAllocation>,
@@ -220,7 +220,8 @@ impl GlobalMemory {
         allocations.leaving.push((Arc::clone(allocation), after));
         let many = allocations.leaving.len();
         drop(allocations);
-        // Now and then, for programs that never synchronise.
+        // Programs that never synchronise would otherwise never have it cleared. At powers of two,
+        // so that looking through the list costs no more than filling it.
         if many >= 64 && many.is_power_of_two() {
             self.forget_left();
         }
@@ -239,12 +240,13 @@ impl GlobalMemory {
         drop(gone);
     }
 
-    /// Frees an allocation. False if it was not in the books: freed twice.
+    /// Frees an allocation. False if it was freed already.
     pub(crate) fn free(&self, allocation: &Arc<GlobalAllocation>) -> bool {
         self.strike(allocation, || check::freed(allocation.address))
     }
 
-    /// Takes an allocation off the books, after `before`. False if it was not in them.
+    /// Takes an allocation out of those that live, after a call of `before`. False if it does not
+    /// live.
     fn strike(&self, allocation: &Arc<GlobalAllocation>, before: impl FnOnce()) -> bool {
         let mut allocations = self.write();
         let known = allocations.live.get(&allocation.address);
@@ -334,7 +336,7 @@ impl GlobalMemory {
         self.write().free.discharge(bytes);
     }
 
-    /// Where memory is allocated, in ascending order.
+    /// The addresses of all allocations, in ascending order.
     pub(crate) fn map(&self) -> Arc<[Range<u64>]> {
         if let Some(map) = &self.read().map {
             return Arc::clone(map);
@@ -351,7 +353,7 @@ impl GlobalMemory {
         (limit.saturating_sub(self.read().free.used()), limit)
     }
 
-    /// How many allocations the program has.
+    /// The number of allocations that the program has made and not freed.
     pub(crate) fn allocation_count(&self) -> usize {
         let is_the_programs = |live: &&Arc<GlobalAllocation>| {
             matches!(live.purpose, Purpose::Program | Purpose::Pool | Purpose::Array)

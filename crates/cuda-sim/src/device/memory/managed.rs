@@ -1,7 +1,7 @@
 //! What a program says of its managed memory: advice and prefetches, page by page.
 //!
-//! The host and all devices reach managed memory at the same addresses at any time, so nothing of it
-//! changes what a program reads. It is kept to be asked for.
+//! The host and all devices reach managed memory at the same addresses at any time, so nothing of
+//! it changes what a program reads. It is kept to be asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -18,7 +18,7 @@ pub(crate) enum Processor {
     Device(i32),
 }
 
-/// What is known of a page.
+/// The advice that holds for a page (`cuMemAdvise`), and where it was last prefetched to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct MemoryAdvice {
     pub(crate) read_mostly: bool,
@@ -65,7 +65,7 @@ impl Managed {
         });
     }
 
-    /// What holds for all pages that a range of offsets touches.
+    /// The advice that all pages have in common which a range of offsets touches.
     pub(crate) fn common(&self, range: Range<u64>) -> MemoryAdvice {
         let pages = self.lock();
         let first = pages.range(..=range.start).next_back().map(|(_, advice)| advice.clone());

@@ -19,7 +19,7 @@ use crate::check::{self, MemoryKind};
 pub(crate) struct PageLockedAllocation {
     /// The first byte.
     pub(crate) address: u64,
-    /// As many as were asked for.
+    /// The size that was asked for.
     pub(crate) bytes: u64,
     /// The number of the context that it belongs to.
     pub(crate) owner: u64,
@@ -33,7 +33,7 @@ pub(crate) struct PageLockedAllocation {
     mapped: usize,
 }
 
-/// Where page-locked memory comes from.
+/// The origin of page-locked memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HostSource {
     /// `cuMemHostAlloc`.
@@ -123,12 +123,12 @@ impl PageLockedMemory {
         })
     }
 
-    /// What is page-locked from this address on.
+    /// The allocation that begins at an address.
     pub(crate) fn starting_at(&self, address: u64) -> Option<Arc<PageLockedAllocation>> {
         self.read(|live| live.get(&address).cloned())
     }
 
-    /// What is page-locked around this address.
+    /// The allocation that an address lies in.
     pub(crate) fn containing(&self, address: u64) -> Option<Arc<PageLockedAllocation>> {
         self.read(|live| {
             let (_, allocation) = live.range(..=address).next_back()?;
@@ -136,7 +136,7 @@ impl PageLockedMemory {
         })
     }
 
-    /// Strikes an allocation off the books. False if it was not in them.
+    /// Frees an allocation, or ends its registration. False if that was done already.
     pub(crate) fn free(&self, allocation: &Arc<PageLockedAllocation>) -> bool {
         self.write(|live| {
             let known = live.get(&allocation.address);
@@ -164,7 +164,7 @@ impl PageLockedMemory {
         self.read(|live| live.values().any(|allocation| allocation.owner == owner))
     }
 
-    /// How many ranges are page-locked.
+    /// The number of page-locked allocations.
     pub(crate) fn count(&self) -> usize {
         self.read(BTreeMap::len)
     }

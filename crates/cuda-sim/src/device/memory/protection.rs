@@ -2,7 +2,7 @@
 
 use ptx_jit::AccessKind;
 
-/// What may be done to memory from a device or from the host (`CUmemAccess_flags`).
+/// The access that a device or the host has to memory (`CUmemAccess_flags`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) enum Protection {
     #[default]

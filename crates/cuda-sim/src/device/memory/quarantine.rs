@@ -1,5 +1,8 @@
 //! In checked mode, addresses that were freed rest for a while, and allocations keep a distance, so
 //! that a pointer that outlives its memory, or runs over its end, does not point into other memory.
+//!
+//! AddressSanitizer does both for the host's heap, under the same names (Serebryany et al.,
+//! "AddressSanitizer: A Fast Address Sanity Checker", 2012): red zones and a quarantine.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -9,7 +12,8 @@ use super::window::GRANULE;
 use crate::check;
 use crate::config::CheckKinds;
 
-/// So many small ranges, and so many of whole granules, rest.
+/// So many small ranges, and so many of whole granules, rest. More would find older mistakes, but
+/// keeps granules from becoming whole, and so memory from other users.
 const RESTING: usize = 256;
 
 /// The bytes between two allocations.
@@ -28,7 +32,7 @@ pub(in crate::device) struct AddressQuarantine {
     granules: VecDeque<Range<u64>>,
     /// In granules that other small allocations live in.
     small: VecDeque<Range<u64>>,
-    /// How many small allocations live in each granule.
+    /// The number of small allocations in each granule, by the granule's number.
     living: BTreeMap<u64, u64>,
 }
 

@@ -12,12 +12,12 @@ use crate::queue::QueuePoint;
 /// The segments of a pool by address.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
-    segments: BTreeMap<u64, FreeList>,
+    segments: BTreeMap<u64, SegmentFreeList>,
 }
 
-/// What is free in a segment.
+/// The free blocks of a segment by address.
 #[derive(Debug)]
-struct FreeList {
+struct SegmentFreeList {
     segment: Arc<PoolSegment>,
     blocks: BTreeMap<u64, FreeBlock>,
 }
@@ -29,12 +29,12 @@ struct FreeBlock {
     freed: Option<QueuePoint>,
 }
 
-/// What was taken.
+/// A range that was taken from a segment.
 #[derive(Debug)]
 pub(super) struct Taken {
     pub(super) start: u64,
     pub(super) segment: Arc<PoolSegment>,
-    /// When the parts of it were freed.
+    /// The points at which the blocks were freed that it consists of.
     pub(super) freed: SmallVec<[QueuePoint; 2]>,
 }
 
@@ -42,7 +42,7 @@ impl Blocks {
     pub(super) fn add(&mut self, segment: PoolSegment) {
         let Range { start, end } = segment.range;
         let blocks = BTreeMap::from([(start, FreeBlock { end, freed: None })]);
-        self.segments.insert(start, FreeList { segment: Arc::new(segment), blocks });
+        self.segments.insert(start, SegmentFreeList { segment: Arc::new(segment), blocks });
     }
 
     /// Takes `size` bytes from the smallest run of blocks that has room for them, and of which each
@@ -55,6 +55,8 @@ impl Blocks {
         let runs = self.segments.iter().flat_map(|(&key, free)| {
             free.runs(&usable).into_iter().map(move |run| (run.end - run.start, run.start, key))
         });
+        // Best fit; of runs as long, the one at the lowest address, so that the same calls get the
+        // same addresses in every run of the program.
         let (_, start, key) = runs.filter(|&(length, ..)| length >= size).min()?;
         let free = self.segments.get_mut(&key)?;
         let freed = free.take(start..start + size);
@@ -70,13 +72,14 @@ impl Blocks {
     /// Makes what was freed at points that are complete nobody's. Returns how much there is left to
     /// see to later: blocks of which that cannot be said, and segments that somebody holds.
     pub(super) fn settle(&mut self) -> usize {
-        self.segments.values_mut().map(FreeList::settle).sum()
+        self.segments.values_mut().map(SegmentFreeList::settle).sum()
     }
 
     /// Gives segments back that are nobody's, the highest ones first, as long as no fewer than
     /// `keep` bytes of the `reserved` ones are left. Returns how many those are.
     ///
-    /// What somebody holds stays: it could not go back now, and would be neither the pool's nor free.
+    /// What somebody holds stays: it could not go back now, and would be neither the pool's nor
+    /// free.
     pub(super) fn release(&mut self, reserved: u64, keep: u64) -> u64 {
         let mut left = reserved;
         for key in self.segments.keys().rev().copied().collect::<Vec<_>>() {
@@ -91,7 +94,7 @@ impl Blocks {
     }
 }
 
-impl FreeList {
+impl SegmentFreeList {
     /// The longest ranges of usable blocks.
     fn runs(&self, usable: impl Fn(&QueuePoint) -> bool) -> Vec<Range<u64>> {
         let mut runs: Vec<Range<u64>> = Vec::new();
@@ -155,6 +158,8 @@ impl FreeList {
         for block in self.blocks.values_mut() {
             block.freed.take_if(|freed| freed.is_complete());
         }
+        // From the last one down: a block that has taken in the one after it can itself be taken in
+        // by the one before.
         let starts: Vec<u64> = self.blocks.keys().rev().copied().collect();
         starts.into_iter().for_each(|start| self.merge(start));
         let unsettled = self.blocks.values().filter(|block| block.freed.is_some()).count();
@@ -162,7 +167,8 @@ impl FreeList {
     }
 
     /// Whether there is an allocation from it left: one that is freed, but that work in flight or
-    /// the device's books keep. New ones come to be only under the pool's lock.
+    /// the device's list of released allocations keeps. New ones come to be only under the pool's
+    /// lock.
     fn is_held(&self) -> bool {
         Arc::strong_count(&self.segment) > 1
     }

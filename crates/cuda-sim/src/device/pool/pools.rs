@@ -25,7 +25,7 @@ pub(crate) struct Pools {
 
 #[derive(Debug, Default)]
 struct PoolTable {
-    /// Of each device by ordinal, once somebody asked.
+    /// The default and the current pool of each device by ordinal, made when first asked for.
     of_devices: Vec<Option<DevicePools>>,
     /// All that have memory, or may come to have some.
     live: Vec<Arc<StreamOrderedPool>>,

@@ -30,8 +30,8 @@ pub(crate) struct StreamOrderedPool {
     /// The most that it may reserve.
     pub(crate) most: u64,
     state: Mutex<PoolState>,
-    /// Not zero if a call that synchronises has something to do: blocks were freed, or less is to be
-    /// kept.
+    /// Not zero if a call that synchronises has something to do: blocks were freed, or less is to
+    /// be kept.
     unsettled: AtomicUsize,
 }
 
@@ -40,16 +40,16 @@ struct PoolState {
     blocks: Blocks,
     settings: PoolAttributes,
     usage: Usage,
-    /// What devices may do, by ordinal; others may do nothing.
+    /// The access that devices have, by ordinal; others have none.
     access: BTreeMap<u32, Protection>,
     /// Keeps nothing: its handle is gone.
     is_destroyed: bool,
 }
 
-/// What a program sets.
+/// The attributes that a program can set (`CUmemPool_attribute`).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PoolAttributes {
-    /// What the pool keeps when it is not in use.
+    /// The bytes that the pool keeps when a synchronisation finds them unused.
     pub(crate) release_threshold: u64,
     /// Whether a free that the allocation's stream waits for is followed.
     pub(crate) follow_dependencies: bool,
@@ -59,7 +59,7 @@ pub(crate) struct PoolAttributes {
     pub(crate) internal_dependencies: bool,
 }
 
-/// How much there is, and the most that there was.
+/// The memory that a pool has reserved and that is in use, with the highest values so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Usage {
     pub(crate) reserved: u64,
@@ -124,6 +124,9 @@ impl StreamOrderedPool {
         };
         let follows = |freed: &QueuePoint| after.iter().any(|point| freed.precedes(point));
         let complete = |freed: &QueuePoint| follows(freed) || freed.is_complete();
+        // The reuse policies of the CUDA programming guide ("Stream Ordered Memory Allocator"), the
+        // cheapest first: what was freed before in the order of streams, what is free by now, new
+        // memory, and at last what the stream has to be made to wait for.
         let blocks = &mut state.blocks;
         let mut found = blocks.take(size, follows);
         if found.is_none() && settings.opportunistic {
@@ -211,7 +214,7 @@ impl StreamOrderedPool {
         }
     }
 
-    /// What the device of that ordinal may do.
+    /// The access that the device of that ordinal has.
     pub(crate) fn access(&self, ordinal: u32) -> Protection {
         if ordinal == self.device.id.ordinal {
             return Protection::ReadWrite;
@@ -230,7 +233,8 @@ impl StreamOrderedPool {
         let fits = |state: &PoolState| state.usage.reserved.saturating_add(bytes) <= self.most;
         let take = |state: &PoolState| fits(state).then(|| memory.take_segment(bytes)).flatten();
         let taken = take(state).or_else(|| {
-            // What is free here in pieces may do for a whole.
+            // The limit may be reached by segments of which no run is long enough: given back, they
+            // make room for one that is.
             state.release(0);
             take(state)
         });
@@ -247,8 +251,8 @@ impl StreamOrderedPool {
 }
 
 impl PoolState {
-    /// Gives memory back. It is free when it is counted as reserved no more: both change under the
-    /// lock.
+    /// Gives memory back, down to `keep` bytes. Both the segments and the count of what is reserved
+    /// change under the lock, so that nobody sees memory that is neither the pool's nor free.
     fn release(&mut self, keep: u64) {
         self.usage.reserved = self.blocks.release(self.usage.reserved, keep);
     }
@@ -260,7 +264,7 @@ impl PoolSegment {
     }
 }
 
-/// What an allocation has of a pool.
+/// The pool of an allocation, and a hold on the segment that it lies in.
 #[derive(Debug)]
 struct PoolPart {
     pool: Arc<StreamOrderedPool>,

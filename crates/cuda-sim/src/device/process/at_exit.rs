@@ -4,10 +4,10 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::initialise::platform;
+use super::initialise::machine;
 use crate::check;
 use crate::device::contexts::output::write_all;
-use crate::device::platform::Platform;
+use crate::device::machine::SimulatedMachine;
 use crate::queue::in_host_function;
 
 /// So long nothing may be finished before what is left counts as never ending: a kernel that waits
@@ -24,12 +24,12 @@ pub(in crate::device) fn watch() {
 
 extern "C" fn at_exit() {
     // In a forked child there is none: what is left is its parent's to tell.
-    let Ok(platform) = platform() else { return };
+    let Ok(machine) = machine() else { return };
     let mut told = String::new();
     if check::is_on() {
-        finish(platform, &mut told);
+        finish(machine, &mut told);
     }
-    platform.contexts.all().iter().for_each(|context| context.output.write());
+    machine.contexts.all().iter().for_each(|context| context.output.write());
     check::tell_what_is_left(&mut told);
     // A closed stream is nothing that can be told of any more.
     let _ = write_all(libc::STDERR_FILENO, told.as_bytes());
@@ -37,11 +37,11 @@ extern "C" fn at_exit() {
 
 /// Waits for what is enqueued, as checks find what is wrong with it when it runs, and tells of
 /// devices that were lost without any call to say so.
-fn finish(platform: &'static Platform, told: &mut String) {
+fn finish(machine: &'static SimulatedMachine, told: &mut String) {
     // Who ends the process from a host function would wait for itself.
     let left = match in_host_function() {
-        true => platform.scheduler.unfinished_streams(),
-        false => platform.scheduler.finish(PATIENCE),
+        true => machine.scheduler.unfinished_streams(),
+        false => machine.scheduler.finish(PATIENCE),
     };
     if left > 0 {
         let _ = writeln!(
@@ -50,7 +50,7 @@ fn finish(platform: &'static Platform, told: &mut String) {
              checked: synchronise before the end"
         );
     }
-    for device in &platform.devices {
+    for device in &machine.devices {
         if let Some(text) = device.health.untold() {
             let ordinal = device.id.ordinal;
             let _ = writeln!(

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use cuda_sys::CUresult;
 
-use super::initialise::platform;
+use super::initialise::machine;
 use crate::device::contexts::context::Context;
-use crate::device::platform::Platform;
+use crate::device::machine::SimulatedMachine;
 use crate::device::streams::stream::Stream;
 
 #[derive(Default)]
@@ -25,7 +25,7 @@ struct ThreadContexts {
 /// `CUDA_ERROR_INVALID_CONTEXT` if there is none, `CUDA_ERROR_CONTEXT_IS_DESTROYED` if it has been
 /// destroyed.
 pub(crate) fn current() -> Result<Arc<Context>, CUresult> {
-    top(platform()?)?.ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)
+    top(machine()?)?.ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)
 }
 
 /// The calling thread's current context, on a device that works.
@@ -42,8 +42,8 @@ pub(crate) fn working() -> Result<Arc<Context>, CUresult> {
 ///
 /// # Errors
 /// `CUDA_ERROR_DEINITIALIZED` on a thread that is ending.
-pub(crate) fn top_handle(platform: &'static Platform) -> Result<u64, CUresult> {
-    with(platform, |thread| thread.contexts.last().map_or(0, |context| context.handle))
+pub(crate) fn top_handle(machine: &'static SimulatedMachine) -> Result<u64, CUresult> {
+    with(machine, |thread| thread.contexts.last().map_or(0, |context| context.handle))
 }
 
 /// Replaces the current context; `None` removes it.
@@ -51,10 +51,10 @@ pub(crate) fn top_handle(platform: &'static Platform) -> Result<u64, CUresult> {
 /// # Errors
 /// `CUDA_ERROR_DEINITIALIZED` on a thread that is ending.
 pub(crate) fn set(
-    platform: &'static Platform,
+    machine: &'static SimulatedMachine,
     context: Option<Arc<Context>>,
 ) -> Result<(), CUresult> {
-    let old = with(platform, |thread| {
+    let old = with(machine, |thread| {
         let old = thread.contexts.pop();
         thread.contexts.extend(context);
         old
@@ -67,16 +67,19 @@ pub(crate) fn set(
 ///
 /// # Errors
 /// `CUDA_ERROR_DEINITIALIZED` on a thread that is ending.
-pub(crate) fn push(platform: &'static Platform, context: Arc<Context>) -> Result<(), CUresult> {
-    with(platform, |thread| thread.contexts.push(context))
+pub(crate) fn push(
+    machine: &'static SimulatedMachine,
+    context: Arc<Context>,
+) -> Result<(), CUresult> {
+    with(machine, |thread| thread.contexts.push(context))
 }
 
 /// Removes the current context.
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_CONTEXT` if there is none.
-pub(crate) fn pop(platform: &'static Platform) -> Result<Arc<Context>, CUresult> {
-    with(platform, |thread| thread.contexts.pop())?.ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)
+pub(crate) fn pop(machine: &'static SimulatedMachine) -> Result<Arc<Context>, CUresult> {
+    with(machine, |thread| thread.contexts.pop())?.ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)
 }
 
 /// The calling thread's default stream in a context, made at first use.
@@ -84,16 +87,16 @@ pub(crate) fn pop(platform: &'static Platform) -> Result<Arc<Context>, CUresult>
 /// # Errors
 /// `CUDA_ERROR_DEINITIALIZED` on a thread that is ending.
 pub(crate) fn thread_stream(
-    platform: &'static Platform,
+    machine: &'static SimulatedMachine,
     context: &Arc<Context>,
 ) -> Result<Arc<Stream>, CUresult> {
     let of_context = |stream: &&Arc<Stream>| stream.context.id == context.id;
-    let known = with(platform, |thread| thread.streams.iter().find(of_context).cloned())?;
+    let known = with(machine, |thread| thread.streams.iter().find(of_context).cloned())?;
     if let Some(stream) = known {
         return Ok(stream);
     }
     let stream = Arc::new(Stream::per_thread(Arc::clone(context)));
-    let gone = with(platform, |thread| {
+    let gone = with(machine, |thread| {
         let gone = thread.streams.extract_if(.., |stream| !stream.context.is_alive()).collect();
         thread.streams.push(Arc::clone(&stream));
         gone
@@ -126,13 +129,13 @@ pub(crate) fn has_own_default_stream() -> bool {
 }
 
 /// The current context; `None` if the stack is empty.
-fn top(platform: &'static Platform) -> Result<Option<Arc<Context>>, CUresult> {
-    with(platform, |thread| {
+fn top(machine: &'static SimulatedMachine) -> Result<Option<Arc<Context>>, CUresult> {
+    with(machine, |thread| {
         let Some(top) = thread.contexts.last_mut() else { return Ok(None) };
         if !top.is_alive() {
             // A primary context that was released for good and retained again goes on by the same
             // handle.
-            let next = platform.contexts.get(top.handle);
+            let next = machine.contexts.get(top.handle);
             *top = next.ok_or(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED)?;
         }
         Ok(Some(Arc::clone(top)))
@@ -140,7 +143,7 @@ fn top(platform: &'static Platform) -> Result<Option<Arc<Context>>, CUresult> {
 }
 
 fn with<R>(
-    platform: &'static Platform,
+    machine: &'static SimulatedMachine,
     look: impl FnOnce(&mut ThreadContexts) -> R,
 ) -> Result<R, CUresult> {
     thread_local! {
@@ -148,7 +151,7 @@ fn with<R>(
     }
     THREAD
         .try_with(|thread| {
-            let epoch = platform.epoch();
+            let epoch = machine.epoch();
             if thread.borrow().epoch != epoch {
                 let void = thread.replace(ThreadContexts { epoch, ..ThreadContexts::default() });
                 drop(void);

@@ -8,9 +8,10 @@ use parking_lot::Mutex;
 
 use super::at_exit;
 use crate::config::Config;
-use crate::device::platform::{FaultInjector, Platform};
+use crate::device::machine::{FaultInjector, SimulatedMachine};
 
-/// What layers above the devices keep. It is told when what belongs to a context has to go.
+/// A layer above the devices that keeps things which belong to contexts. It is told when they have
+/// to go.
 pub(crate) trait ContextObserver: Sync {
     /// A context is being destroyed: none of its work runs any more, but its memory is still there.
     fn context_ends(&self, context: u64);
@@ -21,7 +22,7 @@ pub(crate) trait ContextObserver: Sync {
 
 /// The machine, and who is told of the end of contexts.
 struct Process {
-    platform: Platform,
+    machine: SimulatedMachine,
     observer: &'static dyn ContextObserver,
 }
 
@@ -34,9 +35,9 @@ static FORKED: AtomicBool = AtomicBool::new(false);
 ///
 /// # Errors
 /// `CUDA_ERROR_NOT_INITIALIZED` before `cuInit`, and in forked children.
-pub(crate) fn platform() -> Result<&'static Platform, CUresult> {
+pub(crate) fn machine() -> Result<&'static SimulatedMachine, CUresult> {
     match PROCESS.get() {
-        Some(process) if !FORKED.load(Ordering::Relaxed) => Ok(&process.platform),
+        Some(process) if !FORKED.load(Ordering::Relaxed) => Ok(&process.machine),
         _ => Err(CUresult::CUDA_ERROR_NOT_INITIALIZED),
     }
 }
@@ -55,17 +56,17 @@ pub(crate) fn initialise(
     static MAKING: Mutex<()> = Mutex::new(());
     let _making = MAKING.lock();
     if PROCESS.get().is_none() {
-        let platform = Platform::new(configure()?, inject_faults)?;
+        let machine = SimulatedMachine::new(configure()?, inject_faults)?;
         // The lock is held, so nobody else can have set it.
-        let _ = PROCESS.set(Process { platform, observer });
+        let _ = PROCESS.set(Process { machine, observer });
         // SAFETY: the handler only stores to an atomic.
         unsafe { libc::pthread_atfork(None, None, Some(forked)) };
         at_exit::watch();
     }
-    platform().map(drop)
+    machine().map(drop)
 }
 
-/// Who is told of the end of contexts: nobody, before there are any.
+/// The layer that is told of the end of contexts; before there are any, one that does nothing.
 pub(super) fn observer() -> &'static dyn ContextObserver {
     struct Nobody;
     impl ContextObserver for Nobody {

@@ -24,7 +24,8 @@ pub(crate) trait StreamCapture: Any + Debug + Send + Sync {
     /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`, and those of adding a node.
     fn add(&self, stream: &Stream, operation: StreamOperation) -> Result<(), CUresult>;
 
-    /// What an event stands for that is recorded in a stream now.
+    /// Records an event in a stream that is being captured: the event stands for the stream's nodes
+    /// so far.
     ///
     /// # Errors
     /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`.
@@ -34,7 +35,7 @@ pub(crate) trait StreamCapture: Any + Debug + Send + Sync {
     fn stream_destroyed(&self, stream: u64);
 }
 
-/// What an event was recorded after, in a stream that was being captured.
+/// An event's last record, in a stream that was being captured.
 pub(crate) trait CapturedEvent: Debug + Send + Sync {
     /// Makes a stream wait for the event: it becomes part of the capture, if it is not yet.
     ///

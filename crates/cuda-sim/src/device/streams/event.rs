@@ -19,7 +19,7 @@ pub(crate) struct Event {
     last: Mutex<Last>,
 }
 
-/// What an event was recorded for last.
+/// An event's last record.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Last {
     /// Nothing: it stands for no work at all.
@@ -27,11 +27,11 @@ pub(crate) enum Last {
     Never,
     /// Work in a stream.
     Work(EventRecord),
-    /// What goes to a graph instead of running.
+    /// Work that was captured into a graph instead of running.
     Capture(Arc<dyn CapturedEvent>),
 }
 
-/// What one recording stands for.
+/// A record of an event in a stream that runs: the point that it stands for.
 #[derive(Debug, Clone)]
 pub(crate) struct EventRecord {
     pub(crate) point: QueuePoint,
@@ -79,7 +79,7 @@ impl Event {
         self.replace(Last::Work(recording));
     }
 
-    /// What it was recorded for last.
+    /// Its last record.
     pub(crate) fn last(&self) -> Last {
         self.last.lock().clone()
     }

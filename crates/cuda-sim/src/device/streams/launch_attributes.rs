@@ -9,7 +9,7 @@ pub(crate) struct AttributeSet(Vec<(u32, LaunchAttributeValue)>);
 /// The bytes of a `CUlaunchAttributeValue`.
 pub(crate) type LaunchAttributeValue = [u8; 64];
 
-/// Those of kernel nodes. None of them changes what a kernel does here, or in what order.
+/// The attributes of kernel nodes. None of them changes what a kernel does here, or in what order.
 pub(crate) const OF_KERNELS: &[Id] = &[
     Id::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
     Id::CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
@@ -20,7 +20,7 @@ pub(crate) const OF_KERNELS: &[Id] = &[
     Id::CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
 ];
 
-/// Those of streams.
+/// The attributes of streams.
 pub(crate) const OF_STREAMS: &[Id] = &[
     Id::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
     Id::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY,

@@ -25,10 +25,10 @@ pub(crate) struct Stream {
     pub(crate) priority: i32,
     pub(crate) id: u64,
     pub(crate) queue: queue::Stream,
-    /// What the stream takes part in, where its operations go instead.
+    /// The capture that the stream takes part in: its operations go there instead of running.
     capture: Mutex<Option<Arc<dyn StreamCapture>>>,
     attributes: Mutex<AttributeSet>,
-    /// What of the context's waits it knows.
+    /// The waits of its context that it has seen.
     heeded: WaitsSeen,
 }
 
@@ -84,7 +84,7 @@ impl Stream {
         self.capture_slot().clone()
     }
 
-    /// What the program set about it.
+    /// The attributes that the program has set (`cuStreamSetAttribute`).
     pub(crate) fn attributes(&self) -> MutexGuard<'_, AttributeSet> {
         self.attributes.lock()
     }
@@ -127,9 +127,10 @@ impl StreamRef {
     /// it.
     ///
     /// # Errors
-    /// `CUDA_ERROR_STREAM_CAPTURE_ISOLATION` if a captured stream would wait for work that is not
-    /// captured, `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` if a legacy default stream would be
-    /// captured, and those of [`CapturedEvent::hold_back`](super::capture::CapturedEvent::hold_back).
+    /// `CUDA_ERROR_STREAM_CAPTURE_ISOLATION` if a captured stream would wait for work that
+    /// is not captured, `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` if a legacy default stream would be
+    /// captured, and those of
+    /// [`CapturedEvent::hold_back`](super::capture::CapturedEvent::hold_back).
     pub(crate) fn wait_for(&self, event: &Event) -> Result<(), CUresult> {
         match (event.last(), self) {
             (Last::Capture(recorded), StreamRef::Other(stream)) => recorded.hold_back(stream),

@@ -31,12 +31,12 @@ pub(crate) struct MemoryMapping {
     pub(crate) id: u64,
     /// The reserved range that it is in.
     pub(crate) reserved: Range<u64>,
-    /// What devices may do, by ordinal; others may do nothing.
+    /// The access that devices have, by ordinal; others have none.
     devices: BTreeMap<u32, Protection>,
     host: Protection,
 }
 
-/// The books of all virtual memory.
+/// All virtual memory of the process: reserved addresses, mappings, and handles of physical memory.
 #[derive(Debug, Default)]
 pub(crate) struct VirtualMemoryManager {
     table: RwLock<MappingTable>,
@@ -53,9 +53,9 @@ struct MappingTable {
 
 #[derive(Debug)]
 struct Reservation {
-    /// As many bytes as were asked for.
+    /// The size that was asked for.
     bytes: u64,
-    /// What was taken of the window.
+    /// The part of the window that it takes up, in whole granules.
     taken: Range<u64>,
     window_of: u32,
 }
@@ -135,7 +135,7 @@ impl VirtualMemoryManager {
         Ok(handle)
     }
 
-    /// What a handle stands for.
+    /// The physical memory that a handle names.
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for what is no handle.
@@ -275,7 +275,7 @@ impl VirtualMemoryManager {
         Ok(())
     }
 
-    /// What is mapped around an address.
+    /// The mapping that an address lies in.
     pub(crate) fn containing(&self, address: u64) -> Option<Arc<MemoryMapping>> {
         self.read().containing(address).cloned()
     }
@@ -358,12 +358,12 @@ impl MappingTable {
 }
 
 impl MemoryMapping {
-    /// What the device of that ordinal may do.
+    /// The access that the device of that ordinal has.
     pub(crate) fn device_protection(&self, ordinal: u32) -> Protection {
         self.devices.get(&ordinal).copied().unwrap_or_default()
     }
 
-    /// What the host may do.
+    /// The access that the host has.
     pub(crate) fn host_protection(&self) -> Protection {
         self.host
     }

@@ -18,7 +18,7 @@ use crate::device::memory::global_memory::GlobalMemory;
 use crate::device::memory::ranges::Ranges;
 use crate::device::memory::window::GRANULE;
 
-/// Where physical memory is.
+/// The location of physical memory (`CUmemLocation`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MemoryLocation {
     /// On the device of that ordinal.
@@ -29,20 +29,21 @@ pub(crate) enum MemoryLocation {
     HostNode,
 }
 
-/// What `cuMemCreate` made. It goes when neither a handle nor a mapping holds it any more.
+/// Physical memory that `cuMemCreate` made. It goes when neither a handle nor a mapping holds it
+/// any more.
 #[derive(Debug)]
 pub(crate) struct PhysicalAllocation {
     /// Its handle.
     pub(crate) handle: u64,
-    /// How many there are, a multiple of the granule.
+    /// Its size, a multiple of the granule.
     pub(crate) bytes: u64,
-    /// Where they are.
+    /// Its location.
     pub(crate) place: MemoryLocation,
     /// The device whose limit counts them.
     memory: Option<&'static GlobalMemory>,
     file: &'static MemoryFile,
     offset: u64,
-    /// What checks know of it, wherever it is mapped.
+    /// The record that checks keep of its bytes, wherever it is mapped.
     pub(in crate::device) contents: Arc<Contents>,
 }
 
@@ -93,8 +94,8 @@ impl PhysicalAllocation {
         let flags = MAP_SHARED | MAP_FIXED | MAP_NORESERVE;
         let (length, offset) = (self.bytes as usize, self.offset as libc::off_t);
         let file = self.file.file.as_raw_fd();
-        // SAFETY: the range belongs to the driver, and nothing is there: what the new mapping replaces
-        // is the reservation of addresses.
+        // SAFETY: the range belongs to the driver, and nothing is there: what the new mapping
+        // replaces is the reservation of addresses.
         let mapped = unsafe { libc::mmap(address, length, PROT_NONE, flags, file, offset) };
         if mapped == MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
@@ -120,7 +121,7 @@ struct MemoryFile {
     free: Mutex<Ranges>,
 }
 
-/// How long the file is: it has memory only where something was written.
+/// The length of the file, which has memory only where something was written.
 const LENGTH: u64 = 1 << 46;
 
 impl MemoryFile {

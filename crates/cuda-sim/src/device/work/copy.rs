@@ -45,18 +45,18 @@ impl CopyEnd {
     }
 }
 
-/// When a call that copies returns.
+/// The moment at which a call that copies returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Returns {
-    /// When the copy is done, except between devices, where the host has nothing to wait for.
+    /// Once the copy is done, except between devices, where the host has nothing to wait for.
     Done,
-    /// When the copy is done, between devices too.
+    /// Once the copy is done, between devices too.
     AlwaysDone,
-    /// When the program may use pageable memory again: at once, if none is concerned.
+    /// Once the program may use pageable memory again: at once, if none is concerned.
     Enqueued,
     /// At once, whatever memory is concerned: it is used when the copy's turn comes.
     AtOnce,
-    /// When the source has been read, wherever it is.
+    /// Once the source has been read, wherever it is.
     SourceRead,
 }
 
@@ -244,8 +244,8 @@ impl Staged {
             for (address, length) in parts {
                 let source: *const u8 = ptr::with_exposed_provenance(address as usize);
                 debug_assert!(copy.len() + length as usize <= bytes as usize);
-                // SAFETY: the caller vouches for the source, of which the trap sees what is missing;
-                // the destination was allocated with room for all parts.
+                // SAFETY: the caller vouches for the source, of which the trap sees what is
+                // missing; the destination was allocated with room for all parts.
                 unsafe {
                     let end = copy.as_mut_ptr().add(copy.len());
                     ptr::copy_nonoverlapping(source, end, length as usize);

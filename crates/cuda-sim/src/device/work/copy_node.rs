@@ -8,9 +8,9 @@ use ptx_jit::AccessKind;
 
 use super::copy::{CopyEnd, in_place};
 use super::location::Location;
-use super::pitched::{Extent, PitchedPointer, copy_rows_job};
+use super::pitched::{Extent, PitchedPointer, copy_3d_job};
 use crate::device::contexts::context::Context;
-use crate::device::platform::Platform;
+use crate::device::machine::SimulatedMachine;
 use crate::device::streams::operation::{CopyNodeEnd, CopyParameters};
 use crate::queue::Job;
 
@@ -29,7 +29,7 @@ impl CopyParameters {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for an empty extent, rows that overlap, and memory that is not
     /// there; `CUDA_ERROR_NOT_SUPPORTED` for arrays.
-    pub(crate) fn check(&mut self, platform: &Platform) -> Result<(), CUresult> {
+    pub(crate) fn check(&mut self, machine: &SimulatedMachine) -> Result<(), CUresult> {
         let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
         if self.width == 0 || self.height == 0 || self.depth == 0 {
             return Err(invalid);
@@ -50,8 +50,8 @@ impl CopyParameters {
                 return Err(invalid);
             }
         }
-        self.from.is_page_locked = self.location(platform, &self.from)?.0.is_page_locked();
-        self.to.is_page_locked = self.location(platform, &self.to)?.0.is_page_locked();
+        self.from.is_page_locked = self.location(machine, &self.from)?.0.is_page_locked();
+        self.to.is_page_locked = self.location(machine, &self.to)?.0.is_page_locked();
         Ok(())
     }
 
@@ -61,17 +61,17 @@ impl CopyParameters {
     /// Those of [`check`](CopyParameters::check) about memory.
     pub(crate) fn job(
         &self,
-        platform: &Platform,
+        machine: &SimulatedMachine,
         context: &Context,
     ) -> Result<Arc<dyn Job>, CUresult> {
         let device = context.device;
-        let ends = [self.location(platform, &self.to)?, self.location(platform, &self.from)?];
+        let ends = [self.location(machine, &self.to)?, self.location(machine, &self.from)?];
         // Of a copy between devices each makes its own end, as with `cuMemcpyPeer`.
         let [to, from] = ends.each_ref().map(|(location, _)| location.device());
         let is_between = to.is_some() && from.is_some() && to != from;
         let open = |(location, bytes): (Location, Range<u64>), access| {
             let by = location.device().filter(|_| is_between).unwrap_or(device.id.ordinal);
-            location.open_to(platform, by, bytes, access)
+            location.open_to(machine, by, bytes, access)
         };
         let [to, from] = ends;
         let (to, from) = (open(to, AccessKind::Write)?, open(from, AccessKind::Read)?);
@@ -88,20 +88,20 @@ impl CopyParameters {
         };
         let (to, from) = (rows(&self.to, to_start, to), rows(&self.from, from_start, from));
         let extent = Extent { width: self.width, height: self.height, depth: self.depth };
-        Ok(copy_rows_job(to, from, extent, &device.health))
+        Ok(copy_3d_job(to, from, extent, &device.health))
     }
 
-    /// Where all rows of an end are together, and from where to where.
+    /// The location of all rows of an end together, and the addresses that they span.
     fn location(
         &self,
-        platform: &Platform,
+        machine: &SimulatedMachine,
         side: &CopyNodeEnd,
     ) -> Result<(Location, Range<u64>), CUresult> {
         let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
         let start = side.row(0, 0).ok_or(invalid)?;
         let last = side.row(self.height - 1, self.depth - 1).ok_or(invalid)?;
         let end = last.checked_add(self.width).ok_or(invalid)?;
-        let location = Location::of(platform, start, end - start)?;
+        let location = Location::of(machine, start, end - start)?;
         let location = match side.kind {
             Kind::CU_MEMORYTYPE_DEVICE => location.device_accessible()?,
             _ if side.is_page_locked && location.is_pageable() => return Err(invalid),

@@ -9,9 +9,9 @@ use ptx_jit::AccessKind;
 use super::copy::CopyEnd;
 use super::fill::fill_job;
 use super::location::Location;
-use super::pitched::{Extent, PitchedPointer, fill_rows_job};
+use super::pitched::{Extent, PitchedPointer, fill_2d_job};
 use crate::device::contexts::context::Context;
-use crate::device::platform::Platform;
+use crate::device::machine::SimulatedMachine;
 use crate::device::streams::operation::FillParameters;
 use crate::queue::Job;
 
@@ -21,7 +21,7 @@ impl FillParameters {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for an element that is not 1, 2 or 4 bytes, an address or pitch
     /// that is not aligned to it, an empty extent, and memory that is not there.
-    pub(crate) fn check(&self, platform: &Platform) -> Result<(), CUresult> {
+    pub(crate) fn check(&self, machine: &SimulatedMachine) -> Result<(), CUresult> {
         let several_rows = self.height > 1;
         let row = self.width.saturating_mul(self.size);
         let is_aligned = |value: u64| value.is_multiple_of(self.size);
@@ -33,7 +33,7 @@ impl FillParameters {
         {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        self.location(platform).map(drop)
+        self.location(machine).map(drop)
     }
 
     /// The fill as work.
@@ -42,12 +42,12 @@ impl FillParameters {
     /// Those of [`check`](FillParameters::check) about memory.
     pub(crate) fn job(
         &self,
-        platform: &Platform,
+        machine: &SimulatedMachine,
         context: &Context,
     ) -> Result<Arc<dyn Job>, CUresult> {
         let device = context.device;
-        let (location, bytes) = self.location(platform)?;
-        let location = location.open_to(platform, device.id.ordinal, bytes, AccessKind::Write)?;
+        let (location, bytes) = self.location(machine)?;
+        let location = location.open_to(machine, device.id.ordinal, bytes, AccessKind::Write)?;
         let address = self.address;
         if self.height == 1 {
             let end = CopyEnd { address, location };
@@ -55,15 +55,15 @@ impl FillParameters {
         }
         let to = PitchedPointer { address, pitch: self.pitch, rows: self.height, location };
         let extent = Extent { width: self.width * self.size, height: self.height, depth: 1 };
-        Ok(fill_rows_job(to, self.value, self.size, extent))
+        Ok(fill_2d_job(to, self.value, self.size, extent))
     }
 
-    fn location(&self, platform: &Platform) -> Result<(Location, Range<u64>), CUresult> {
+    fn location(&self, machine: &SimulatedMachine) -> Result<(Location, Range<u64>), CUresult> {
         let bytes = self.width.checked_mul(self.size);
         let rows = (self.height - 1).checked_mul(if self.height > 1 { self.pitch } else { 0 });
         let bytes = bytes.zip(rows).and_then(|(row, rows)| row.checked_add(rows));
         let bytes = bytes.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-        let location = Location::of(platform, self.address, bytes)?.device_accessible()?;
+        let location = Location::of(machine, self.address, bytes)?.device_accessible()?;
         Ok((location, self.address..self.address + bytes))
     }
 }

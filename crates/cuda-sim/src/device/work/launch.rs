@@ -15,7 +15,7 @@ use crate::config::CheckKinds;
 use crate::device::attributes::{MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK};
 use crate::device::code::kernel_call::{ExecutionConfiguration, KernelCall, KernelParameters};
 use crate::device::code::module::KernelFunction;
-use crate::device::platform::Platform;
+use crate::device::machine::SimulatedMachine;
 use crate::device::streams::operation::StreamOperation;
 use crate::device::streams::stream::StreamRef;
 use crate::queue::{Failure, Job, StreamWork};
@@ -29,7 +29,7 @@ use crate::time::{self, Demand};
 /// `CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES` for one that this kernel cannot, and those of
 /// [`KernelFunction::code`].
 pub(crate) fn launch(
-    platform: &'static Platform,
+    machine: &'static SimulatedMachine,
     function: &Arc<KernelFunction>,
     shape: ExecutionConfiguration,
     parameters: KernelParameters,
@@ -43,7 +43,7 @@ pub(crate) fn launch(
     call.check()?;
     context.output.write();
     if !stream.capture_operation(|| StreamOperation::Kernel(call.clone()))? {
-        stream.queue().enqueue(StreamWork::Job(call.into_job(platform)?));
+        stream.queue().enqueue(StreamWork::Job(call.into_job(machine)?));
     }
     Ok(())
 }
@@ -62,15 +62,18 @@ impl KernelCall {
     ///
     /// # Errors
     /// Those of [`KernelFunction::code`].
-    pub(crate) fn into_job(self, platform: &'static Platform) -> Result<Arc<dyn Job>, CUresult> {
+    pub(crate) fn into_job(
+        self,
+        machine: &'static SimulatedMachine,
+    ) -> Result<Arc<dyn Job>, CUresult> {
         let KernelCall { function, shape, mut parameters } = self;
-        let level = match in_kernels(platform.config.check) {
+        let level = match in_kernels(machine.config.check) {
             true => CheckLevel::Full,
             false => CheckLevel::Window,
         };
-        let execution = Execution::of(platform.config.execution, level, shape.block);
+        let execution = Execution::of(machine.config.execution, level, shape.block);
         let code = function.code(level, execution)?;
-        let view = View::new(platform, Arc::clone(&function.module.context), level);
+        let view = View::new(machine, Arc::clone(&function.module.context), level);
         let workspace = Workspace::new(&function, shape, &mut parameters)?;
         let launch =
             KernelLaunch { function, code, shape, parameters, _workspace: workspace, view };

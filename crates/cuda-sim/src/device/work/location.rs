@@ -8,15 +8,15 @@ use cuda_sys::CUresult;
 use ptx_jit::AccessKind;
 
 use crate::device::contexts::array::Array;
+use crate::device::machine::SimulatedMachine;
 use crate::device::memory::allocation::GlobalAllocation;
 use crate::device::memory::page_locked::PageLockedAllocation;
 use crate::device::memory::protection::Protection;
-use crate::device::platform::Platform;
 use crate::device::virtual_memory::mappings::MemoryMapping;
 use crate::device::virtual_memory::physical::MemoryLocation;
 use crate::links::Residence;
 
-/// Where a range of bytes lies. Holding it keeps driver-owned memory from going away.
+/// The memory that a range of bytes lies in. Holding it keeps driver-owned memory from going away.
 #[derive(Debug, Clone)]
 pub(crate) enum Location {
     /// In one allocation on a device.
@@ -35,33 +35,37 @@ impl Location {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for null, for what wraps around, for device memory that is not
     /// allocated, and for what reaches beyond the end of an allocation.
-    pub(crate) fn of(platform: &Platform, address: u64, bytes: u64) -> Result<Location, CUresult> {
+    pub(crate) fn of(
+        machine: &SimulatedMachine,
+        address: u64,
+        bytes: u64,
+    ) -> Result<Location, CUresult> {
         let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
         let end = address.checked_add(bytes).filter(|_| address != 0).ok_or(invalid)?;
-        if let Some(device) = platform.device_at(address) {
+        if let Some(device) = machine.device_at(address) {
             if device.memory.is_reserved_part(address) {
-                let mapped = platform.virtual_memory.all(&(address..end), |_| true);
-                let first = platform.virtual_memory.containing(address);
+                let mapped = machine.virtual_memory.all(&(address..end), |_| true);
+                let first = machine.virtual_memory.containing(address);
                 return first.filter(|_| mapped).map(Location::Mapped).ok_or(invalid);
             }
             let allocation = device.memory.containing(address).ok_or(invalid)?;
             let fits = end <= allocation.range().end;
             return if fits { Ok(Location::Device(allocation)) } else { Err(invalid) };
         }
-        match platform.host_memory.containing(address) {
+        match machine.host_memory.containing(address) {
             Some(host) if end <= host.range().end => Ok(Location::Pinned(host)),
             Some(_) => Err(invalid),
-            None if platform.device_at(end.saturating_sub(1)).is_some() => Err(invalid),
+            None if machine.device_at(end.saturating_sub(1)).is_some() => Err(invalid),
             None => Ok(Location::Pageable),
         }
     }
 
-    /// Where an array lies.
+    /// The location of an array.
     pub(crate) fn of_array(array: &Array) -> Location {
         Location::Device(Arc::clone(array.memory()))
     }
 
-    /// Where it lies, as virtual time sees it.
+    /// The location as links and virtual time see it.
     pub(crate) fn site(&self) -> Residence {
         match self {
             Location::Device(allocation) => Residence::Device(allocation.device.ordinal as usize),
@@ -98,7 +102,7 @@ impl Location {
     /// `CUDA_ERROR_INVALID_VALUE`.
     pub(crate) fn open_to(
         self,
-        platform: &Platform,
+        machine: &SimulatedMachine,
         ordinal: u32,
         range: Range<u64>,
         access: AccessKind,
@@ -107,7 +111,7 @@ impl Location {
             mapping.permits(ordinal, access) || mapping.host_protection() == Protection::ReadWrite
         };
         let open = match &self {
-            Location::Mapped(_) => platform.virtual_memory.all(&range, permits),
+            Location::Mapped(_) => machine.virtual_memory.all(&range, permits),
             Location::Device(allocation) => match &allocation.pool {
                 Some(pool) => pool.access(ordinal).permits(access),
                 None => true,

@@ -12,7 +12,7 @@ use super::copy::unmapped;
 use super::location::Location;
 use crate::check;
 use crate::device::contexts::context::Context;
-use crate::device::platform::Platform;
+use crate::device::machine::SimulatedMachine;
 use crate::queue::{Failure, Health, Job, StreamWork};
 
 /// One operation.
@@ -26,7 +26,7 @@ pub(crate) enum MemoryOperation {
     Barrier { flags: u32 },
 }
 
-/// Where a value is.
+/// A word of memory that a stream writes or waits for: its address and its width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MemoryWord {
     pub(crate) address: u64,
@@ -34,8 +34,8 @@ pub(crate) struct MemoryWord {
     pub(crate) is_wide: bool,
 }
 
-/// How the value in memory is compared with the one that is waited for
-/// (cuda.h, `CUstreamWaitValue_flags`).
+/// A comparison of the value in memory with the one that is waited for (cuda.h,
+/// `CUstreamWaitValue_flags`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Condition {
     /// It is not less, in a cyclic comparison.
@@ -53,13 +53,17 @@ impl MemoryOperation {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` if it is not aligned, not memory that a device can reach, or not
     /// open to the context's device for what is to be done.
-    pub(crate) fn check(&self, platform: &Platform, context: &Context) -> Result<(), CUresult> {
-        self.location(platform, context).map(drop)
+    pub(crate) fn check(
+        &self,
+        machine: &SimulatedMachine,
+        context: &Context,
+    ) -> Result<(), CUresult> {
+        self.location(machine, context).map(drop)
     }
 
     fn location(
         &self,
-        platform: &Platform,
+        machine: &SimulatedMachine,
         context: &Context,
     ) -> Result<Option<Location>, CUresult> {
         let (place, access) = match self {
@@ -68,8 +72,8 @@ impl MemoryOperation {
             MemoryOperation::Barrier { .. } => return Ok(None),
         };
         let range = place.range().ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-        let location = Location::of(platform, place.address, place.bytes())?.device_accessible()?;
-        location.open_to(platform, context.device.id.ordinal, range, access).map(Some)
+        let location = Location::of(machine, place.address, place.bytes())?.device_accessible()?;
+        location.open_to(machine, context.device.id.ordinal, range, access).map(Some)
     }
 
     /// Does it. False if it waits and its time has not come.
@@ -121,8 +125,9 @@ impl MemoryWord {
 
     fn store(self, value: u64) {
         let address = self.address as usize;
-        // SAFETY: the address was checked, alignment too, when the operation was enqueued, for a write,
-        // and the sequence that runs it holds the location. What was unmapped since, the trap sees.
+        // SAFETY: the address was checked, alignment too, when the operation was enqueued, for a
+        // write, and the sequence that runs it holds the location. What was unmapped since, the
+        // trap sees.
         unsafe {
             match self.is_wide {
                 true => AtomicU64::from_ptr(std::ptr::with_exposed_provenance_mut(address))
@@ -152,11 +157,11 @@ impl Condition {
 /// # Errors
 /// Those of [`MemoryOperation::check`].
 pub(crate) fn memory_operations(
-    platform: &Platform,
+    machine: &SimulatedMachine,
     operations: &[MemoryOperation],
     context: &Context,
 ) -> Result<StreamWork, CUresult> {
-    let locations = operations.iter().map(|operation| operation.location(platform, context));
+    let locations = operations.iter().map(|operation| operation.location(machine, context));
     let held = locations.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
     let health = &context.device.health;
     let all = Sequence { operations: operations.into(), _held: held, health };
@@ -184,7 +189,7 @@ impl Sequence {
 
     /// Runs an operation until its time has come, or the device is lost.
     fn wait_for(&self, operation: &MemoryOperation) -> Result<(), Failure> {
-        /// How often a value is looked at before the thread sleeps in between.
+        /// The number of times that a value is looked at before the thread sleeps in between.
         const LOOKS: u32 = 100;
         let mut looks = 0;
         while !self.health.is_stopped() && !operation.run()? {

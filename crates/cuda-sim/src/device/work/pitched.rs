@@ -32,7 +32,7 @@ pub(crate) struct PitchedPointer {
     pub(crate) location: Location,
 }
 
-/// How much is copied: none of it is zero.
+/// The extent of a copy or fill in up to three dimensions, none of which is zero.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Extent {
     /// Bytes of a row.
@@ -68,7 +68,7 @@ impl Extent {
 }
 
 impl PitchedPointer {
-    /// How many bytes rows span, from the first to the last. `None` if that is no number.
+    /// The number of bytes that rows span, from the first to the last. `None` if it overflows.
     pub(crate) fn span(pitch: u64, rows: u64, extent: Extent) -> Option<u64> {
         let planes = (extent.depth - 1).checked_mul(rows)?;
         let before = planes.checked_add(extent.height - 1)?.checked_mul(pitch)?;
@@ -104,7 +104,7 @@ impl PitchedPointer {
 ///
 /// # Safety
 /// Rows in pageable memory are valid until this returns, in pinned memory until the copy is done.
-pub(crate) unsafe fn copy_rows(
+pub(crate) unsafe fn copy_3d(
     to: PitchedPointer,
     from: PitchedPointer,
     extent: Extent,
@@ -113,8 +113,8 @@ pub(crate) unsafe fn copy_rows(
 ) -> Result<(), CUresult> {
     if !to.has_gaps(extent) && !from.has_gaps(extent) {
         let end = |rows: PitchedPointer| CopyEnd { address: rows.address, location: rows.location };
-        // SAFETY: without gaps the rows are the bytes of the copy, so what holds of the rows holds of
-        // the two ends.
+        // SAFETY: without gaps the rows are the bytes of the copy, so what holds of the rows holds
+        // of the two ends.
         return unsafe { copy(end(to), end(from), extent.bytes(), stream, returns) };
     }
     let node = || {
@@ -143,7 +143,7 @@ pub(crate) unsafe fn copy_rows(
 }
 
 /// A copy of rows as work, from the place where they are.
-pub(crate) fn copy_rows_job(
+pub(crate) fn copy_3d_job(
     to: PitchedPointer,
     from: PitchedPointer,
     extent: Extent,
@@ -162,7 +162,7 @@ struct StridedCopy {
 }
 
 impl StridedCopy {
-    /// Where the bytes come from.
+    /// The location of the bytes that are read, as links and virtual time see it.
     fn source(&self) -> Residence {
         match self.staged {
             Some(_) => Residence::Pageable,
@@ -205,7 +205,7 @@ impl Job for StridedCopy {
                     None => ptr::with_exposed_provenance(self.from.row((plane, row)) as usize),
                 };
                 // SAFETY: all rows of both ends were checked when the copy was enqueued; the
-                // locations keep the driver's memory in place, and the caller of `copy_rows`
+                // locations keep the driver's memory in place, and the caller of `copy_3d`
                 // vouches for the program's. What was unmapped since, the trap sees.
                 unsafe {
                     ptr::copy(from, to, width as usize);
@@ -225,7 +225,7 @@ impl Job for StridedCopy {
 ///
 /// # Errors
 /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`.
-pub(crate) fn fill_rows(
+pub(crate) fn fill_2d(
     to: PitchedPointer,
     value: u32,
     size: u64,
@@ -245,12 +245,12 @@ pub(crate) fn fill_rows(
     if stream.capture_operation(node)? {
         return Ok(None);
     }
-    let fill = fill_rows_job(to, value, size, extent);
+    let fill = fill_2d_job(to, value, size, extent);
     Ok(Some(stream.queue().enqueue(StreamWork::Job(fill))))
 }
 
 /// A fill of rows as work. The extent's width is in bytes.
-pub(crate) fn fill_rows_job(
+pub(crate) fn fill_2d_job(
     to: PitchedPointer,
     value: u32,
     size: u64,

@@ -10,16 +10,17 @@ use ptx_jit::{AccessKind, BlockChecker, BlockLayout, CheckLevel, MemoryView};
 
 use crate::check::{self, BlockCheck};
 use crate::device::contexts::context::Context;
+use crate::device::machine::SimulatedMachine;
 use crate::device::memory::page_locked::{PageLockedAllocation, PageLockedMemory};
-use crate::device::platform::Platform;
 use crate::queue;
 
-/// What a launch sees: its own device, peers that were enabled, page-locked host memory.
+/// The memory that a launch may touch: of its own device, of peers that were enabled, page-locked
+/// memory of the host.
 pub(in crate::device) struct View {
-    platform: &'static Platform,
+    machine: &'static SimulatedMachine,
     context: Arc<Context>,
     level: CheckLevel,
-    /// Where memory is allocated on the own device, as of the first access that asked.
+    /// The addresses of the own device's allocations, as of the first access that asked.
     map: OnceLock<Arc<[Range<u64>]>>,
     borrowed: Borrowed,
 }
@@ -33,11 +34,11 @@ struct Borrowed {
 
 impl View {
     pub(in crate::device) fn new(
-        platform: &'static Platform,
+        machine: &'static SimulatedMachine,
         context: Arc<Context>,
         level: CheckLevel,
     ) -> View {
-        View { platform, context, level, map: OnceLock::new(), borrowed: Borrowed::default() }
+        View { machine, context, level, map: OnceLock::new(), borrowed: Borrowed::default() }
     }
 
     fn permits_own(&self, accessed: &Range<u64>, access: AccessKind) -> bool {
@@ -57,11 +58,11 @@ impl View {
 
     fn permits_mapped(&self, accessed: &Range<u64>, access: AccessKind) -> bool {
         let device = self.context.device.id.ordinal;
-        self.platform.virtual_memory.all(accessed, |mapping| mapping.permits(device, access))
+        self.machine.virtual_memory.all(accessed, |mapping| mapping.permits(device, access))
     }
 
     fn permits_other(&self, accessed: &Range<u64>, access: AccessKind) -> bool {
-        match self.platform.device_at(accessed.start) {
+        match self.machine.device_at(accessed.start) {
             Some(device) if device.memory.is_reserved_part(accessed.start) => {
                 self.permits_mapped(accessed, access)
             }
@@ -70,7 +71,7 @@ impl View {
                 .memory
                 .touchable(accessed)
                 .is_some_and(|live| self.context.access_to(&live).permits(access)),
-            None => self.borrowed.permits(&self.platform.host_memory, accessed, access),
+            None => self.borrowed.permits(&self.machine.host_memory, accessed, access),
         }
     }
 }

@@ -100,7 +100,7 @@ impl Machine {
     pub(super) fn new(program: &Program) -> Machine {
         let mut state = SchedulerState::new(program.slots);
         let health: &'static Health = Box::leak(Box::new(Health::new(0)));
-        let mut open = |&priority| state.open(health, 0, StreamKind::NonBlocking, priority);
+        let mut open = |&priority| state.queues.open(health, 0, StreamKind::NonBlocking, priority);
         let streams: Vec<_> = program.streams.iter().map(&mut open).collect();
         let calls = |host| {
             let own = |&index: &usize| program.calls[index].0 % HOSTS == host;
@@ -245,7 +245,7 @@ impl Machine {
                 stream
             }
         };
-        let end = self.state.tail(&self.streams[awaited]).0;
+        let end = self.state.queues.tail(&self.streams[awaited]).0;
         if let Some(host) = &mut self.threads[index].host {
             host.awaited = Some(end.clone());
         }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use gpu_runtime::{
-    Access, CaptureMode, CaptureStatus, Device, Event, ExecutionContext, MemoryAccess, Observer,
-    Operation, Order, Stream, Work, observe, with_order,
+    Access, CaptureMode, CaptureStatus, Device, EnqueuedWork, Event, ExecutionContext,
+    MemoryAccess, Observer, Order, Stream, Work, observe, with_order,
 };
 use test_support::isolate;
 
@@ -175,7 +175,7 @@ fn a_node_tells_what_it_does_where_it_was_asked_for_and_which_memory_it_uses() {
 struct Told(Mutex<Vec<(Work, Vec<MemoryAccess>, u32)>>);
 
 impl Observer for Told {
-    fn enqueued(&self, operation: &Operation<'_>, sequence: Option<u64>) {
+    fn enqueued(&self, operation: &EnqueuedWork<'_>, sequence: Option<u64>) {
         if sequence.is_some() && !matches!(operation.work, Work::Record | Work::Wait) {
             let told =
                 (operation.work.clone(), operation.accesses.to_vec(), operation.place.line());

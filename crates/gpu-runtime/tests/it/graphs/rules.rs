@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use gpu_runtime::{
     Access, CaptureMode, CaptureProblem, CaptureStatus, DeviceBuffer, Error, Event, Order,
-    PinnedBuffer, Result, Rows, Stream, Uses, ordered, with_capture_mode, with_order,
+    PinnedBuffer, Pitched, Result, Stream, Uses, ordered, with_capture_mode, with_order,
 };
 use test_support::isolate;
 
@@ -36,8 +36,8 @@ const ATTEMPTS: &[(&str, Attempt)] = &[
         stream.copy_dtoh_into(buffer, &mut into)
     }),
     ("rows", |stream, buffer| {
-        let rows = Rows::dense(1, 4);
-        stream.copy_htod_rows(&[1; 4], rows, buffer, rows)
+        let rows = Pitched::dense(1, 4);
+        stream.copy_htod_2d(&[1; 4], rows, buffer, rows)
     }),
     ("pageable", |stream, buffer| {
         let source = [1u32; 4];

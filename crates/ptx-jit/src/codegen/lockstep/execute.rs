@@ -1,244 +1,191 @@
 //! Instructions of a warp: once for all lanes, as vectors, or lane by lane.
 
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value};
 use ptx::{Guard, Instruction, Operand, Operation, Register, ScalarType};
 
-use super::{Lanes, WarpLowering, vector};
-use crate::ir::{LaneStrides, Uniformity, is_for_each_lane, wraps};
+use super::affine::does_not_wrap;
+use super::code::WarpCode;
+use super::divergence::leave_lockstep;
+use super::lane_loop::by_lanes;
+use super::memory::access;
+use crate::codegen::signature::source_types;
+use crate::codegen::thread::operation;
+use crate::codegen::vector::{self, Lanes};
+use crate::ir::{Uniformity, is_for_each_lane, wraps};
 
-impl WarpLowering<'_, '_> {
-    pub(super) fn execute(&mut self, instruction: &Instruction) {
-        let Some(guard) = instruction.guard else {
-            return self.unguarded(instruction);
-        };
-        if self.kind(guard.register) == Uniformity::Varying {
-            return self.masked(instruction, guard);
-        }
-        let (then, after) = (self.builder().create_block(), self.builder().create_block());
-        let holds = self.shared(guard.register);
-        let (yes, no) = if guard.negated { (after, then) } else { (then, after) };
-        self.builder().ins().brif(holds, yes, &[], no, &[]);
-        self.builder().switch_to_block(then);
-        self.unguarded(&Instruction { guard: None, ..instruction.clone() });
-        self.builder().ins().jump(after, &[]);
-        self.builder().switch_to_block(after);
+/// Lowers an instruction that neither jumps nor waits.
+pub(super) fn execute(w: &mut WarpCode<'_>, instruction: &Instruction) {
+    match instruction.guard {
+        Some(guard) if w.registers.is_varying(guard.register) => masked(w, instruction, guard),
+        _ => under_uniform_guard(w, instruction, unguarded),
     }
+}
 
-    /// An instruction that all lanes execute.
-    fn unguarded(&mut self, instruction: &Instruction) {
-        if let Operation::Suspend(suspension) = instruction.operation {
-            return self.suspend(instruction, suspension);
-        }
-        if is_for_each_lane(self.function(), instruction) {
-            return self.by_lanes(instruction);
-        }
-        if self.is_shared(instruction) || self.is_affine(instruction) {
-            return self.once(instruction);
-        }
-        if !self.access(instruction, None) && !self.as_vectors(instruction, None) {
-            self.by_lanes(instruction);
+/// Lowers something that all lanes do if the guard of an instruction, which they share, holds.
+pub(super) fn under_uniform_guard(
+    w: &mut WarpCode<'_>,
+    instruction: &Instruction,
+    body: impl FnOnce(&mut WarpCode<'_>, &Instruction),
+) {
+    let Some(guard) = instruction.guard else {
+        return body(w, instruction);
+    };
+    let [then, after] = w.t.e.create_blocks();
+    let holds = w.t.get(guard.register);
+    let (yes, no) = if guard.negated { (after, then) } else { (then, after) };
+    w.t.e.branch(holds, yes, no);
+    w.t.e.switch_to_block(then);
+    body(w, &Instruction { guard: None, ..instruction.clone() });
+    w.t.e.jump(after);
+    w.t.e.switch_to_block(after);
+}
+
+/// An instruction that all lanes execute.
+fn unguarded(w: &mut WarpCode<'_>, instruction: &Instruction) {
+    if is_for_each_lane(w.registers.function(), instruction) {
+        return by_lanes(w, instruction);
+    }
+    if is_uniform(w, instruction) || is_affine(w, instruction) {
+        return once(w, instruction);
+    }
+    if !access(w, instruction, None) && !as_vectors(w, instruction, None) {
+        by_lanes(w, instruction);
+    }
+}
+
+/// An instruction that each lane executes only if its guard holds: all lanes compute, and a select by
+/// the mask keeps the old values of those that do not take part. What can fault or is seen by others
+/// must not be done for them, so it has a mask of its own or goes lane by lane.
+fn masked(w: &mut WarpCode<'_>, instruction: &Instruction, guard: Guard) {
+    let each = is_for_each_lane(w.registers.function(), instruction);
+    let guard = Some(guard);
+    if each || !access(w, instruction, guard) && !as_vectors(w, instruction, guard) {
+        by_lanes(w, instruction);
+    }
+}
+
+/// Whether all lanes do the same with the same operands.
+fn is_uniform(w: &WarpCode<'_>, instruction: &Instruction) -> bool {
+    instruction.sources.iter().all(|&source| w.registers.is_uniform(source))
+}
+
+/// Whether the result is affine; its first lane's value is then what the first lane computes.
+fn is_affine(w: &WarpCode<'_>, instruction: &Instruction) -> bool {
+    !instruction.destinations.is_empty()
+        && w.plan.uniformity.result(w.registers.function(), instruction) != Uniformity::Varying
+}
+
+/// The instruction in the first lane, from which the results of all follow.
+fn once(w: &mut WarpCode<'_>, instruction: &Instruction) {
+    let uniformity = match is_uniform(w, instruction) {
+        true => Uniformity::Uniform,
+        false => w.plan.uniformity.result(w.registers.function(), instruction),
+    };
+    if let Some(index) = wraps(&w.plan.uniformity, w.registers.function(), instruction) {
+        leave_if_wrapping(w, instruction, index);
+    }
+    operation(&mut w.t, instruction);
+    for &register in instruction.destinations.iter().flatten() {
+        if w.registers.is_varying(register) {
+            let value = w.t.get(register);
+            let class = w.registers.class(register);
+            let lanes = w.registers.spread(&mut w.t.e, value, uniformity, class);
+            w.registers.set(&mut w.t.e, register, &lanes);
         }
     }
+}
 
-    /// An instruction that each lane executes only if its guard holds.
-    fn masked(&mut self, instruction: &Instruction, guard: Guard) {
-        if let Operation::Suspend(_) = instruction.operation {
-            self.part_at();
-            let unreachable = self.builder().create_block();
-            return self.builder().switch_to_block(unreachable);
+/// Leaves the lockstep if the lanes' values of an affine operand wrap. Widened, they would not lie at
+/// equal distances; and to take all widened indices as varying would make a vector of each address.
+fn leave_if_wrapping(w: &mut WarpCode<'_>, instruction: &Instruction, index: usize) {
+    let Operand::Register(register) = instruction.sources[index] else {
+        return;
+    };
+    let (Uniformity::Affine(strides), Some(ty)) =
+        (w.registers.uniformity(register), crate::ir::widened(instruction))
+    else {
+        return;
+    };
+    let first = w.t.get(register);
+    let fits =
+        does_not_wrap(&mut w.t.e, w.plan.uniformity.shape(), (first, strides), ty.is_signed());
+    let [together, apart] = w.t.e.create_blocks();
+    w.t.e.set_cold_block(apart);
+    w.t.e.branch(fits, together, apart);
+    w.t.e.switch_to_block(apart);
+    leave_lockstep(w);
+    w.t.e.switch_to_block(together);
+}
+
+/// `mov` of several values into one or of one into several.
+fn pack_or_unpack(w: &mut WarpCode<'_>, instruction: &Instruction, guard: Option<Guard>) -> bool {
+    let class = |register: Register| w.registers.class(register);
+    let whole_of = |part: u32, count: usize| ScalarType::untyped(part * count as u32);
+    match instruction.operation {
+        Operation::Pack => {
+            let Some(register) = instruction.destinations[0] else {
+                return true;
+            };
+            let whole = ScalarType::untyped(class(register).bits());
+            let part = ScalarType::untyped(whole.bits() / instruction.sources.len() as u32);
+            let parts: Option<Vec<Lanes>> = instruction
+                .sources
+                .iter()
+                .map(|&source| w.registers.operand(&mut w.t, source, part))
+                .collect();
+            let Some(parts) = parts else {
+                return false;
+            };
+            let joined = vector::join(w.t.e.builder(), &parts, part, whole);
+            w.registers.write(&mut w.t, register, &joined, whole, guard);
         }
-        let each = is_for_each_lane(self.function(), instruction);
-        let guard = Some(guard);
-        if each || !self.access(instruction, guard) && !self.as_vectors(instruction, guard) {
-            self.by_lanes(instruction);
-        }
-    }
-
-    /// Whether all lanes do the same with the same operands.
-    fn is_shared(&self, instruction: &Instruction) -> bool {
-        let function = self.function();
-        let uniform = |&source: &Operand| {
-            self.plan.uniformity.operand(function, source) == Some(Uniformity::Uniform)
-        };
-        instruction.sources.iter().all(uniform)
-    }
-
-    /// Whether the result is affine; its first lane's value is then what the first lane computes.
-    fn is_affine(&self, instruction: &Instruction) -> bool {
-        !instruction.destinations.is_empty()
-            && self.plan.uniformity.result(self.function(), instruction) != Uniformity::Varying
-    }
-
-    /// The instruction in the first lane, from which the results of all follow.
-    fn once(&mut self, instruction: &Instruction) {
-        let kind = match self.is_shared(instruction) {
-            true => Uniformity::Uniform,
-            false => self.plan.uniformity.result(self.function(), instruction),
-        };
-        if let Some(index) = wraps(&self.plan.uniformity, self.function(), instruction) {
-            self.part_if_wrapping(instruction, index);
-        }
-        self.one.operation(instruction);
-        for &register in instruction.destinations.iter().flatten() {
-            if self.kind(register) == Uniformity::Varying {
-                let value = self.shared(register);
-                let class = self.function().registers[register.index()];
-                let lanes = self.spread(value, kind, class);
-                self.set_lanes(register, &lanes);
-            }
-        }
-    }
-
-    /// Leaves the lockstep if the lanes' values of an affine operand wrap.
-    fn part_if_wrapping(&mut self, instruction: &Instruction, index: usize) {
-        let Operand::Register(register) = instruction.sources[index] else {
-            return;
-        };
-        let (Uniformity::Affine(strides), Some(ty)) =
-            (self.kind(register), crate::ir::widened(instruction))
-        else {
-            return;
-        };
-        let first = self.shared(register);
-        let fits = self.does_not_wrap(first, strides, ty.is_signed());
-        let (together, part) = (self.builder().create_block(), self.builder().create_block());
-        self.builder().set_cold_block(part);
-        self.builder().ins().brif(fits, together, &[], part, &[]);
-        self.builder().switch_to_block(part);
-        self.part_for_good();
-        self.builder().switch_to_block(together);
-    }
-
-    /// Whether the lanes' values are where they would be without a limit to their size.
-    pub(super) fn does_not_wrap(
-        &mut self,
-        first: Value,
-        strides: LaneStrides,
-        signed: bool,
-    ) -> Value {
-        let (least, greatest) = strides.range(self.plan.uniformity.shape());
-        let (below, above) = match signed {
-            true => (IntCC::SignedLessThanOrEqual, IntCC::SignedGreaterThanOrEqual),
-            false => (IntCC::UnsignedLessThanOrEqual, IntCC::UnsignedGreaterThanOrEqual),
-        };
-        let mut fits = None;
-        for (distance, condition) in [(least, below), (greatest, above)] {
-            if distance == 0 {
-                continue;
-            }
-            let end = self.builder().ins().iadd_imm_s(first, distance);
-            let right = self.builder().ins().icmp(condition, end, first);
-            fits = Some(match fits {
-                Some(fits) => self.builder().ins().band(fits, right),
-                None => right,
-            });
-        }
-        fits.expect("affine registers differ between lanes")
-    }
-
-    /// `mov` of several values into one or of one into several.
-    fn pack_or_unpack(&mut self, instruction: &Instruction, guard: Option<Guard>) -> bool {
-        let class = |register: Register| self.function().registers[register.index()];
-        let whole_of = |part: u32, count: usize| ScalarType::untyped(part * count as u32);
-        match instruction.operation {
-            Operation::Pack => {
-                let Some(register) = instruction.destinations[0] else {
-                    return true;
-                };
-                let whole = ScalarType::untyped(class(register).bits());
-                let part = ScalarType::untyped(whole.bits() / instruction.sources.len() as u32);
-                let parts: Option<Vec<Lanes>> = instruction
-                    .sources
-                    .iter()
-                    .map(|&source| self.operand_lanes(source, part))
-                    .collect();
-                let Some(parts) = parts else {
-                    return false;
-                };
-                let joined = vector::join(self.builder(), &parts, part, whole);
-                self.write_lanes(register, &joined, whole, guard);
-            }
-            Operation::Unpack => {
-                let Some(&first) = instruction.destinations.iter().flatten().next() else {
-                    return true;
-                };
-                let part = ScalarType::untyped(class(first).bits());
-                let whole = whole_of(part.bits(), instruction.destinations.len());
-                let Some(lanes) = self.operand_lanes(instruction.sources[0], whole) else {
-                    return false;
-                };
-                for (index, &register) in instruction.destinations.iter().enumerate() {
-                    if let Some(register) = register {
-                        let lanes = vector::part(self.builder(), &lanes, whole, index, part);
-                        self.write_lanes(register, &lanes, part, guard);
-                    }
+        Operation::Unpack => {
+            let Some(&first) = instruction.destinations.iter().flatten().next() else {
+                return true;
+            };
+            let part = ScalarType::untyped(class(first).bits());
+            let whole = whole_of(part.bits(), instruction.destinations.len());
+            let Some(lanes) = w.registers.operand(&mut w.t, instruction.sources[0], whole) else {
+                return false;
+            };
+            for (index, &register) in instruction.destinations.iter().enumerate() {
+                if let Some(register) = register {
+                    let lanes = vector::part(w.t.e.builder(), &lanes, whole, index, part);
+                    w.registers.write(&mut w.t, register, &lanes, part, guard);
                 }
             }
-            _ => return false,
         }
-        true
+        _ => return false,
     }
+    true
+}
 
-    /// Vector operations on all lanes; whether there are some.
-    fn as_vectors(&mut self, instruction: &Instruction, guard: Option<Guard>) -> bool {
-        if matches!(instruction.operation, Operation::Pack | Operation::Unpack) {
-            return self.pack_or_unpack(instruction, guard);
-        }
-        let count = instruction.sources.len();
-        let types = vector::source_types(instruction.operation, count);
-        let Some(types) = types.filter(|types| types.len() >= count) else {
-            return false;
-        };
-        let mut operands: Vec<Lanes> = Vec::with_capacity(instruction.sources.len());
-        for (&source, &ty) in instruction.sources.iter().zip(&types) {
-            match self.operand_lanes(source, ty) {
-                Some(lanes) => operands.push(lanes),
-                None => return false,
-            }
-        }
-        let destination = instruction.destinations.first().copied().flatten();
-        let observed = destination.is_some_and(|register| self.one.observed.contains(register));
-        let operation = instruction.operation;
-        let results = vector::operation(self.builder(), operation, &operands, observed);
-        let Some(results) = results else {
-            return false;
-        };
-        for (&register, (lanes, ty)) in instruction.destinations.iter().zip(results) {
-            if let Some(register) = register {
-                self.write_lanes(register, &lanes, ty, guard);
-            }
-        }
-        true
+/// Vector operations on all lanes; whether there are some.
+fn as_vectors(w: &mut WarpCode<'_>, instruction: &Instruction, guard: Option<Guard>) -> bool {
+    if matches!(instruction.operation, Operation::Pack | Operation::Unpack) {
+        return pack_or_unpack(w, instruction, guard);
     }
-
-    /// Writes lanes of a type into a register, where the guard holds.
-    pub(super) fn write_lanes(
-        &mut self,
-        register: Register,
-        lanes: &Lanes,
-        ty: ScalarType,
-        guard: Option<Guard>,
-    ) {
-        let class = self.function().registers[register.index()];
-        let mut lanes = vector::write(self.builder(), lanes, ty, class);
-        if let Some(guard) = guard {
-            let mask = self.mask(guard);
-            let old = self.lanes(register);
-            let ty = class.scalar();
-            lanes = vector::select(self.builder(), &mask, &lanes, &old, ty);
+    let count = instruction.sources.len();
+    let types = source_types(instruction.operation, count);
+    let Some(types) = types.filter(|types| types.len() >= count) else {
+        return false;
+    };
+    let mut operands: Vec<Lanes> = Vec::with_capacity(instruction.sources.len());
+    for (&source, &ty) in instruction.sources.iter().zip(&types) {
+        match w.registers.operand(&mut w.t, source, ty) {
+            Some(lanes) => operands.push(lanes),
+            None => return false,
         }
-        debug_assert_eq!(self.kind(register), Uniformity::Varying);
-        self.set_lanes(register, &lanes);
     }
-
-    /// The lanes in which a guard holds.
-    pub(super) fn mask(&mut self, guard: Guard) -> Lanes {
-        let lanes = self.lanes(guard.register);
-        if !guard.negated {
-            return lanes;
+    let observed = w.t.is_observed(instruction);
+    let operation = instruction.operation;
+    let results = vector::operation(w.t.e.builder(), operation, &operands, observed);
+    let Some(results) = results else {
+        return false;
+    };
+    for (&register, (lanes, ty)) in instruction.destinations.iter().zip(results) {
+        if let Some(register) = register {
+            w.registers.write(&mut w.t, register, &lanes, ty, guard);
         }
-        let not = lanes.values.iter().map(|&mask| self.builder().ins().bnot(mask));
-        Lanes { values: not.collect() }
     }
+    true
 }

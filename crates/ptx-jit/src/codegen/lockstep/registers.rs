@@ -1,13 +1,193 @@
-//! Registers of a warp: as one value, as lanes, and as cells of the frame.
+//! The registers of a warp, whose lanes share a value, have it at equal distances, or each its own.
 
-use cranelift_codegen::ir::{ConstantData, InstBuilder, MemFlagsData, Type, Value, types};
-use ptx::control_flow::RegisterSet;
-use ptx::{Operand, Register, RegisterType, ScalarType};
+use cranelift_codegen::ir::{ConstantData, InstBuilder, Type, Value};
+use cranelift_frontend::Variable;
+use ptx::{Function, Guard, Operand, Register, RegisterType, ScalarType};
+use smallvec::SmallVec;
 
-use super::{Lanes, WarpLowering, vector};
-use crate::abi::WarpRecord;
-use crate::codegen::value::register_type;
-use crate::ir::{LaneStrides, Uniformity, cell_bytes};
+use crate::codegen::emitter::Emitter;
+use crate::codegen::thread::ThreadCode;
+use crate::codegen::vector::{self, Lanes};
+use crate::ir::{LaneStrides, Lockstep, Uniformity};
+
+/// The registers as vectors. What all lanes share, and the first lane's value of what is affine, is in
+/// the registers of the [`ThreadCode`]; vectors of those are made where one is needed.
+pub(super) struct WarpRegisters<'a> {
+    plan: &'a Lockstep,
+    /// The vectors of varying registers, declared when first used.
+    vectors: Vec<Option<SmallVec<[Variable; 16]>>>,
+}
+
+impl<'a> WarpRegisters<'a> {
+    pub(super) fn new(plan: &'a Lockstep) -> WarpRegisters<'a> {
+        let count = plan.resumable.code.function.registers.len();
+        WarpRegisters { plan, vectors: vec![None; count] }
+    }
+
+    pub(super) fn function(&self) -> &'a Function {
+        &self.plan.resumable.code.function
+    }
+
+    /// The uniformity of a register: how the lanes' values differ.
+    pub(super) fn uniformity(&self, register: Register) -> Uniformity {
+        self.plan.uniformity.of(register)
+    }
+
+    /// Whether each lane has a value of its own.
+    pub(super) fn is_varying(&self, register: Register) -> bool {
+        self.uniformity(register) == Uniformity::Varying
+    }
+
+    /// Whether all lanes have the same value of an operand.
+    pub(super) fn is_uniform(&self, operand: Operand) -> bool {
+        self.plan.uniformity.operand(self.function(), operand) == Some(Uniformity::Uniform)
+    }
+
+    /// The type that a register is declared with.
+    pub(super) fn class(&self, register: Register) -> RegisterType {
+        self.function().registers[register.index()]
+    }
+
+    /// A register's values in all lanes.
+    pub(super) fn lanes(&mut self, t: &mut ThreadCode<'_>, register: Register) -> Lanes {
+        let class = self.class(register);
+        match self.uniformity(register) {
+            Uniformity::Varying => {
+                let (_, count) = vectors(class);
+                let values = (0..count).map(|index| {
+                    let variable = self.variable(&mut t.e, register, index);
+                    t.e.builder().use_var(variable)
+                });
+                Lanes { values: values.collect() }
+            }
+            uniformity => {
+                let value = t.get(register);
+                self.spread(&mut t.e, value, uniformity, class)
+            }
+        }
+    }
+
+    /// Sets the vectors of a varying register.
+    pub(super) fn set(&mut self, e: &mut Emitter<'_>, register: Register, lanes: &Lanes) {
+        for (index, &value) in lanes.values.iter().enumerate() {
+            let variable = self.variable(e, register, index);
+            e.builder().def_var(variable, value);
+        }
+    }
+
+    /// Writes lanes of a type into a varying register, where the guard holds.
+    pub(super) fn write(
+        &mut self,
+        t: &mut ThreadCode<'_>,
+        register: Register,
+        lanes: &Lanes,
+        ty: ScalarType,
+        guard: Option<Guard>,
+    ) {
+        let class = self.class(register);
+        let mut lanes = vector::write(t.e.builder(), lanes, ty, class);
+        if let Some(guard) = guard {
+            let mask = self.mask(t, guard);
+            let old = self.lanes(t, register);
+            lanes = vector::select(t.e.builder(), &mask, &lanes, &old, class.scalar());
+        }
+        debug_assert!(self.is_varying(register));
+        self.set(&mut t.e, register, &lanes);
+    }
+
+    /// The lanes in which a guard holds.
+    pub(super) fn mask(&mut self, t: &mut ThreadCode<'_>, guard: Guard) -> Lanes {
+        let lanes = self.lanes(t, guard.register);
+        match guard.negated {
+            true => complement(&mut t.e, &lanes),
+            false => lanes,
+        }
+    }
+
+    /// An operand's values in all lanes; nothing if each lane must find its own.
+    pub(super) fn operand(
+        &mut self,
+        t: &mut ThreadCode<'_>,
+        operand: Operand,
+        ty: ScalarType,
+    ) -> Option<Lanes> {
+        match operand {
+            Operand::Register(register) => {
+                let class = self.class(register);
+                if self.uniformity(register) == Uniformity::Uniform {
+                    let value = t.registers.read(&mut t.e, register, ty);
+                    return Some(vector::splat(t.e.builder(), value, ty));
+                }
+                let lanes = self.lanes(t, register);
+                Some(vector::read(t.e.builder(), &lanes, class, ty))
+            }
+            Operand::Negated(register) => {
+                let lanes = self.lanes(t, register);
+                Some(complement(&mut t.e, &lanes))
+            }
+            Operand::Immediate(bits) => Some(vector::constant(t.e.builder(), bits, ty)),
+            _ => match self.plan.uniformity.operand(self.function(), operand) {
+                Some(Uniformity::Uniform) => {
+                    let value = t.operand(operand, ty);
+                    Some(vector::splat(t.e.builder(), value, ty))
+                }
+                Some(uniformity @ Uniformity::Affine(_)) if ty.bits() == 32 => {
+                    let value = t.operand(operand, ScalarType::B32);
+                    let lanes = self.spread(&mut t.e, value, uniformity, RegisterType::Bits32);
+                    Some(vector::read(t.e.builder(), &lanes, RegisterType::Bits32, ty))
+                }
+                _ => None,
+            },
+        }
+    }
+
+    /// The lanes of a value that they share or, if affine, that of the first lane.
+    pub(super) fn spread(
+        &self,
+        e: &mut Emitter<'_>,
+        value: Value,
+        uniformity: Uniformity,
+        class: RegisterType,
+    ) -> Lanes {
+        let ty = class.scalar();
+        match uniformity {
+            Uniformity::Affine(strides) => {
+                let first = vector::splat(e.builder(), value, ty);
+                let offsets = self.offsets(e, strides, class);
+                let sums = first.values.iter().zip(offsets.values);
+                let sums = sums.map(|(&first, offset)| e.ins().iadd(first, offset));
+                Lanes { values: sums.collect() }
+            }
+            _ => vector::splat(e.builder(), value, ty),
+        }
+    }
+
+    /// The distances of the lanes from the first one.
+    fn offsets(&self, e: &mut Emitter<'_>, strides: LaneStrides, class: RegisterType) -> Lanes {
+        let (ty, count) = vectors(class);
+        let width = ty.lane_type().bytes() as usize;
+        let per_vector = i64::from(ty.lane_count());
+        let shape = self.plan.uniformity.shape();
+        let values = (0..count as i64).map(|index| {
+            let lanes = per_vector * index..per_vector * (index + 1);
+            let bytes: Vec<u8> = lanes
+                .flat_map(|lane| strides.at(lane, shape).to_le_bytes().into_iter().take(width))
+                .collect();
+            let constant = e.builder().func.dfg.constants.insert(ConstantData::from(bytes));
+            e.ins().vconst(ty, constant)
+        });
+        Lanes { values: values.collect() }
+    }
+
+    fn variable(&mut self, e: &mut Emitter<'_>, register: Register, index: usize) -> Variable {
+        if let Some(variables) = &self.vectors[register.index()] {
+            return variables[index];
+        }
+        let (ty, count) = vectors(self.class(register));
+        let variables = (0..count).map(|_| e.builder().declare_var(ty)).collect();
+        self.vectors[register.index()].insert(variables)[index]
+    }
+}
 
 /// The vectors that hold a register of a class: their type and number.
 pub(super) fn vectors(class: RegisterType) -> (Type, usize) {
@@ -15,209 +195,7 @@ pub(super) fn vectors(class: RegisterType) -> (Type, usize) {
     (ty, vector::LANES / ty.lane_count() as usize)
 }
 
-impl WarpLowering<'_, '_> {
-    /// The value that all lanes share, or the first lane's.
-    pub(super) fn shared(&mut self, register: Register) -> Value {
-        let variable = self.one.registers[register.index()];
-        self.builder().use_var(variable)
-    }
-
-    pub(super) fn set_shared(&mut self, register: Register, value: Value) {
-        let variable = self.one.registers[register.index()];
-        self.builder().def_var(variable, value);
-    }
-
-    pub(super) fn set_lanes(&mut self, register: Register, lanes: &Lanes) {
-        for (index, &value) in lanes.values.iter().enumerate() {
-            let variable = self.vector_variable(register, index);
-            self.builder().def_var(variable, value);
-        }
-    }
-
-    fn vector_variable(
-        &mut self,
-        register: Register,
-        index: usize,
-    ) -> cranelift_frontend::Variable {
-        if let Some(variables) = &self.vectors[register.index()] {
-            return variables[index];
-        }
-        let (ty, count) = vectors(self.function().registers[register.index()]);
-        let variables = (0..count).map(|_| self.builder().declare_var(ty)).collect();
-        self.vectors[register.index()].insert(variables)[index]
-    }
-
-    /// A register's values in all lanes.
-    pub(super) fn lanes(&mut self, register: Register) -> Lanes {
-        let class = self.function().registers[register.index()];
-        match self.kind(register) {
-            Uniformity::Varying => {
-                let (_, count) = vectors(class);
-                let values = (0..count).map(|index| {
-                    let variable = self.vector_variable(register, index);
-                    self.builder().use_var(variable)
-                });
-                Lanes { values: values.collect() }
-            }
-            kind => {
-                let value = self.shared(register);
-                self.spread(value, kind, class)
-            }
-        }
-    }
-
-    /// The lanes of a value that they share or, if affine, that of the first lane.
-    pub(super) fn spread(&mut self, value: Value, kind: Uniformity, class: RegisterType) -> Lanes {
-        let ty = class.scalar();
-        match kind {
-            Uniformity::Affine(strides) => {
-                let first = vector::splat(self.builder(), value, ty);
-                let offsets = self.offsets(strides, class);
-                let sums = first.values.iter().zip(offsets.values);
-                let sums = sums.map(|(&first, offset)| self.builder().ins().iadd(first, offset));
-                Lanes { values: sums.collect() }
-            }
-            _ => vector::splat(self.builder(), value, ty),
-        }
-    }
-
-    /// The distances of the lanes from the first one.
-    fn offsets(&mut self, strides: LaneStrides, class: RegisterType) -> Lanes {
-        let (ty, count) = vectors(class);
-        let width = ty.lane_type().bytes() as usize;
-        let per_vector = ty.lane_count() as i64;
-        let shape = self.plan.uniformity.shape();
-        let values = (0..count as i64).map(|index| {
-            let lanes = per_vector * index..per_vector * (index + 1);
-            let bytes: Vec<u8> = lanes
-                .flat_map(|lane| strides.at(lane, shape).to_le_bytes().into_iter().take(width))
-                .collect();
-            let constant = self.builder().func.dfg.constants.insert(ConstantData::from(bytes));
-            self.builder().ins().vconst(ty, constant)
-        });
-        Lanes { values: values.collect() }
-    }
-
-    /// An operand's values in all lanes; nothing if each lane must find its own.
-    pub(super) fn operand_lanes(&mut self, operand: Operand, ty: ScalarType) -> Option<Lanes> {
-        match operand {
-            Operand::Register(register) => {
-                let class = self.function().registers[register.index()];
-                if self.kind(register) == Uniformity::Uniform {
-                    let value = self.one.read(register, ty);
-                    return Some(vector::splat(self.builder(), value, ty));
-                }
-                let lanes = self.lanes(register);
-                Some(vector::read(self.builder(), &lanes, class, ty))
-            }
-            Operand::Negated(register) => {
-                let lanes = self.lanes(register);
-                let not = lanes.values.iter().map(|&mask| self.builder().ins().bnot(mask));
-                Some(Lanes { values: not.collect() })
-            }
-            Operand::Immediate(bits) => Some(vector::constant(self.builder(), bits, ty)),
-            _ => match self.plan.uniformity.operand(self.function(), operand) {
-                Some(Uniformity::Uniform) => {
-                    let value = self.one.operand(operand, ty);
-                    Some(vector::splat(self.builder(), value, ty))
-                }
-                Some(kind @ Uniformity::Affine(_)) if ty.bits() == 32 => {
-                    let value = self.one.operand(operand, ScalarType::B32);
-                    let lanes = self.spread(value, kind, RegisterType::Bits32);
-                    Some(vector::read(self.builder(), &lanes, RegisterType::Bits32, ty))
-                }
-                _ => None,
-            },
-        }
-    }
-
-    /// The place of a register's cells, as a distance from the record.
-    fn cells(&self, register: Register) -> i32 {
-        size_of::<WarpRecord>() as i32 + self.plan.resumable.layout.slot(register)
-    }
-
-    /// Puts registers into the cells of all lanes, as threads find them.
-    pub(super) fn store_lanes(&mut self, registers: &RegisterSet) {
-        let record = self.record;
-        for register in registers.iter() {
-            let offset = self.cells(register);
-            let lanes = self.lanes(register);
-            self.store_vectors(&lanes, record, offset);
-        }
-    }
-
-    pub(super) fn store_vectors(&mut self, lanes: &Lanes, place: Value, offset: i32) {
-        for (index, &value) in lanes.values.iter().enumerate() {
-            let offset = offset + 16 * index as i32;
-            self.builder().ins().store(MemFlagsData::trusted(), value, place, offset);
-        }
-    }
-
-    pub(super) fn load_vectors(&mut self, class: RegisterType, place: Value, offset: i32) -> Lanes {
-        let (ty, count) = vectors(class);
-        let flags = MemFlagsData::trusted();
-        let values = (0..count as i32)
-            .map(|index| self.builder().ins().load(ty, flags, place, offset + 16 * index));
-        Lanes { values: values.collect() }
-    }
-
-    /// Puts registers where the warp itself finds them again: what is kept once into the first
-    /// lane's cell, and what can be had again nowhere.
-    pub(super) fn keep_registers(&mut self, registers: &RegisterSet) {
-        let record = self.record;
-        for register in self.plan.rematerializable.others(registers).iter() {
-            let offset = self.cells(register);
-            if self.kind(register) == Uniformity::Varying {
-                let lanes = self.lanes(register);
-                self.store_vectors(&lanes, record, offset);
-                continue;
-            }
-            let mut value = self.shared(register);
-            if self.function().registers[register.index()] == RegisterType::Predicate {
-                value = self.builder().ins().bmask(types::I32, value);
-            }
-            self.builder().ins().store(MemFlagsData::trusted(), value, record, offset);
-        }
-    }
-
-    /// Takes back what the warp has kept.
-    pub(super) fn take_registers_back(&mut self, registers: &RegisterSet) {
-        let plan = self.plan;
-        self.load_registers(&plan.rematerializable.others(registers));
-        let function = self.function();
-        for at in plan.rematerializable.instructions_for(function, registers) {
-            self.one.operation(&function.body[at]);
-        }
-    }
-
-    /// Takes registers back from their cells, whether the warp or its threads put them there.
-    pub(super) fn load_registers(&mut self, registers: &RegisterSet) {
-        let record = self.record;
-        for register in registers.iter() {
-            let offset = self.cells(register);
-            let class = self.function().registers[register.index()];
-            if self.kind(register) == Uniformity::Varying {
-                let lanes = self.load_vectors(class, record, offset);
-                self.set_lanes(register, &lanes);
-                continue;
-            }
-            let value = self.load_cell(class, record, offset);
-            self.set_shared(register, value);
-        }
-    }
-
-    /// One lane's value from its cell.
-    pub(super) fn load_cell(&mut self, class: RegisterType, place: Value, offset: i32) -> Value {
-        let flags = MemFlagsData::trusted();
-        if class == RegisterType::Predicate {
-            let mask = self.builder().ins().load(types::I32, flags, place, offset);
-            return self.one.truth(mask);
-        }
-        self.builder().ins().load(register_type(class), flags, place, offset)
-    }
-
-    /// Where the cell of a lane lies, from the first one.
-    pub(super) fn cell_distance(&mut self, lane: Value, class: RegisterType) -> Value {
-        self.builder().ins().imul_imm_s(lane, cell_bytes(class) as i64)
-    }
+fn complement(e: &mut Emitter<'_>, mask: &Lanes) -> Lanes {
+    let not = mask.values.iter().map(|&mask| e.ins().bnot(mask));
+    Lanes { values: not.collect() }
 }

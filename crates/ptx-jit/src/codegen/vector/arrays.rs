@@ -9,7 +9,7 @@ use cranelift_codegen::ir::{
 use cranelift_frontend::FunctionBuilder;
 use ptx::ScalarType;
 
-use super::Lanes;
+use super::lanes::Lanes;
 use super::shape::{count, vector_type};
 use crate::runtime::{
     self, Area, BitsCall, ConvertCall, FloatCall, HalfCall, IntegerCall, WarpCall,
@@ -26,25 +26,31 @@ pub(super) enum LaneFunction {
     Warp(WarpCall),
 }
 
-/// A family of such functions: native code says which one of it.
-type Family<C> = unsafe extern "C" fn(*mut Area, C, u32);
+/// The entry of all such functions of one kind: native code says which of them it asks for.
+type LaneEntry<C> = unsafe extern "C" fn(*mut Area, C, u32);
 
 impl LaneFunction {
-    /// The address of the family, and the number of the function in it.
-    fn of_family(self) -> (usize, u32) {
+    /// The address of the entry, and the number of the function among those that it stands for.
+    fn entry(self) -> (usize, u32) {
         match self {
-            LaneFunction::Bits(call) => (runtime::bits as Family<BitsCall> as usize, call as u32),
+            LaneFunction::Bits(call) => {
+                (runtime::bits as LaneEntry<BitsCall> as usize, call as u32)
+            }
             LaneFunction::Convert(call) => {
-                (runtime::convert as Family<ConvertCall> as usize, call as u32)
+                (runtime::convert as LaneEntry<ConvertCall> as usize, call as u32)
             }
             LaneFunction::Float(call) => {
-                (runtime::float as Family<FloatCall> as usize, call as u32)
+                (runtime::float as LaneEntry<FloatCall> as usize, call as u32)
             }
-            LaneFunction::Half(call) => (runtime::half as Family<HalfCall> as usize, call as u32),
+            LaneFunction::Half(call) => {
+                (runtime::half as LaneEntry<HalfCall> as usize, call as u32)
+            }
             LaneFunction::Integer(call) => {
-                (runtime::integer as Family<IntegerCall> as usize, call as u32)
+                (runtime::integer as LaneEntry<IntegerCall> as usize, call as u32)
             }
-            LaneFunction::Warp(call) => (runtime::warp as Family<WarpCall> as usize, call as u32),
+            LaneFunction::Warp(call) => {
+                (runtime::warp as LaneEntry<WarpCall> as usize, call as u32)
+            }
         }
     }
 }
@@ -64,11 +70,11 @@ pub(super) fn call(
             b.ins().stack_store(types::I64, value, slot, place + 16 * vector as i32);
         }
     }
-    let (family, code) = function.of_family();
+    let (entry, code) = function.entry();
     let address = b.ins().stack_addr(types::I64, slot, 0);
     let code = b.ins().iconst(types::I32, i64::from(code));
     let parameter = b.ins().iconst(types::I32, i64::from(parameter));
-    call_by_address(b, family, [address, code, parameter]);
+    call_by_address(b, entry, [address, code, parameter]);
     let ty = vector_type(result);
     let values =
         (0..count(ty)).map(|vector| b.ins().stack_load(types::I64, ty, slot, 16 * vector as i32));
@@ -88,7 +94,7 @@ fn area(b: &mut FunctionBuilder<'_>) -> StackSlot {
 }
 
 /// Code that is made for this process only can name functions by their addresses.
-fn call_by_address(b: &mut FunctionBuilder<'_>, family: usize, arguments: [Value; 3]) {
+fn call_by_address(b: &mut FunctionBuilder<'_>, entry: usize, arguments: [Value; 3]) {
     let mut signature = Signature::new(b.func.signature.call_conv);
     signature.params.extend([types::I64, types::I32, types::I32].map(AbiParam::new));
     let known = b.func.dfg.signatures.iter().find(|(_, known)| **known == signature);
@@ -96,6 +102,6 @@ fn call_by_address(b: &mut FunctionBuilder<'_>, family: usize, arguments: [Value
         Some(reference) => reference,
         None => b.import_signature(signature),
     };
-    let address = b.ins().iconst(types::I64, family as i64);
+    let address = b.ins().iconst(types::I64, entry as i64);
     b.ins().call_indirect(signature, address, &arguments);
 }

@@ -5,8 +5,8 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::FunctionBuilder;
 use ptx::{BitsForm, BitsOp, PermuteMode, ScalarType};
 
-use super::Lanes;
 use super::arrays::{LaneFunction, call};
+use super::lanes::Lanes;
 use super::make::{Uniform, uniform, vector};
 use super::shape::{shuffle_bytes, vector_type};
 use super::shift::{self, Shift, shift};

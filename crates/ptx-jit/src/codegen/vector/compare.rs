@@ -7,11 +7,12 @@ use ptx::{Combine, CompareForm, FloatClass, ScalarType};
 use smallvec::smallvec;
 
 use super::float::flush;
+use super::half;
+use super::lanes::{Lanes, Results};
 use super::make::{constant, vector};
 use super::mask::{choose, fit, predicates};
 use super::shape::{cast, vector_type};
-use super::{Lanes, Results, half};
-use crate::codegen::compare::{float_condition, integer_condition};
+use crate::codegen::operators::{float_condition, integer_condition};
 
 /// `setp`, `set`.
 pub(super) fn compare(

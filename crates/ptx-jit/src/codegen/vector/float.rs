@@ -6,12 +6,14 @@ use cranelift_frontend::FunctionBuilder;
 use ptx::{Clamp, FloatForm, FloatOp, Rounding, ScalarType};
 
 use super::arrays::{LaneFunction, call};
+use super::half;
+use super::lanes::Lanes;
 use super::make::{constant, vector};
 use super::mask::pick;
 use super::min_max::min_max;
 use super::shape::bitcast;
-use super::{Lanes, half};
-use crate::codegen::float::{canonical_nan, infinity, rounded_op, sign_bit};
+use crate::codegen::float_bits::{canonical_nan_bits, infinity, sign_bit};
+use crate::codegen::operators::rounded_op;
 use crate::runtime::FloatCall;
 
 pub(super) fn float(
@@ -202,7 +204,7 @@ fn copy_sign(b: &mut FunctionBuilder<'_>, value: Value, sign: Value, ty: ScalarT
 /// NaN as the one that the hardware gives.
 pub(super) fn canonical(b: &mut FunctionBuilder<'_>, value: Value, ty: ScalarType) -> Value {
     let have: Type = b.func.dfg.value_type(value);
-    let nan = vector(b, have, canonical_nan(ty));
+    let nan = vector(b, have, canonical_nan_bits(ty));
     let is_number = b.ins().fcmp(FloatCC::Ordered, value, value);
     pick(b, is_number, value, nan)
 }

@@ -5,13 +5,13 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::FunctionBuilder;
 use ptx::{Clamp, CompareForm, FloatForm, FloatOp, ScalarType};
 
-use super::Lanes;
 use super::arrays::{LaneFunction, call};
 use super::float::flush;
+use super::lanes::Lanes;
 use super::make::vector;
 use super::shape::{cast, vector_type};
-use crate::codegen::compare::float_condition;
-use crate::codegen::float::infinity;
+use crate::codegen::float_bits::infinity;
+use crate::codegen::operators::float_condition;
 use crate::runtime::HalfCall;
 
 /// Arithmetic on single halves or on pairs.

@@ -7,11 +7,11 @@ use ptx::{Carry, IntegerForm, IntegerOp, ProductPart, ScalarType};
 use smallvec::smallvec;
 
 use super::arrays::{LaneFunction, call};
+use super::lanes::{Lanes, Results};
 use super::make::vector;
 use super::mask::{fit, pick, predicates};
 use super::shape::{narrow, upper, widen};
-use super::signature::double;
-use super::{Lanes, Results};
+use crate::codegen::signature::double;
 use crate::runtime::IntegerCall;
 
 pub(super) fn integer(

@@ -6,15 +6,15 @@ use cranelift_codegen::ir::{
 use cranelift_frontend::FunctionBuilder;
 use ptx::ScalarType;
 
-use super::Lanes;
+use super::lanes::Lanes;
 use super::shape::{count, vector_type};
-use crate::codegen::value::machine_type;
+use crate::codegen::types::machine_type;
 
 /// A value that all lanes share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::codegen) enum Uniform {
     Constant(u64),
-    /// Of the type of the vectors' elements.
+    /// A value of the type of the vectors' elements.
     Scalar(Value),
 }
 

@@ -5,9 +5,9 @@ use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
 use ptx::ScalarType;
 
+use super::lanes::{LANES, Lanes};
 use super::make::elements;
 use super::shape::{bitcast, cast, pairs, vector_type, widen, words};
-use super::{LANES, Lanes};
 
 /// `a` where the mask holds, else `c`.
 pub(in crate::codegen) fn select(

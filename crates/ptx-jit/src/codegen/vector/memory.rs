@@ -5,18 +5,18 @@ use cranelift_frontend::FunctionBuilder;
 use ptx::ScalarType;
 use smallvec::SmallVec;
 
-use super::Lanes;
+use super::lanes::Lanes;
 use super::make::vector;
 use super::shape::{bitcast, cast, pairs, resize, vector_type, words};
 use super::warp::{interleaved, transposed};
 
 /// Vectors of 16 bytes in the order of memory.
-pub(in crate::codegen) type Raw = SmallVec<[Value; 16]>;
+pub(in crate::codegen) type MemoryVectors = SmallVec<[Value; 16]>;
 
 /// The type of the vectors that memory is read and written by.
 pub(in crate::codegen) const RAW: Type = types::I8X16;
 
-/// How many of them there are for `count` values of a type for each lane.
+/// The number of such vectors for `count` values of a type for each lane.
 pub(in crate::codegen) fn raw_vectors(ty: ScalarType, count: usize) -> usize {
     2 * ty.bytes() as usize * count
 }
@@ -30,22 +30,8 @@ pub(in crate::codegen) fn from_memory(
 ) -> Vec<Lanes> {
     debug_assert_eq!(raw.len(), raw_vectors(ty, count));
     let bits = ty.bits() as usize;
-    let group = bits * count;
-    // What a lane has fits into one register: taken apart by shifts.
-    if count > 1 && group <= 32 && bits < 32 {
-        let whole = ScalarType::untyped(group as u32);
-        let joined = from_memory(b, raw, whole, 1).remove(0);
-        return (0..count).map(|index| part(b, &joined, whole, index, ty)).collect();
-    }
     if bits < 32 && count > 1 {
-        // Words of parts.
-        let per_word = 32 / bits;
-        let all = from_memory(b, raw, ScalarType::B32, count / per_word);
-        return all
-            .iter()
-            .flat_map(|words| (0..per_word).map(move |index| (words, index)))
-            .map(|(words, index)| part(b, words, ScalarType::B32, index, ty))
-            .collect();
+        return narrow_from_memory(b, raw, ty, count);
     }
     let vector_ty = vector_type(ty);
     let load = |b: &mut FunctionBuilder<'_>, values: Vec<Value>| {
@@ -99,12 +85,36 @@ pub(in crate::codegen) fn from_memory(
     }
 }
 
+/// The values of each lane, several of which fit into one word.
+fn narrow_from_memory(
+    b: &mut FunctionBuilder<'_>,
+    raw: &[Value],
+    ty: ScalarType,
+    count: usize,
+) -> Vec<Lanes> {
+    let bits = ty.bits() as usize;
+    let group = bits * count;
+    // What a lane has fits into one register: taken apart by shifts.
+    if group <= 32 {
+        let whole = ScalarType::untyped(group as u32);
+        let joined = from_memory(b, raw, whole, 1).remove(0);
+        return (0..count).map(|index| part(b, &joined, whole, index, ty)).collect();
+    }
+    // Words of parts.
+    let per_word = 32 / bits;
+    from_memory(b, raw, ScalarType::B32, count / per_word)
+        .iter()
+        .flat_map(|words| (0..per_word).map(move |index| (words, index)))
+        .map(|(words, index)| part(b, words, ScalarType::B32, index, ty))
+        .collect()
+}
+
 /// The opposite of [`from_memory`].
 pub(in crate::codegen) fn to_memory(
     b: &mut FunctionBuilder<'_>,
     parts: &[Lanes],
     ty: ScalarType,
-) -> Raw {
+) -> MemoryVectors {
     let (bits, count) = (ty.bits() as usize, parts.len());
     if bits < 32 && count > 1 {
         let per_word = (32 / bits).min(count);
@@ -113,7 +123,7 @@ pub(in crate::codegen) fn to_memory(
             parts.chunks_exact(per_word).map(|parts| join(b, parts, ty, whole)).collect();
         return to_memory(b, &joined, whole);
     }
-    let raw: Raw = match (bits, count) {
+    let raw: MemoryVectors = match (bits, count) {
         (8, _) => {
             let mask = vector(b, types::I16X8, 0xff);
             let low = parts[0].map(|value| b.ins().band(value, mask));

@@ -5,12 +5,12 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::FunctionBuilder;
 use ptx::{MinMax, ScalarType};
 
-use super::Lanes;
 use super::float::less_select;
+use super::lanes::Lanes;
 use super::make::vector;
 use super::mask::pick;
 use super::shape::bitcast;
-use crate::codegen::float::{canonical_nan, sign_bit};
+use crate::codegen::float_bits::{canonical_nan_bits, sign_bit};
 
 /// Minimum or maximum. Zeros are ordered by their signs; NaN loses, or wins where the variant says
 /// so.
@@ -71,7 +71,7 @@ fn choice(
             b.ins().band(one, other)
         }
     };
-    let nan = vector(b, have, canonical_nan(ty));
+    let nan = vector(b, have, canonical_nan_bits(ty));
     if variant.nan {
         let both = b.ins().fcmp(FloatCC::Ordered, x, y);
         return pick(b, both, ordered, nan);

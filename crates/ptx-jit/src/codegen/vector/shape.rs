@@ -1,12 +1,12 @@
-//! What vectors hold lanes of a type, and changes between widths.
+//! The vectors that hold lanes of a type, and changes between widths.
 
 use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
 use ptx::{RegisterType, ScalarType};
 use smallvec::SmallVec;
 
+use super::lanes::{LANES, Lanes};
 use super::make::vector;
-use super::{LANES, Lanes};
 
 /// The type of the vectors that hold lanes of a type.
 pub(in crate::codegen) fn vector_type(ty: ScalarType) -> Type {
@@ -22,7 +22,7 @@ pub(in crate::codegen) fn vector_type(ty: ScalarType) -> Type {
     }
 }
 
-/// How many vectors of a type hold all lanes.
+/// The number of vectors of a type that hold all lanes.
 pub(super) fn count(ty: Type) -> usize {
     LANES / ty.lane_count() as usize
 }

@@ -1,12 +1,13 @@
-//! Shifts: by what all lanes share with one instruction, by the rest through arrays.
+//! Shifts: by what all lanes share with one instruction, by the rest through arrays. SSE has no shift of
+//! each element by an amount of its own; that came with AVX2, which hosts need not have.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
 use ptx::ScalarType;
 
-use super::Lanes;
 use super::arrays::{LaneFunction, call};
+use super::lanes::Lanes;
 use super::make::{Uniform, uniform, vector};
 use super::shape::bitcast;
 use crate::runtime::BitsCall;

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::abi::{AccessInfo, AccessKind, KernelContext, ThreadRecord, WarpRecord};
-use crate::codegen::{LaneAccess, Window};
+use crate::codegen::{LaneAccess, SpaceWindow};
 use crate::exec::FaultKind;
 use crate::exec::runner::Runner;
 use crate::exec::warp::lanes;
@@ -90,9 +90,9 @@ fn locate(
     let log = what.bytes.trailing_zeros();
     let local = thread.local as u64;
     let window: Range<u64> = match access.window {
-        Some(Window::Shared) => runner.shared.clone(),
-        Some(Window::Parameters) => runner.parameters.clone(),
-        Some(Window::Local) => local..local + runner.local_bytes() as u64,
+        Some(SpaceWindow::Shared) => runner.shared.clone(),
+        Some(SpaceWindow::Parameters) => runner.parameters.clone(),
+        Some(SpaceWindow::Local) => local..local + runner.local_bytes() as u64,
         None => {
             if address.wrapping_sub(start).rotate_right(log) >= slots {
                 runner.check_access(thread, address, what, None, access.line)?;

@@ -4,24 +4,28 @@ use std::sync::atomic::AtomicBool;
 
 use half::f16;
 
-use super::harness::{at_each_level, corpus};
+use super::harness::{Argument, Device, DeviceSlice, at_each_level, corpus};
+
+/// The memory that the kernel `counters` counts in: words, signed words, 64-bit words, and numbers of
+/// 32, 64 and 16 bits.
+fn counters(device: &mut Device) -> [DeviceSlice; 6] {
+    [
+        device.upload(&[0u32, 0, u32::MAX, u32::MAX, 0, 0, 0, 0, 0, 0, 0]),
+        device.upload(&[i32::MIN, i32::MAX]),
+        device.allocate(16),
+        device.allocate(4),
+        device.allocate(8),
+        device.allocate(8),
+    ]
+}
 
 #[test]
 fn every_operation_counts_every_thread() {
     at_each_level(corpus!("atomics"), |device| {
-        let words = device.upload(&[0u32, 0, u32::MAX, u32::MAX, 0, 0, 0, 0, 0, 0, 0]);
-        let signed = device.upload(&[i32::MIN, i32::MAX]);
-        let wide = device.allocate(16);
-        let (single, double, halves) = (device.allocate(4), device.allocate(8), device.allocate(8));
-        device
-            .launch(
-                "counters",
-                [2, 1, 1],
-                [64, 1, 1],
-                0,
-                &[&words, &signed, &wide, &single, &double, &halves],
-            )
-            .expect("no fault");
+        let counters = counters(device);
+        let arguments = counters.each_ref().map(|counter| counter as &dyn Argument);
+        device.launch("counters", [2, 1, 1], [64, 1, 1], 0, &arguments).expect("no fault");
+        let [words, signed, wide, single, double, halves] = counters;
         let words: Vec<u32> = device.download(words);
         let xor = (0..128).fold(0, |all, thread| all ^ thread);
         // Counting down from 0 with the limit 9 goes through ten values.
@@ -79,22 +83,19 @@ fn a_generic_pointer_reaches_global_and_shared_memory() {
 #[test]
 fn blocks_on_several_host_threads_share_memory() {
     at_each_level(corpus!("atomics"), |device| {
-        let words = device.upload(&[0u32, 0, u32::MAX, u32::MAX, 0, 0, 0, 0, 0, 0, 0]);
-        let signed = device.upload(&[i32::MIN, i32::MAX]);
-        let wide = device.allocate(16);
-        let (single, double, halves) = (device.allocate(4), device.allocate(8), device.allocate(8));
+        let counters = counters(device);
         let shared = &*device;
-        let arguments = (words, signed, wide, single, double, halves);
+        let counters @ [words, _, _, single, double, _] = counters;
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(move || {
-                    let (words, signed, wide, single, double, halves) = arguments;
+                    let arguments = counters.each_ref().map(|counter| counter as &dyn Argument);
                     shared.launch_until(
                         &AtomicBool::new(false),
                         "counters",
                         ([8, 1, 1], [64, 1, 1]),
                         0,
-                        &[&words, &signed, &wide, &single, &double, &halves],
+                        &arguments,
                     )
                 });
             }

@@ -57,17 +57,17 @@ impl<'a, 's> Expander<'a, 's> {
         Ok(true)
     }
 
-    /// The place in the text up to which operands have been read.
+    /// The cursor, up to which operands have been read.
     fn cursor(&mut self) -> &mut Cursor<'s> {
         self.cursor
     }
 
-    /// Reads operands.
+    /// A reader of operands, at the cursor.
     fn operands(&mut self) -> OperandReader<'_, 's> {
         OperandReader::new(self.cursor, self.function, self.module)
     }
 
-    /// Writes instructions.
+    /// A writer of the instructions that this one stands for.
     fn code(&mut self) -> ExpansionWriter<'_, 's> {
         ExpansionWriter::new(self.function, self.guard, self.line)
     }

@@ -20,9 +20,9 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         drop(stream.copy_dtod(&source, &mut target));
         Some(())
     };
-    "gpu_runtime::Stream::copy_dtod_rows" => |d| {
+    "gpu_runtime::Stream::copy_dtod_2d" => |d| {
         let (stream, source, mut target) = (d.stream()?, d.buffer()?, d.buffer()?);
-        drop(stream.copy_dtod_rows(&source, d.rows()?, &mut target, d.rows()?));
+        drop(stream.copy_dtod_2d(&source, d.rows()?, &mut target, d.rows()?));
         Some(())
     };
     "gpu_runtime::Stream::copy_dtoh", "gpu_runtime::Pending::map", "gpu_runtime::Pending::wait" => |d| {
@@ -45,16 +45,16 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         }
         Some(())
     };
-    "gpu_runtime::Stream::copy_dtoh_rows" => |d| {
-        let pending = d.stream()?.copy_dtoh_rows(&d.buffer()?, d.rows()?).ok()?;
+    "gpu_runtime::Stream::copy_dtoh_2d" => |d| {
+        let pending = d.stream()?.copy_dtoh_2d(&d.buffer()?, d.rows()?).ok()?;
         if d.flag()? {
             drop(pending.wait());
         }
         Some(())
     };
-    "gpu_runtime::Stream::copy_dtoh_rows_pinned" => |d| {
+    "gpu_runtime::Stream::copy_dtoh_2d_pinned" => |d| {
         let (stream, source, target) = (d.stream()?, d.buffer()?, d.pinned_buffer()?);
-        drop(stream.copy_dtoh_rows_pinned(&source, d.rows()?, target, d.rows()?));
+        drop(stream.copy_dtoh_2d_pinned(&source, d.rows()?, target, d.rows()?));
         Some(())
     };
     "gpu_runtime::Stream::copy_htod" => |d| {
@@ -75,14 +75,14 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         drop(d.stream()?.copy_htod_pinned(d.pinned_buffer()?));
         Some(())
     };
-    "gpu_runtime::Stream::copy_htod_rows" => |d| {
+    "gpu_runtime::Stream::copy_htod_2d" => |d| {
         let (stream, source, mut target) = (d.stream()?, d.words()?, d.buffer()?);
-        drop(stream.copy_htod_rows(&source, d.rows()?, &mut target, d.rows()?));
+        drop(stream.copy_htod_2d(&source, d.rows()?, &mut target, d.rows()?));
         Some(())
     };
-    "gpu_runtime::Stream::copy_htod_rows_pinned" => |d| {
+    "gpu_runtime::Stream::copy_htod_2d_pinned" => |d| {
         let (stream, source, mut target) = (d.stream()?, d.pinned_buffer()?, d.buffer()?);
-        drop(stream.copy_htod_rows_pinned(source, d.rows()?, &mut target, d.rows()?));
+        drop(stream.copy_htod_2d_pinned(source, d.rows()?, &mut target, d.rows()?));
         Some(())
     };
 };

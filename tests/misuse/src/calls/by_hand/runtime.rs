@@ -4,8 +4,8 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use gpu_runtime::{
-    Access, DeviceAllocation, DriverChoice, Freed, HostAllocation, KeptStream, MemoryAccess,
-    Observer, Operand, Pending, RaceChecker, Timeline, Uses, hold_on_host, ordered,
+    Access, DeviceAllocation, DriverChoice, Freed, HostAllocation, MemoryAccess, MemoryUse,
+    Observer, Pending, RaceChecker, StreamKeepAlive, Timeline, Uses, hold_on_host, ordered,
     ordered_between, ordered_on_host,
 };
 
@@ -61,9 +61,9 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         drop(HostAllocation::new(d.size()?));
         Some(())
     };
-    "gpu_runtime::KeptStream::new" => |d| {
+    "gpu_runtime::StreamKeepAlive::new" => |d| {
         let stream = d.stream()?;
-        let kept = KeptStream::new(&stream);
+        let kept = StreamKeepAlive::new(&stream);
         drop(stream);
         let _ = kept.is_abandoned();
         Some(())
@@ -79,13 +79,13 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         drop(checker.map(RaceChecker::finish));
         Some(())
     };
-    "gpu_runtime::Operand::new", "gpu_runtime::Operand::over", "gpu_runtime::ordered",
+    "gpu_runtime::MemoryUse::new", "gpu_runtime::MemoryUse::over", "gpu_runtime::ordered",
     "gpu_runtime::ordered_between",
     "gpu_runtime::ordered_on_host" => |d| {
         let (stream, one, two) = (d.stream()?, d.buffer()?, d.buffer()?);
         let mut operands = vec![
-            Operand::new(one.uses(), Access::Read),
-            Operand::new(two.uses(), Access::Write).over(d.address()?, d.size()?),
+            MemoryUse::new(one.uses(), Access::Read),
+            MemoryUse::new(two.uses(), Access::Write).over(d.address()?, d.size()?),
         ];
         if d.flag()? {
             operands.push(operands[1]);

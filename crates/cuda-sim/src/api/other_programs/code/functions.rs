@@ -11,21 +11,21 @@ use cuda_sys::{
 use crate::api::Result;
 use crate::api::arguments::{self, Out, handle};
 use crate::api::code::functions::working;
-use crate::device::{platform, settings};
+use crate::device::{machine, settings};
 
 /// The name lives as long as the function.
 pub(in crate::api) fn cuFuncGetName(out: Out<*const c_char>, function: CUfunction) -> Result {
-    out.set(arguments::function(platform()?, function)?.c_name().as_ptr());
+    out.set(arguments::function(machine()?, function)?.c_name().as_ptr());
     Ok(())
 }
 
 pub(in crate::api) fn cuFuncGetModule(out: Out<CUmodule>, function: CUfunction) -> Result {
-    out.set(handle(arguments::function(platform()?, function)?.module.handle));
+    out.set(handle(arguments::function(machine()?, function)?.module.handle));
     Ok(())
 }
 
 pub(in crate::api) fn cuFuncIsLoaded(out: Out<LoadingState>, function: CUfunction) -> Result {
-    arguments::function(platform()?, function)?;
+    arguments::function(machine()?, function)?;
     out.set(LoadingState::CU_FUNCTION_LOADING_STATE_LOADED);
     Ok(())
 }

@@ -17,7 +17,7 @@ use crate::api::arguments::{self, CodeImage, Count, Items, List, Out, Room, hand
 use crate::api::code::functions::{self, Facts};
 use crate::api::code::jit_options::{JitLogs, JitOptions, OptionValues};
 use crate::device::image::{self, ImageError};
-use crate::device::{Library, current, platform, settings};
+use crate::device::{Library, current, machine, settings};
 
 /// The lists of a call that have an element for each option of the library.
 pub(in crate::api) enum LibraryOptions {}
@@ -53,12 +53,12 @@ pub(in crate::api) fn cuLibraryLoadFromFile(
 }
 
 pub(in crate::api) fn cuLibraryUnload(library: CUlibrary) -> Result {
-    let platform = platform()?;
-    let removed = platform.libraries.remove(number(library));
+    let machine = machine()?;
+    let removed = machine.libraries.remove(number(library));
     removed.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?.unload(
-        &platform.kernels,
-        &platform.modules,
-        &platform.functions,
+        &machine.kernels,
+        &machine.modules,
+        &machine.functions,
     );
     Ok(())
 }
@@ -68,13 +68,13 @@ pub(in crate::api) fn cuLibraryGetKernel(
     library: CUlibrary,
     name: &str,
 ) -> Result {
-    let platform = platform()?;
-    out.set(handle(arguments::library(platform, library)?.kernel(&platform.kernels, name)?));
+    let machine = machine()?;
+    out.set(handle(arguments::library(machine, library)?.kernel(&machine.kernels, name)?));
     Ok(())
 }
 
 pub(in crate::api) fn cuLibraryGetKernelCount(out: Out<c_uint>, library: CUlibrary) -> Result {
-    out.set(arguments::library(platform()?, library)?.kernel_names().count() as c_uint);
+    out.set(arguments::library(machine()?, library)?.kernel_names().count() as c_uint);
     Ok(())
 }
 
@@ -84,16 +84,16 @@ pub(in crate::api) fn cuLibraryEnumerateKernels(
     room: Count,
     library: CUlibrary,
 ) -> Result {
-    let platform = platform()?;
-    let library = arguments::library(platform, library)?;
-    let handles = library.kernel_names().map(|name| library.kernel(&platform.kernels, name));
+    let machine = machine()?;
+    let library = arguments::library(machine, library)?;
+    let handles = library.kernel_names().map(|name| library.kernel(&machine.kernels, name));
     kernels.of(room).try_write(handles.map(|number| number.map(handle)))
 }
 
 pub(in crate::api) fn cuLibraryGetModule(out: Out<CUmodule>, library: CUlibrary) -> Result {
-    let platform = platform()?;
-    let library = arguments::library(platform, library)?;
-    out.set(handle(library.module(&platform.modules, &current::working()?)?.handle));
+    let machine = machine()?;
+    let library = arguments::library(machine, library)?;
+    out.set(handle(library.module(&machine.modules, &current::working()?)?.handle));
     Ok(())
 }
 
@@ -103,9 +103,9 @@ pub(in crate::api) fn cuLibraryGetGlobal(
     library: CUlibrary,
     name: &str,
 ) -> Result {
-    let platform = platform()?;
+    let machine = machine()?;
     let module =
-        arguments::library(platform, library)?.module(&platform.modules, &current::working()?)?;
+        arguments::library(machine, library)?.module(&machine.modules, &current::working()?)?;
     let (address, size) = module.variable(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
     pointer.into_iter().for_each(|out| out.set(address));
     bytes.into_iter().for_each(|out| out.set(size));
@@ -119,7 +119,7 @@ pub(in crate::api) fn cuLibraryGetManaged(
     library: CUlibrary,
     name: Option<&str>,
 ) -> Result {
-    arguments::library(platform()?, library)?;
+    arguments::library(machine()?, library)?;
     name.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     Err(CUresult::CUDA_ERROR_NOT_FOUND)
 }
@@ -130,28 +130,26 @@ pub(in crate::api) fn cuLibraryGetUnifiedFunction(
     library: CUlibrary,
     name: Option<&str>,
 ) -> Result {
-    arguments::library(platform()?, library)?;
+    arguments::library(machine()?, library)?;
     function.zip(name).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     Err(CUresult::CUDA_ERROR_NOT_FOUND)
 }
 
 pub(in crate::api) fn cuKernelGetFunction(out: Out<CUfunction>, kernel: CUkernel) -> Result {
-    let platform = platform()?;
-    let kernel = arguments::kernel(platform, kernel)?;
-    out.set(handle(
-        kernel.function(&platform.modules, &platform.functions, &current::working()?)?.0,
-    ));
+    let machine = machine()?;
+    let kernel = arguments::kernel(machine, kernel)?;
+    out.set(handle(kernel.function(&machine.modules, &machine.functions, &current::working()?)?.0));
     Ok(())
 }
 
 pub(in crate::api) fn cuKernelGetLibrary(out: Out<CUlibrary>, kernel: CUkernel) -> Result {
-    out.set(handle(arguments::kernel(platform()?, kernel)?.library()?.handle));
+    out.set(handle(arguments::kernel(machine()?, kernel)?.library()?.handle));
     Ok(())
 }
 
 /// The name lives as long as the kernel.
 pub(in crate::api) fn cuKernelGetName(out: Out<*const c_char>, kernel: CUkernel) -> Result {
-    out.set(arguments::kernel(platform()?, kernel)?.name.as_ptr());
+    out.set(arguments::kernel(machine()?, kernel)?.name.as_ptr());
     Ok(())
 }
 
@@ -161,9 +159,9 @@ pub(in crate::api) fn cuKernelGetAttribute(
     kernel: CUkernel,
     device: CUdevice,
 ) -> Result {
-    let platform = platform()?;
-    let kernel = arguments::kernel(platform, kernel)?;
-    let ordinal = platform.device(device)?.id.ordinal;
+    let machine = machine()?;
+    let kernel = arguments::kernel(machine, kernel)?;
+    let ordinal = machine.device(device)?.id.ordinal;
     let facts = kernel.look(Facts::of_kernel)?.with_dynamic(kernel.max_dynamic_shared(ordinal));
     out.set(functions::value(&facts, attribute).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?);
     Ok(())
@@ -175,9 +173,9 @@ pub(in crate::api) fn cuKernelSetAttribute(
     kernel: CUkernel,
     device: CUdevice,
 ) -> Result {
-    let platform = platform()?;
-    let kernel = arguments::kernel(platform, kernel)?;
-    let ordinal = platform.device(device)?.id.ordinal;
+    let machine = machine()?;
+    let kernel = arguments::kernel(machine, kernel)?;
+    let ordinal = machine.device(device)?.id.ordinal;
     let facts = kernel.look(Facts::of_kernel)?;
     if let Some(bytes) = functions::checked(&facts, attribute, value)? {
         kernel.set_max_dynamic_shared(ordinal, bytes);
@@ -190,9 +188,9 @@ pub(in crate::api) fn cuKernelSetCacheConfig(
     preference: CUfunc_cache,
     device: CUdevice,
 ) -> Result {
-    let platform = platform()?;
-    arguments::kernel(platform, kernel)?;
-    platform.device(device)?;
+    let machine = machine()?;
+    arguments::kernel(machine, kernel)?;
+    machine.device(device)?;
     settings::check_cache(preference)
 }
 
@@ -202,7 +200,7 @@ pub(in crate::api) fn cuKernelGetParamInfo(
     offset: Out<usize>,
     bytes: Option<Out<usize>>,
 ) -> Result {
-    let kernel = arguments::kernel(platform()?, kernel)?;
+    let kernel = arguments::kernel(machine()?, kernel)?;
     let parameter = kernel.look(|kernel| kernel.parameters().get(index).copied())?;
     let parameter = parameter.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     offset.set(parameter.offset);
@@ -215,10 +213,10 @@ fn load(
     logs: &JitLogs,
     read: impl FnOnce(u32) -> std::result::Result<Arc<Program>, ImageError>,
 ) -> Result {
-    let platform = platform()?;
-    let capability = platform.config.capability.number();
+    let machine = machine()?;
+    let capability = machine.config.capability.number();
     let program = read(capability).map_err(|refusal| logs.refused(&refusal))?;
-    let inserted = platform.libraries.insert(|handle| Library::new(handle, program));
+    let inserted = machine.libraries.insert(|handle| Library::new(handle, program));
     out.set(handle(inserted.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?.0));
     logs.done();
     Ok(())

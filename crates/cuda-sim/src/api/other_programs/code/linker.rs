@@ -13,7 +13,7 @@ use crate::api::Result;
 use crate::api::arguments::{Count, List, Out, handle, number};
 use crate::api::code::jit_options::{JitLogs, JitOptions, OptionValues};
 use crate::device::image::{self, ImageError};
-use crate::device::{Linker, current, platform};
+use crate::device::{Linker, current, machine};
 
 /// The buffers among the options are used until the state is destroyed.
 pub(in crate::api) fn cuLinkCreate_v2(
@@ -25,7 +25,7 @@ pub(in crate::api) fn cuLinkCreate_v2(
     let logs = JitLogs::new(count, options, values)?;
     current::working()?;
     let linker = Linker::new(Box::new(move |message| logs.error(message)));
-    let inserted = platform()?.linkers.insert(|_| Mutex::new(linker));
+    let inserted = machine()?.linkers.insert(|_| Mutex::new(linker));
     out.set(handle(inserted.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?.0));
     Ok(())
 }
@@ -67,19 +67,19 @@ pub(in crate::api) fn cuLinkComplete(
 ) -> Result {
     let linker = find(state)?;
     let mut linker = linker.lock();
-    let linked = linker.complete(platform()?.config.capability.number())?.as_bytes_with_nul();
+    let linked = linker.complete(machine()?.config.capability.number())?.as_bytes_with_nul();
     image.set(linked.as_ptr().cast_mut().cast());
     bytes.into_iter().for_each(|out| out.set(linked.len()));
     Ok(())
 }
 
 pub(in crate::api) fn cuLinkDestroy(state: CUlinkState) -> Result {
-    let removed = platform()?.linkers.remove(number(state));
+    let removed = machine()?.linkers.remove(number(state));
     removed.map(drop).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
 fn find(state: CUlinkState) -> Result<Arc<Mutex<Linker>>> {
-    let linker = platform()?.linkers.get(number(state));
+    let linker = machine()?.linkers.get(number(state));
     linker.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
@@ -102,5 +102,5 @@ fn add(
         Kind::CU_JIT_INPUT_NVVM => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
         _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     };
-    linker.add(image[..end].to_vec(), platform()?.config.capability.number())
+    linker.add(image[..end].to_vec(), machine()?.config.capability.number())
 }

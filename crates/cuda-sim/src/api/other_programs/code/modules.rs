@@ -11,7 +11,7 @@ use crate::api::Result;
 use crate::api::arguments::{self, CodeImage, Count, Out, Room, handle};
 use crate::api::code::jit_options::JitLogs;
 use crate::api::code::modules::load;
-use crate::device::{image, platform};
+use crate::device::{image, machine};
 
 pub(in crate::api) fn cuModuleLoad(out: Out<CUmodule>, path: &str) -> Result {
     load(&out, &JitLogs::default(), |capability| image::load_file(path, capability))
@@ -39,7 +39,7 @@ pub(in crate::api) fn cuModuleGetLoadingMode(out: Out<LoadingMode>) -> Result {
 }
 
 pub(in crate::api) fn cuModuleGetFunctionCount(out: Out<c_uint>, module: CUmodule) -> Result {
-    out.set(arguments::module(platform()?, module)?.kernel_names().count() as c_uint);
+    out.set(arguments::module(machine()?, module)?.kernel_names().count() as c_uint);
     Ok(())
 }
 
@@ -49,9 +49,9 @@ pub(in crate::api) fn cuModuleEnumerateFunctions(
     room: Count,
     module: CUmodule,
 ) -> Result {
-    let platform = platform()?;
-    let module = arguments::module(platform, module)?;
-    let handles = module.kernel_names().map(|name| module.function(&platform.functions, name));
+    let machine = machine()?;
+    let module = arguments::module(machine, module)?;
+    let handles = module.kernel_names().map(|name| module.function(&machine.functions, name));
     functions.of(room).try_write(handles.map(|number| number.map(handle)))
 }
 
@@ -61,7 +61,7 @@ pub(in crate::api) fn cuModuleGetGlobal_v2(
     module: CUmodule,
     name: &str,
 ) -> Result {
-    let module = arguments::module(platform()?, module)?;
+    let module = arguments::module(machine()?, module)?;
     module.context.check()?;
     let (address, size) = module.variable(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
     pointer.into_iter().for_each(|out| out.set(address));

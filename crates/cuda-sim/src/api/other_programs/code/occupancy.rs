@@ -12,7 +12,7 @@ use crate::api::code::occupancy::blocks_per_multiprocessor;
 use crate::device::attributes::{
     MULTIPROCESSORS, SHARED_PER_MULTIPROCESSOR, STATIC_SHARED_OPTIN, WARP,
 };
-use crate::device::platform;
+use crate::device::machine;
 
 pub(in crate::api) fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
     out: Out<c_int>,
@@ -20,7 +20,7 @@ pub(in crate::api) fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
     block_size: c_int,
     dynamic_shared: usize,
 ) -> Result {
-    let function = arguments::launchable(platform()?, function)?;
+    let function = arguments::launchable(machine()?, function)?;
     let block_size = u32::try_from(block_size).ok().filter(|&threads| threads > 0);
     let block_size = block_size.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     out.set(blocks_per_multiprocessor(&function, block_size, dynamic_shared) as c_int);
@@ -35,7 +35,7 @@ pub(in crate::api) fn cuOccupancyMaxPotentialBlockSize(
     dynamic_shared: usize,
     limit: c_int,
 ) -> Result {
-    let function = arguments::launchable(platform()?, function)?;
+    let function = arguments::launchable(machine()?, function)?;
     let limit = u32::try_from(limit).map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)?;
     let most = if limit == 0 { function.max_threads } else { limit.min(function.max_threads) };
     let shared = |threads: u32| match shared_for_block {
@@ -87,7 +87,7 @@ pub(in crate::api) fn cuOccupancyAvailableDynamicSMemPerBlock(
     blocks: c_int,
     block_size: c_int,
 ) -> Result {
-    let function = arguments::launchable(platform()?, function)?;
+    let function = arguments::launchable(machine()?, function)?;
     let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
     let blocks = u32::try_from(blocks).ok().filter(|&blocks| blocks > 0).ok_or(invalid)?;
     let block_size = u32::try_from(block_size).ok().filter(|&size| size > 0).ok_or(invalid)?;

@@ -11,21 +11,21 @@ use crate::api::Result;
 use crate::api::arguments::{self, In, Out, handle, number};
 use crate::api::devices::contexts::given_or_current;
 use crate::device::settings::checked_flags;
-use crate::device::{Context, current, platform, teardown};
+use crate::device::{Context, current, machine, teardown};
 
 pub(in crate::api) fn cuCtxCreate_v2(
     out: Out<CUcontext>,
     flags: c_uint,
     device: CUdevice,
 ) -> Result {
-    let platform = platform()?;
-    let device = platform.device(device)?;
+    let machine = machine()?;
+    let device = machine.device(device)?;
     let flags = checked_flags(flags)?;
     device.health.check()?;
-    let make = |handle| Context::new(platform.scheduler, device, handle, false, flags);
+    let make = |handle| Context::new(machine.scheduler, device, handle, false, flags);
     let (number, context) =
-        platform.contexts.insert(make).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
-    current::push(platform, context)?;
+        machine.contexts.insert(make).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    current::push(machine, context)?;
     out.set(handle(number));
     Ok(())
 }
@@ -49,31 +49,31 @@ pub(in crate::api) fn cuCtxCreate_v4(
 }
 
 pub(in crate::api) fn cuCtxDestroy_v2(context: CUcontext) -> Result {
-    let platform = platform()?;
-    let known = arguments::context(platform, context)?;
+    let machine = machine()?;
+    let known = arguments::context(machine, context)?;
     if known.is_primary {
         return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
     }
-    if current::top_handle(platform)? == known.handle {
-        drop(current::pop(platform)?);
+    if current::top_handle(machine)? == known.handle {
+        drop(current::pop(machine)?);
     }
     // Whoever removes it destroys it: two calls at a time do not both succeed.
-    let removed = platform.contexts.remove(known.handle);
+    let removed = machine.contexts.remove(known.handle);
     let context = removed.ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
-    teardown::destroy_context(platform, &context);
+    teardown::destroy_context(machine, &context);
     Ok(())
 }
 
 pub(in crate::api) fn cuCtxPushCurrent_v2(context: CUcontext) -> Result {
-    let platform = platform()?;
+    let machine = machine()?;
     if number(context) == 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    current::push(platform, arguments::context(platform, context)?)
+    current::push(machine, arguments::context(machine, context)?)
 }
 
 pub(in crate::api) fn cuCtxPopCurrent_v2(out: Option<Out<CUcontext>>) -> Result {
-    let popped = current::pop(platform()?)?;
+    let popped = current::pop(machine()?)?;
     // A program that does not care passes null.
     if let Some(out) = out {
         out.set(handle(popped.handle));
@@ -95,7 +95,7 @@ pub(in crate::api) fn cuCtxGetDevice_v2(out: Out<CUdevice>, context: CUcontext) 
 /// Contexts are those of CUDA 3.2 and newer, whoever makes them.
 pub(in crate::api) fn cuCtxGetApiVersion(context: CUcontext, out: Out<c_uint>) -> Result {
     const VERSION: c_uint = 3020;
-    arguments::context(platform()?, context)?;
+    arguments::context(machine()?, context)?;
     out.set(VERSION);
     Ok(())
 }

@@ -8,7 +8,7 @@ use cuda_sys::{CUdevice, CUdevice_P2PAttribute as Attribute, CUresult};
 
 use crate::api::Result;
 use crate::api::arguments::Out;
-use crate::device::platform;
+use crate::device::machine;
 
 pub(in crate::api) fn cuDeviceGetP2PAttribute(
     out: Out<c_int>,
@@ -16,8 +16,8 @@ pub(in crate::api) fn cuDeviceGetP2PAttribute(
     from: CUdevice,
     to: CUdevice,
 ) -> Result {
-    let platform = platform()?;
-    let cut_off = platform.device(from)?.is_cut_off_from(platform.device(to)?);
+    let machine = machine()?;
+    let cut_off = machine.device(from)?.is_cut_off_from(machine.device(to)?);
     if from == to {
         return Err(CUresult::CUDA_ERROR_INVALID_DEVICE);
     }

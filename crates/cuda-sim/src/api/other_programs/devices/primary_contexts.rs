@@ -8,22 +8,22 @@ use cuda_sys::CUdevice;
 
 use crate::api::Result;
 use crate::device::settings::checked_flags;
-use crate::device::{platform, primary};
+use crate::device::{machine, primary};
 
 pub(in crate::api) fn cuDevicePrimaryCtxRelease_v2(device: CUdevice) -> Result {
-    let platform = platform()?;
-    primary::release(platform, platform.device(device)?)
+    let machine = machine()?;
+    primary::release(machine, machine.device(device)?)
 }
 
 pub(in crate::api) fn cuDevicePrimaryCtxSetFlags_v2(device: CUdevice, flags: c_uint) -> Result {
-    let platform = platform()?;
-    let device = platform.device(device)?;
-    primary::set_flags(platform, device, checked_flags(flags)?);
+    let machine = machine()?;
+    let device = machine.device(device)?;
+    primary::set_flags(machine, device, checked_flags(flags)?);
     Ok(())
 }
 
 pub(in crate::api) fn cuDevicePrimaryCtxReset_v2(device: CUdevice) -> Result {
-    let platform = platform()?;
-    primary::reset(platform, platform.device(device)?);
+    let machine = machine()?;
+    primary::reset(machine, machine.device(device)?);
     Ok(())
 }

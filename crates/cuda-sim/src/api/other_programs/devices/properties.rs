@@ -8,13 +8,13 @@ use cuda_sys::{CUarray_format, CUdevice, CUexecAffinityType, CUresult};
 
 use crate::api::Result;
 use crate::api::arguments::Out;
-use crate::device::platform;
+use crate::device::machine;
 
 /// Takes an address with or without its domain and its function.
 pub(in crate::api) fn cuDeviceGetByPCIBusId(out: Out<CUdevice>, address: &str) -> Result {
     let wanted = pci_address(address).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-    let platform = platform()?;
-    let found = platform.devices.iter().position(|device| device.id.pci() == wanted);
+    let machine = machine()?;
+    let found = machine.devices.iter().position(|device| device.id.pci() == wanted);
     out.set(found.ok_or(CUresult::CUDA_ERROR_INVALID_DEVICE)? as CUdevice);
     Ok(())
 }
@@ -37,7 +37,7 @@ pub(in crate::api) fn cuDeviceGetLuid(
     _mask: Out<c_uint>,
     device: CUdevice,
 ) -> Result {
-    platform()?.device(device)?;
+    machine()?.device(device)?;
     Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
 }
 
@@ -47,7 +47,7 @@ pub(in crate::api) fn cuDeviceGetExecAffinitySupport(
     kind: CUexecAffinityType,
     device: CUdevice,
 ) -> Result {
-    platform()?.device(device)?;
+    machine()?.device(device)?;
     if kind.0 >= CUexecAffinityType::CU_EXEC_AFFINITY_TYPE_MAX.0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
@@ -63,7 +63,7 @@ pub(in crate::api) fn cuDeviceGetTexture1DLinearMaxWidth(
     device: CUdevice,
 ) -> Result {
     const ELEMENTS: usize = 1 << 28;
-    platform()?.device(device)?;
+    machine()?.device(device)?;
     let formats = [
         CUarray_format::CU_AD_FORMAT_UNSIGNED_INT8,
         CUarray_format::CU_AD_FORMAT_UNSIGNED_INT16,

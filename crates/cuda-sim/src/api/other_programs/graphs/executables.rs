@@ -10,7 +10,7 @@ use cuda_sys::{
 use crate::api::Result;
 use crate::api::arguments::{self, InOut, Out, handle};
 use crate::api::graphs::executables::instantiate;
-use crate::device::platform;
+use crate::device::machine;
 use crate::graph::Instantiation;
 
 pub(in crate::api) fn cuGraphInstantiateWithParams(
@@ -20,11 +20,8 @@ pub(in crate::api) fn cuGraphInstantiateWithParams(
 ) -> Result {
     let mut given = place.get();
     let uploads = given.flags & u64::from(Flags::CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD.0) != 0;
-    let stream = if uploads {
-        arguments::stream(platform()?, given.hUploadStream).map(drop)
-    } else {
-        Ok(())
-    };
+    let stream =
+        if uploads { arguments::stream(machine()?, given.hUploadStream).map(drop) } else { Ok(()) };
     let made = stream.map_err(Instantiation::Failed).and_then(|()| instantiate(graph, given.flags));
     let (outcome, node, result) = match made {
         Ok(number) => {
@@ -45,9 +42,9 @@ pub(in crate::api) fn cuGraphInstantiateWithParams(
 
 /// There is nothing to upload: it only has to be a launch that could be.
 pub(in crate::api) fn cuGraphUpload(executable: CUgraphExec, stream: CUstream) -> Result {
-    let platform = platform()?;
+    let machine = machine()?;
     arguments::executable(executable)?;
-    arguments::stream(platform, stream).map(drop)
+    arguments::stream(machine, stream).map(drop)
 }
 
 pub(in crate::api) fn cuGraphExecGetFlags(executable: CUgraphExec, out: Out<cuuint64_t>) -> Result {

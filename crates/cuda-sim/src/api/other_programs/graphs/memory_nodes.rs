@@ -13,7 +13,7 @@ use cuda_sys::{
 use crate::api::Result;
 use crate::api::arguments::{self, Count, InOut, List, Out, Untyped};
 use crate::api::other_programs::graphs::nodes::{Dependencies, add};
-use crate::device::{current, platform};
+use crate::device::{current, machine};
 use crate::graph::{Amount, NodeOperation, graphs};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -79,7 +79,7 @@ pub(in crate::api) fn cuGraphMemFreeNodeGetParams(
 
 /// Nothing is kept that nobody uses: what is set aside is so for a node.
 pub(in crate::api) fn cuDeviceGraphMemTrim(device: CUdevice) -> Result {
-    platform()?.device(device).map(drop)
+    machine()?.device(device).map(drop)
 }
 
 pub(in crate::api) fn cuDeviceGetGraphMemAttribute(
@@ -89,8 +89,8 @@ pub(in crate::api) fn cuDeviceGetGraphMemAttribute(
 ) -> Result {
     // SAFETY: all attributes are 64-bit numbers.
     let out = unsafe { value.out::<cuuint64_t>() }?;
-    let platform = platform()?;
-    let ordinal = platform.device(device)?.id.ordinal;
+    let machine = machine()?;
+    let ordinal = machine.device(device)?.id.ordinal;
     let memories = &graphs()?.memories;
     let amounts = |amount| memories.amounts(ordinal, amount);
     out.set(match attribute {
@@ -108,8 +108,8 @@ pub(in crate::api) fn cuDeviceSetGraphMemAttribute(
     attribute: Attribute,
     value: Untyped,
 ) -> Result {
-    let platform = platform()?;
-    let ordinal = platform.device(device)?.id.ordinal;
+    let machine = machine()?;
+    let ordinal = machine.device(device)?.id.ordinal;
     let amount = match attribute {
         Attribute::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH => Amount::Used,
         Attribute::CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH => Amount::Reserved,
@@ -132,17 +132,17 @@ pub(in crate::api) fn add_allocation(
 ) -> Result {
     let mut given = parameters.get();
     let properties = &given.poolProps;
-    let platform = platform()?;
+    let machine = machine()?;
     if properties.allocType != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED
         || properties.handleTypes != CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE
         || properties.location.type_ != CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE
         || given.bytesize == 0
-        || given.accessDescCount > platform.devices.len()
+        || given.accessDescCount > machine.devices.len()
         || (given.accessDescCount > 0 && given.accessDescs.is_null())
     {
         return Err(INVALID);
     }
-    let device = platform.device(properties.location.id).map_err(|_| INVALID)?;
+    let device = machine.device(properties.location.id).map_err(|_| INVALID)?;
     let access: Box<[_]> = match given.accessDescCount {
         0 => Box::default(),
         // SAFETY: it is not null, and the program says how many there are.

@@ -13,7 +13,7 @@ use crate::api::arguments::{self, In, Out, handle};
 use crate::api::other_programs::graphs::nodes::child_graph;
 use crate::api::other_programs::graphs::parameters as given;
 use crate::api::other_programs::streams::memory_operations::listed;
-use crate::device::{LaunchAttributeValue, OF_KERNELS, Platform, platform};
+use crate::device::{LaunchAttributeValue, OF_KERNELS, SimulatedMachine, machine};
 use crate::graph::{NodeOperation, Shown};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -22,11 +22,11 @@ pub(in crate::api) fn cuGraphKernelNodeGetParams_v2(
     node: CUgraphNode,
     out: Out<CUDA_KERNEL_NODE_PARAMS>,
 ) -> Result {
-    let platform = platform()?;
+    let machine = machine()?;
     let (graph, node) = arguments::node(node)?;
     let Some(NodeOperation::Kernel(call)) = graph.operation(node) else { return Err(INVALID) };
     let shown = graph.show(node, || Shown::parameters(&call)).ok_or(INVALID)?;
-    out.set(given::kernel_back(platform, &call, &shown)?);
+    out.set(given::kernel_back(machine, &call, &shown)?);
     Ok(())
 }
 
@@ -34,7 +34,7 @@ pub(in crate::api) fn cuGraphKernelNodeSetParams_v2(
     node: CUgraphNode,
     parameters: Option<In<CUDA_KERNEL_NODE_PARAMS>>,
 ) -> Result {
-    set(node, |platform| given::kernel(platform, parameters))
+    set(node, |machine| given::kernel(machine, parameters))
 }
 
 pub(in crate::api) fn cuGraphMemcpyNodeGetParams(
@@ -52,7 +52,7 @@ pub(in crate::api) fn cuGraphMemcpyNodeSetParams(
 ) -> Result {
     let NodeOperation::Copy(_, context) = get(node)? else { return Err(INVALID) };
     let context = handle(context.handle);
-    set(node, |platform| given::copy(platform, parameters, context))
+    set(node, |machine| given::copy(machine, parameters, context))
 }
 
 pub(in crate::api) fn cuGraphMemsetNodeGetParams(
@@ -70,7 +70,7 @@ pub(in crate::api) fn cuGraphMemsetNodeSetParams(
 ) -> Result {
     let NodeOperation::Fill(_, context) = get(node)? else { return Err(INVALID) };
     let context = handle(context.handle);
-    set(node, |platform| given::fill(platform, parameters, context))
+    set(node, |machine| given::fill(machine, parameters, context))
 }
 
 pub(in crate::api) fn cuGraphHostNodeGetParams(
@@ -103,22 +103,22 @@ pub(in crate::api) fn cuGraphEventRecordNodeGetEvent(
     out: Out<CUevent>,
 ) -> Result {
     let NodeOperation::Record(event) = get(node)? else { return Err(INVALID) };
-    out.set(given::event_back(platform()?, &event));
+    out.set(given::event_back(machine()?, &event));
     Ok(())
 }
 
 pub(in crate::api) fn cuGraphEventRecordNodeSetEvent(node: CUgraphNode, event: CUevent) -> Result {
-    set(node, |platform| given::record(platform, event))
+    set(node, |machine| given::record(machine, event))
 }
 
 pub(in crate::api) fn cuGraphEventWaitNodeGetEvent(node: CUgraphNode, out: Out<CUevent>) -> Result {
     let NodeOperation::Wait(event) = get(node)? else { return Err(INVALID) };
-    out.set(given::event_back(platform()?, &event));
+    out.set(given::event_back(machine()?, &event));
     Ok(())
 }
 
 pub(in crate::api) fn cuGraphEventWaitNodeSetEvent(node: CUgraphNode, event: CUevent) -> Result {
-    set(node, |platform| given::wait(platform, event))
+    set(node, |machine| given::wait(machine, event))
 }
 
 pub(in crate::api) fn cuGraphBatchMemOpNodeGetParams(
@@ -142,14 +142,14 @@ pub(in crate::api) fn cuGraphBatchMemOpNodeSetParams(
     node: CUgraphNode,
     parameters: Option<In<CUDA_BATCH_MEM_OP_NODE_PARAMS>>,
 ) -> Result {
-    set(node, |platform| given::batch(platform, parameters))
+    set(node, |machine| given::batch(machine, parameters))
 }
 
 pub(in crate::api) fn cuGraphNodeSetParams(
     node: CUgraphNode,
     parameters: Option<In<CUgraphNodeParams>>,
 ) -> Result {
-    set(node, |platform| given::any(platform, parameters.ok_or(INVALID)?))
+    set(node, |machine| given::any(machine, parameters.ok_or(INVALID)?))
 }
 
 pub(in crate::api) fn cuGraphKernelNodeCopyAttributes(
@@ -200,9 +200,9 @@ fn get(node: CUgraphNode) -> Result<NodeOperation> {
 
 fn set(
     node: CUgraphNode,
-    operation: impl FnOnce(&'static Platform) -> Result<NodeOperation>,
+    operation: impl FnOnce(&'static SimulatedMachine) -> Result<NodeOperation>,
 ) -> Result {
-    let platform = platform()?;
+    let machine = machine()?;
     let (graph, node) = arguments::node(node)?;
-    graph.set_operation(node, operation(platform)?)
+    graph.set_operation(node, operation(machine)?)
 }

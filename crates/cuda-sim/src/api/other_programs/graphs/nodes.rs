@@ -13,7 +13,7 @@ use crate::api::arguments::{self, Count, In, InOut, Items, List, Out, handle};
 use crate::api::graphs::structure::edges;
 use crate::api::other_programs::graphs::memory_nodes::{add_allocation, add_free};
 use crate::api::other_programs::graphs::parameters as given;
-use crate::device::{Platform, platform};
+use crate::device::{SimulatedMachine, machine};
 use crate::graph::NodeOperation;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -62,7 +62,7 @@ pub(in crate::api) fn cuGraphAddKernelNode_v2(
     parameters: Option<In<CUDA_KERNEL_NODE_PARAMS>>,
 ) -> Result {
     let after = Dependencies::new(dependencies, count);
-    add(node, graph, after, |platform| given::kernel(platform, parameters))
+    add(node, graph, after, |machine| given::kernel(machine, parameters))
 }
 
 pub(in crate::api) fn cuGraphAddMemcpyNode(
@@ -74,7 +74,7 @@ pub(in crate::api) fn cuGraphAddMemcpyNode(
     context: CUcontext,
 ) -> Result {
     let after = Dependencies::new(dependencies, count);
-    add(node, graph, after, |platform| given::copy(platform, parameters, context))
+    add(node, graph, after, |machine| given::copy(machine, parameters, context))
 }
 
 pub(in crate::api) fn cuGraphAddMemsetNode(
@@ -86,7 +86,7 @@ pub(in crate::api) fn cuGraphAddMemsetNode(
     context: CUcontext,
 ) -> Result {
     let after = Dependencies::new(dependencies, count);
-    add(node, graph, after, |platform| given::fill(platform, parameters, context))
+    add(node, graph, after, |machine| given::fill(machine, parameters, context))
 }
 
 pub(in crate::api) fn cuGraphAddEventRecordNode(
@@ -97,7 +97,7 @@ pub(in crate::api) fn cuGraphAddEventRecordNode(
     event: CUevent,
 ) -> Result {
     let after = Dependencies::new(dependencies, count);
-    add(node, graph, after, |platform| given::record(platform, event))
+    add(node, graph, after, |machine| given::record(machine, event))
 }
 
 pub(in crate::api) fn cuGraphAddEventWaitNode(
@@ -108,7 +108,7 @@ pub(in crate::api) fn cuGraphAddEventWaitNode(
     event: CUevent,
 ) -> Result {
     let after = Dependencies::new(dependencies, count);
-    add(node, graph, after, |platform| given::wait(platform, event))
+    add(node, graph, after, |machine| given::wait(machine, event))
 }
 
 pub(in crate::api) fn cuGraphAddBatchMemOpNode(
@@ -118,7 +118,7 @@ pub(in crate::api) fn cuGraphAddBatchMemOpNode(
     count: Count,
     parameters: Option<In<CUDA_BATCH_MEM_OP_NODE_PARAMS>>,
 ) -> Result {
-    let operation = |platform| given::batch(platform, parameters);
+    let operation = |machine| given::batch(machine, parameters);
     let after = Dependencies::new(dependencies, count);
     add(node, graph, after, operation)
 }
@@ -171,7 +171,7 @@ pub(in crate::api) fn cuGraphAddNode_v2(
         _ => {
             // SAFETY: a copy of what the program gave, of which it promises the same.
             let given = unsafe { In::new(&raw const all) };
-            add(node.ok_or(INVALID)?, graph, after, |platform| given::any(platform, given))?;
+            add(node.ok_or(INVALID)?, graph, after, |machine| given::any(machine, given))?;
         }
     }
     parameters.set(all);
@@ -183,7 +183,7 @@ pub(in crate::api) fn add(
     out: Out<CUgraphNode>,
     graph: CUgraph,
     after: Dependencies,
-    operation: impl FnOnce(&'static Platform) -> Result<NodeOperation>,
+    operation: impl FnOnce(&'static SimulatedMachine) -> Result<NodeOperation>,
 ) -> Result {
     out.set(insert(graph, after, operation)?);
     Ok(())
@@ -192,12 +192,12 @@ pub(in crate::api) fn add(
 fn insert(
     graph: CUgraph,
     after: Dependencies,
-    operation: impl FnOnce(&'static Platform) -> Result<NodeOperation>,
+    operation: impl FnOnce(&'static SimulatedMachine) -> Result<NodeOperation>,
 ) -> Result<CUgraphNode> {
-    let platform = platform()?;
+    let machine = machine()?;
     let graph = arguments::graph(graph)?;
     let edges = edges(&graph, after.nodes, after.data)?;
-    let added = graph.add(operation(platform)?, edges)?;
+    let added = graph.add(operation(machine)?, edges)?;
     Ok(handle(graph.handle_of(added)))
 }
 

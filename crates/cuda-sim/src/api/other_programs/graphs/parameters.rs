@@ -17,7 +17,7 @@ use crate::api::arguments::{
 use crate::api::memory::endpoints::Endpoint;
 use crate::api::other_programs::streams::memory_operations::operations;
 use crate::device::{
-    Context, CopyNodeEnd, CopyParameters, Event, FillParameters, Platform, current,
+    Context, CopyNodeEnd, CopyParameters, Event, FillParameters, SimulatedMachine, current,
 };
 use crate::device::{ExecutionConfiguration, KernelCall};
 use crate::graph::{HostFunction, NodeOperation, Shown};
@@ -33,11 +33,11 @@ pub(in crate::api) fn host(given: Option<In<CUDA_HOST_NODE_PARAMS>>) -> Result<N
 
 /// A node that launches a kernel.
 pub(in crate::api) fn kernel(
-    platform: &'static Platform,
+    machine: &'static SimulatedMachine,
     given: Option<In<CUDA_KERNEL_NODE_PARAMS>>,
 ) -> Result<NodeOperation> {
     let given = read(given)?;
-    let function = arguments::function(platform, given.func)?;
+    let function = arguments::function(machine, given.func)?;
     let shape = ExecutionConfiguration {
         grid: [given.gridDimX, given.gridDimY, given.gridDimZ],
         block: [given.blockDimX, given.blockDimY, given.blockDimZ],
@@ -55,7 +55,7 @@ pub(in crate::api) fn kernel(
 
 /// A node that copies.
 pub(in crate::api) fn copy(
-    platform: &'static Platform,
+    machine: &'static SimulatedMachine,
     given: Option<In<CUDA_MEMCPY3D>>,
     context: CUcontext,
 ) -> Result<NodeOperation> {
@@ -66,13 +66,13 @@ pub(in crate::api) fn copy(
     let extents = [given.WidthInBytes, given.Height, given.Depth];
     let [width, height, depth] = extents.map(|extent| extent as u64);
     let mut parameters = CopyParameters { from, to, width, height, depth };
-    parameters.check(platform)?;
-    Ok(NodeOperation::Copy(parameters, context_or_current(platform, context)?))
+    parameters.check(machine)?;
+    Ok(NodeOperation::Copy(parameters, context_or_current(machine, context)?))
 }
 
 /// A node that fills.
 pub(in crate::api) fn fill(
-    platform: &'static Platform,
+    machine: &'static SimulatedMachine,
     given: Option<In<CUDA_MEMSET_NODE_PARAMS>>,
     context: CUcontext,
 ) -> Result<NodeOperation> {
@@ -85,13 +85,13 @@ pub(in crate::api) fn fill(
         width: given.width as u64,
         height: given.height as u64,
     };
-    parameters.check(platform)?;
-    Ok(NodeOperation::Fill(parameters, context_or_current(platform, context)?))
+    parameters.check(machine)?;
+    Ok(NodeOperation::Fill(parameters, context_or_current(machine, context)?))
 }
 
 /// The parameters of a node of any kind but those that give something back.
 pub(in crate::api) fn any(
-    platform: &'static Platform,
+    machine: &'static SimulatedMachine,
     given: In<CUgraphNodeParams>,
 ) -> Result<NodeOperation> {
     let given = given.read();
@@ -105,20 +105,20 @@ pub(in crate::api) fn any(
         match given.type_ {
             Type::CU_GRAPH_NODE_TYPE_EMPTY => Ok(NodeOperation::Empty),
             Type::CU_GRAPH_NODE_TYPE_KERNEL => {
-                kernel(platform, Some(In::new((&raw const of.kernel).cast())))
+                kernel(machine, Some(In::new((&raw const of.kernel).cast())))
             }
             Type::CU_GRAPH_NODE_TYPE_MEMCPY => {
                 let context = of.memcpy.copyCtx;
-                copy(platform, Some(In::new(&raw const of.memcpy.copyParams)), context)
+                copy(machine, Some(In::new(&raw const of.memcpy.copyParams)), context)
             }
             Type::CU_GRAPH_NODE_TYPE_MEMSET => {
-                fill(platform, Some(In::new((&raw const of.memset).cast())), of.memset.ctx)
+                fill(machine, Some(In::new((&raw const of.memset).cast())), of.memset.ctx)
             }
             Type::CU_GRAPH_NODE_TYPE_HOST => host(Some(In::new((&raw const of.host).cast()))),
-            Type::CU_GRAPH_NODE_TYPE_EVENT_RECORD => record(platform, of.eventRecord.event),
-            Type::CU_GRAPH_NODE_TYPE_WAIT_EVENT => wait(platform, of.eventWait.event),
+            Type::CU_GRAPH_NODE_TYPE_EVENT_RECORD => record(machine, of.eventRecord.event),
+            Type::CU_GRAPH_NODE_TYPE_WAIT_EVENT => wait(machine, of.eventWait.event),
             Type::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP => {
-                batch(platform, Some(In::new((&raw const of.memOp).cast())))
+                batch(machine, Some(In::new((&raw const of.memOp).cast())))
             }
             Type::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
             | Type::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT
@@ -132,41 +132,47 @@ pub(in crate::api) fn any(
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no event.
-pub(in crate::api) fn record(platform: &'static Platform, event: CUevent) -> Result<NodeOperation> {
-    arguments::event(platform, event).map(NodeOperation::Record)
+pub(in crate::api) fn record(
+    machine: &'static SimulatedMachine,
+    event: CUevent,
+) -> Result<NodeOperation> {
+    arguments::event(machine, event).map(NodeOperation::Record)
 }
 
 /// A node that waits for an event.
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no event.
-pub(in crate::api) fn wait(platform: &'static Platform, event: CUevent) -> Result<NodeOperation> {
-    arguments::event(platform, event).map(NodeOperation::Wait)
+pub(in crate::api) fn wait(
+    machine: &'static SimulatedMachine,
+    event: CUevent,
+) -> Result<NodeOperation> {
+    arguments::event(machine, event).map(NodeOperation::Wait)
 }
 
 /// A node that works on single values in memory.
 pub(in crate::api) fn batch(
-    platform: &'static Platform,
+    machine: &'static SimulatedMachine,
     given: Option<In<CUDA_BATCH_MEM_OP_NODE_PARAMS>>,
 ) -> Result<NodeOperation> {
     let given = read(given)?;
     // SAFETY: the program says how many elements its list has.
     let list = unsafe { Items::new(given.paramArray.cast_const(), given.count as usize) };
     let operations = operations(list, given.flags)?;
-    let context = context_or_current(platform, given.ctx)?;
-    operations.iter().try_for_each(|operation| operation.check(platform, &context))?;
+    let context = context_or_current(machine, given.ctx)?;
+    operations.iter().try_for_each(|operation| operation.check(machine, &context))?;
     Ok(NodeOperation::Batch(operations.into(), context))
 }
 
 /// The parameters that a kernel node was given. The lists are the node's.
 pub(in crate::api) fn kernel_back(
-    platform: &'static Platform,
+    machine: &'static SimulatedMachine,
     call: &KernelCall,
     shown: &Shown,
 ) -> Result<CUDA_KERNEL_NODE_PARAMS> {
     let [grid, block] = [call.shape.grid, call.shape.block];
     Ok(CUDA_KERNEL_NODE_PARAMS {
-        func: handle(call.function.module.function(&platform.functions, &call.function.name)?),
+        func: handle(call.function.module.function(&machine.functions, &call.function.name)?),
         gridDimX: grid[0],
         gridDimY: grid[1],
         gridDimZ: grid[2],
@@ -234,18 +240,18 @@ pub(in crate::api) fn fill_back(given: &FillParameters) -> CUDA_MEMSET_NODE_PARA
 }
 
 /// The handle of an event that a node uses, null if it was destroyed.
-pub(in crate::api) fn event_back(platform: &Platform, event: &Arc<Event>) -> CUevent {
-    handle(platform.events.handle_of(event).unwrap_or(0))
+pub(in crate::api) fn event_back(machine: &SimulatedMachine, event: &Arc<Event>) -> CUevent {
+    handle(machine.events.handle_of(event).unwrap_or(0))
 }
 
 /// The context of that handle; null stands for the current one.
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_CONTEXT`, and those of [`current::current`] for null.
-fn context_or_current(platform: &Platform, context: CUcontext) -> Result<Arc<Context>> {
+fn context_or_current(machine: &SimulatedMachine, context: CUcontext) -> Result<Arc<Context>> {
     match context.is_null() {
         true => current::current(),
-        false => arguments::context(platform, context),
+        false => arguments::context(machine, context),
     }
 }
 

@@ -13,7 +13,7 @@ use cuda_sys::{
 use crate::api::Result;
 use crate::api::arguments::{self, In, Out, number};
 use crate::api::other_programs::graphs::parameters as given;
-use crate::device::{Platform, platform};
+use crate::device::{SimulatedMachine, machine};
 use crate::graph::NodeOperation;
 
 pub(in crate::api) fn cuGraphExecKernelNodeSetParams_v2(
@@ -21,7 +21,7 @@ pub(in crate::api) fn cuGraphExecKernelNodeSetParams_v2(
     node: CUgraphNode,
     parameters: Option<In<CUDA_KERNEL_NODE_PARAMS>>,
 ) -> Result {
-    replace(executable, node, |platform| given::kernel(platform, parameters))
+    replace(executable, node, |machine| given::kernel(machine, parameters))
 }
 
 pub(in crate::api) fn cuGraphExecMemcpyNodeSetParams(
@@ -30,7 +30,7 @@ pub(in crate::api) fn cuGraphExecMemcpyNodeSetParams(
     parameters: Option<In<CUDA_MEMCPY3D>>,
     context: CUcontext,
 ) -> Result {
-    replace(executable, node, |platform| given::copy(platform, parameters, context))
+    replace(executable, node, |machine| given::copy(machine, parameters, context))
 }
 
 pub(in crate::api) fn cuGraphExecMemsetNodeSetParams(
@@ -39,7 +39,7 @@ pub(in crate::api) fn cuGraphExecMemsetNodeSetParams(
     parameters: Option<In<CUDA_MEMSET_NODE_PARAMS>>,
     context: CUcontext,
 ) -> Result {
-    replace(executable, node, |platform| given::fill(platform, parameters, context))
+    replace(executable, node, |machine| given::fill(machine, parameters, context))
 }
 
 pub(in crate::api) fn cuGraphExecHostNodeSetParams(
@@ -55,7 +55,7 @@ pub(in crate::api) fn cuGraphExecEventRecordNodeSetEvent(
     node: CUgraphNode,
     event: CUevent,
 ) -> Result {
-    replace(executable, node, |platform| given::record(platform, event))
+    replace(executable, node, |machine| given::record(machine, event))
 }
 
 pub(in crate::api) fn cuGraphExecEventWaitNodeSetEvent(
@@ -63,7 +63,7 @@ pub(in crate::api) fn cuGraphExecEventWaitNodeSetEvent(
     node: CUgraphNode,
     event: CUevent,
 ) -> Result {
-    replace(executable, node, |platform| given::wait(platform, event))
+    replace(executable, node, |machine| given::wait(machine, event))
 }
 
 pub(in crate::api) fn cuGraphExecBatchMemOpNodeSetParams(
@@ -71,7 +71,7 @@ pub(in crate::api) fn cuGraphExecBatchMemOpNodeSetParams(
     node: CUgraphNode,
     parameters: Option<In<CUDA_BATCH_MEM_OP_NODE_PARAMS>>,
 ) -> Result {
-    replace(executable, node, |platform| given::batch(platform, parameters))
+    replace(executable, node, |machine| given::batch(machine, parameters))
 }
 
 pub(in crate::api) fn cuGraphExecChildGraphNodeSetParams(
@@ -94,7 +94,7 @@ pub(in crate::api) fn cuGraphExecNodeSetParams(
         let child = unsafe { all.__bindgen_anon_1.graph.graph };
         return cuGraphExecChildGraphNodeSetParams(executable, node, child);
     }
-    replace(executable, node, |platform| given::any(platform, parameters))
+    replace(executable, node, |machine| given::any(machine, parameters))
 }
 
 pub(in crate::api) fn cuGraphNodeSetEnabled(
@@ -118,9 +118,9 @@ pub(in crate::api) fn cuGraphNodeGetEnabled(
 fn replace(
     executable: CUgraphExec,
     node: CUgraphNode,
-    operation: impl FnOnce(&'static Platform) -> Result<NodeOperation>,
+    operation: impl FnOnce(&'static SimulatedMachine) -> Result<NodeOperation>,
 ) -> Result {
-    let platform = platform()?;
+    let machine = machine()?;
     let executable = arguments::executable(executable)?;
-    executable.replace(number(node), operation(platform)?)
+    executable.replace(number(node), operation(machine)?)
 }

@@ -13,7 +13,7 @@ use cuda_sys::{
 
 use crate::api::Result;
 use crate::api::arguments::{In, Out, handle, number};
-use crate::device::{Array, ArrayShape, Platform, current, platform};
+use crate::device::{Array, ArrayShape, SimulatedMachine, current, machine};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -72,7 +72,7 @@ pub(in crate::api) fn cuArrayGetDescriptor_v2(
     out: Out<CUDA_ARRAY_DESCRIPTOR>,
     array: CUarray,
 ) -> Result {
-    let shape = find(platform()?, array)?.shape;
+    let shape = find(machine()?, array)?.shape;
     if shape.depth > 0 {
         return Err(INVALID);
     }
@@ -89,7 +89,7 @@ pub(in crate::api) fn cuArray3DGetDescriptor_v2(
     out: Out<CUDA_ARRAY3D_DESCRIPTOR>,
     array: CUarray,
 ) -> Result {
-    let shape = find(platform()?, array)?.shape;
+    let shape = find(machine()?, array)?.shape;
     out.set(CUDA_ARRAY3D_DESCRIPTOR {
         Width: shape.width as usize,
         Height: shape.height as usize,
@@ -103,22 +103,22 @@ pub(in crate::api) fn cuArray3DGetDescriptor_v2(
 
 /// Waits for the work of the array's device, as freeing memory does.
 pub(in crate::api) fn cuArrayDestroy(array: CUarray) -> Result {
-    let platform = platform()?;
-    let known = find(platform, array)?;
-    platform.scheduler.wait_for_device(&known.context.device.health);
-    let removed = platform.arrays.remove(number(array));
+    let machine = machine()?;
+    let known = find(machine, array)?;
+    machine.scheduler.wait_for_device(&known.context.device.health);
+    let removed = machine.arrays.remove(number(array));
     removed.map(drop).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
 fn create(out: &Out<CUarray>, shape: ArrayShape) -> Result {
     let context = current::working()?;
     let array = Array::new(context, shape)?;
-    let inserted = platform()?.arrays.insert(|_| array);
+    let inserted = machine()?.arrays.insert(|_| array);
     let (number, _) = inserted.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     out.set(handle(number));
     Ok(())
 }
 
-fn find(platform: &Platform, array: CUarray) -> Result<Arc<Array>> {
-    platform.arrays.get(number(array)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+fn find(machine: &SimulatedMachine, array: CUarray) -> Result<Arc<Array>> {
+    machine.arrays.get(number(array)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }

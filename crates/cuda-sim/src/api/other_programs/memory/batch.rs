@@ -10,7 +10,7 @@ use crate::api::Result;
 use crate::api::arguments::{self, CopyAddress, Count, List, Out, number};
 use crate::api::memory::copies::{Claim, end};
 use crate::device::copy::{Returns, copy};
-use crate::device::platform;
+use crate::device::machine;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -27,11 +27,11 @@ pub(in crate::api) fn cuMemcpyBatchAsync_v2(
     attribute_count: Count<AttributeRuns>,
     stream: CUstream,
 ) -> Result {
-    let platform = platform()?;
+    let machine = machine()?;
     if number(stream) == 0 || stream == cuda_sys::CU_STREAM_LEGACY {
         return Err(INVALID);
     }
-    let stream = arguments::capturable(platform, stream)?;
+    let stream = arguments::capturable(machine, stream)?;
     let (to, from, sizes) =
         (to.of(count).slice()?, from.of(count).slice()?, sizes.of(count).slice()?);
     let attributes = attributes.of(attribute_count).slice()?;
@@ -55,13 +55,13 @@ pub(in crate::api) fn cuMemcpyBatchAsync_v2(
         if attributes[which].flags > 1 || bytes == 0 {
             return Err(INVALID);
         }
-        let to = end(platform, (to[index], Claim::Anywhere), bytes, device, AccessKind::Write)?;
-        let from = end(platform, (from[index], Claim::Anywhere), bytes, device, AccessKind::Read)?;
+        let to = end(machine, (to[index], Claim::Anywhere), bytes, device, AccessKind::Write)?;
+        let from = end(machine, (from[index], Claim::Anywhere), bytes, device, AccessKind::Read)?;
         copies.push((to, from, bytes, returns));
     }
     for (to, from, bytes, returns) in copies {
-        // SAFETY: each list has an address and a size for each copy, and the program keeps the memory
-        // there until the copy is done; what belongs to the driver has been checked.
+        // SAFETY: each list has an address and a size for each copy, and the program keeps the
+        // memory there until the copy is done; what belongs to the driver has been checked.
         unsafe { copy(to, from, bytes, &stream, returns) }?;
     }
     stream.context().check()

@@ -8,7 +8,7 @@ use crate::api::Result;
 use crate::api::arguments::{self, CopyAddress};
 use crate::api::memory::copies::{Claim, start};
 use crate::device::copy::Returns;
-use crate::device::{current, platform};
+use crate::device::{current, machine};
 
 /// The default stream, which copies without a stream go to.
 pub(in crate::api) const DEFAULT: CUstream = std::ptr::null_mut();
@@ -50,10 +50,9 @@ pub(in crate::api) fn cuMemcpyPeer(
     from_context: CUcontext,
     bytes: usize,
 ) -> Result {
-    let platform = platform()?;
+    let machine = machine()?;
     let own = current::working()?;
-    let [one, two] =
-        [to_context, from_context].map(|context| arguments::context(platform, context));
+    let [one, two] = [to_context, from_context].map(|context| arguments::context(machine, context));
     let others = [one?, two?];
     let others: Vec<_> = others.iter().filter(|other| other.id != own.id).collect();
     for other in &others {

@@ -13,7 +13,7 @@ use cuda_sys::{
 use crate::api::Result;
 use crate::api::arguments::{Out, number};
 use crate::api::memory::host_memory::{cuMemHostAlloc, free};
-use crate::device::{HostSource, PageLockedAllocation, current, platform, process_memory};
+use crate::device::{HostSource, PageLockedAllocation, current, machine, process_memory};
 
 const REGISTER_FLAGS: c_uint =
     CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
@@ -28,14 +28,14 @@ pub(in crate::api) fn cuMemHostRegister_v2(
     flags: c_uint,
 ) -> Result {
     let context = current::working()?;
-    let platform = platform()?;
+    let machine = machine()?;
     if flags & CU_MEMHOSTREGISTER_IOMEMORY != 0 {
         return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
     }
     let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
     let start = pointer.expose_provenance() as u64;
     let end = start.checked_add(bytes as u64).ok_or(invalid)?;
-    let in_device = |address| platform.device_at(address).is_some();
+    let in_device = |address| machine.device_at(address).is_some();
     let empty = start == 0 || start == end;
     if empty || flags & !REGISTER_FLAGS != 0 || in_device(start) || in_device(end - 1) {
         return Err(invalid);
@@ -44,7 +44,7 @@ pub(in crate::api) fn cuMemHostRegister_v2(
     if !process_memory::is_accessible(&(start..end), is_written) {
         return Err(invalid);
     }
-    platform.host_memory.register(start..end, flags, context.id)
+    machine.host_memory.register(start..end, flags, context.id)
 }
 
 pub(in crate::api) fn cuMemHostUnregister(pointer: *mut c_void) -> Result {
@@ -72,6 +72,6 @@ pub(in crate::api) fn cuMemHostGetFlags(out: Out<c_uint>, pointer: *mut c_void) 
 
 fn find(pointer: *mut c_void) -> Result<Arc<PageLockedAllocation>> {
     current::working()?;
-    let found = platform()?.host_memory.containing(number(pointer));
+    let found = machine()?.host_memory.containing(number(pointer));
     found.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
 }

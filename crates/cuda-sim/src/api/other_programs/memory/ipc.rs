@@ -11,12 +11,12 @@ use cuda_sys::{
 
 use crate::api::Result;
 use crate::api::arguments::{self, Out};
-use crate::device::{current, platform};
+use crate::device::{current, machine};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 pub(in crate::api) fn cuIpcGetEventHandle(_place: Out<CUipcEventHandle>, event: CUevent) -> Result {
-    arguments::event(platform()?, event)?.context.check()?;
+    arguments::event(machine()?, event)?.context.check()?;
     Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
 }
 
@@ -31,7 +31,7 @@ pub(in crate::api) fn cuIpcGetMemHandle(
     pointer: CUdeviceptr,
 ) -> Result {
     current::working()?;
-    let device = platform()?.device_at(pointer).ok_or(INVALID)?;
+    let device = machine()?.device_at(pointer).ok_or(INVALID)?;
     device.memory.starting_at(pointer).ok_or(INVALID)?;
     Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
 }

@@ -14,7 +14,7 @@ use cuda_sys::{
 use crate::api::Result;
 use crate::api::arguments::{self, Count, List, Out, OutItems, Room, number};
 use crate::device::managed::{Managed, Processor};
-use crate::device::{GlobalAllocation, Location, Platform, current, platform};
+use crate::device::{GlobalAllocation, Location, SimulatedMachine, current, machine};
 use crate::queue::StreamWork;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -47,10 +47,10 @@ pub(in crate::api) fn cuStreamAttachMemAsync(
     bytes: usize,
     flags: c_uint,
 ) -> Result {
-    let platform = platform()?;
+    let machine = machine()?;
     let is_legacy = number(stream) == 0 || stream == cuda_sys::CU_STREAM_LEGACY;
-    let stream = arguments::stream(platform, stream)?;
-    let memory = Shared::starting_at(platform, pointer)?;
+    let stream = arguments::stream(machine, stream)?;
+    let memory = Shared::starting_at(machine, pointer)?;
     let fits = bytes == 0 || bytes as u64 == memory.allocation.bytes;
     let attachable = match Attach(flags) {
         Attach::CU_MEM_ATTACH_GLOBAL | Attach::CU_MEM_ATTACH_HOST => true,
@@ -71,8 +71,8 @@ pub(in crate::api) fn cuMemAdvise_v2(
     advice: Advise,
     location: CUmemLocation,
 ) -> Result {
-    let platform = platform()?;
-    let memory = Shared::new(platform, pointer, bytes)?;
+    let machine = machine()?;
+    let memory = Shared::new(machine, pointer, bytes)?;
     let (managed, range) = memory.parts()?;
     match advice {
         Advise::CU_MEM_ADVISE_SET_READ_MOSTLY => {
@@ -82,14 +82,14 @@ pub(in crate::api) fn cuMemAdvise_v2(
             managed.advise(range, |page| page.read_mostly = false);
         }
         Advise::CU_MEM_ADVISE_SET_PREFERRED_LOCATION => {
-            let preferred = processor(platform, location)?;
+            let preferred = processor(machine, location)?;
             managed.advise(range, |page| page.preferred = Some(preferred));
         }
         Advise::CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION => {
             managed.advise(range, |page| page.preferred = None);
         }
         Advise::CU_MEM_ADVISE_SET_ACCESSED_BY | Advise::CU_MEM_ADVISE_UNSET_ACCESSED_BY => {
-            let accessor = processor(platform, location)?;
+            let accessor = processor(machine, location)?;
             if matches!(accessor, Processor::HostNode(_)) {
                 return Err(INVALID);
             }
@@ -114,11 +114,11 @@ pub(in crate::api) fn cuMemPrefetchAsync_v2(
     flags: c_uint,
     stream: CUstream,
 ) -> Result {
-    let platform = platform()?;
-    let stream = arguments::stream(platform, stream)?;
-    let memory = Shared::new(platform, pointer, bytes)?;
+    let machine = machine()?;
+    let stream = arguments::stream(machine, stream)?;
+    let memory = Shared::new(machine, pointer, bytes)?;
     let (managed, range) = memory.parts()?;
-    let target = processor(platform, location)?;
+    let target = processor(machine, location)?;
     if flags != 0 {
         return Err(INVALID);
     }
@@ -165,7 +165,7 @@ fn write_attribute(
     pointer: CUdeviceptr,
     bytes: usize,
 ) -> Result {
-    let memory = Shared::new(platform()?, pointer, bytes)?;
+    let memory = Shared::new(machine()?, pointer, bytes)?;
     let (managed, range) = memory.parts()?;
     let advice = managed.common(range);
     let [preferred, prefetched] = [advice.preferred, advice.prefetched];
@@ -227,9 +227,9 @@ impl Shared {
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for an empty range, and for any other memory.
-    fn new(platform: &Platform, pointer: CUdeviceptr, bytes: usize) -> Result<Shared> {
+    fn new(machine: &SimulatedMachine, pointer: CUdeviceptr, bytes: usize) -> Result<Shared> {
         let bytes = bytes as u64;
-        match Location::of(platform, pointer, bytes)? {
+        match Location::of(machine, pointer, bytes)? {
             Location::Device(allocation) if allocation.managed.is_some() && bytes > 0 => {
                 let start = pointer - allocation.address;
                 Ok(Shared { allocation, range: start..start + bytes })
@@ -238,8 +238,8 @@ impl Shared {
         }
     }
 
-    fn starting_at(platform: &Platform, pointer: CUdeviceptr) -> Result<Shared> {
-        let memory = Shared::new(platform, pointer, 1)?;
+    fn starting_at(machine: &SimulatedMachine, pointer: CUdeviceptr) -> Result<Shared> {
+        let memory = Shared::new(machine, pointer, 1)?;
         if memory.range.start == 0 { Ok(memory) } else { Err(INVALID) }
     }
 
@@ -249,10 +249,10 @@ impl Shared {
     }
 }
 
-fn processor(platform: &Platform, location: CUmemLocation) -> Result<Processor> {
+fn processor(machine: &SimulatedMachine, location: CUmemLocation) -> Result<Processor> {
     match location.type_ {
         Kind::CU_MEM_LOCATION_TYPE_DEVICE => {
-            platform.device(location.id).map(|_| Processor::Device(location.id))
+            machine.device(location.id).map(|_| Processor::Device(location.id))
         }
         Kind::CU_MEM_LOCATION_TYPE_HOST => Ok(Processor::Host),
         Kind::CU_MEM_LOCATION_TYPE_HOST_NUMA if location.id == 0 => Ok(Processor::HostNode(0)),

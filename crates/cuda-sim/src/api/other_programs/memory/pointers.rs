@@ -10,7 +10,7 @@ use cuda_sys::{CUdeviceptr, CUpointer_attribute as Attribute, CUresult};
 use crate::api::Result;
 use crate::api::arguments::{Count, List, Out, Untyped};
 use crate::api::memory::pointers::{mapped_range, value, width, write};
-use crate::device::{Location, current, platform};
+use crate::device::{Location, current, machine};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -28,12 +28,12 @@ pub(in crate::api) fn cuPointerGetAttributes(
         return Err(INVALID);
     }
     let (attributes, places) = (attributes.of(count).iter()?, data.of(count).iter()?);
-    let platform = platform()?;
+    let machine = machine()?;
     for (attribute, place) in attributes.zip(places) {
         // SAFETY: the program gives a place for a value of each attribute.
         let place = unsafe { Untyped::new(place) };
         let width = width(attribute).ok_or(INVALID)?;
-        let value = value(platform, attribute, pointer).unwrap_or(match attribute {
+        let value = value(machine, attribute, pointer).unwrap_or(match attribute {
             Attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => NO_DEVICE,
             _ => 0,
         });
@@ -52,8 +52,8 @@ pub(in crate::api) fn cuPointerSetAttribute(
     }
     // SAFETY: the one attribute that can be set is an unsigned integer.
     let value = unsafe { value.read::<c_uint>() }?;
-    let platform = platform()?;
-    let Location::Device(allocation) = Location::of(platform, pointer, 1)? else {
+    let machine = machine()?;
+    let Location::Device(allocation) = Location::of(machine, pointer, 1)? else {
         return Err(INVALID);
     };
     if value > 1 {
@@ -62,8 +62,8 @@ pub(in crate::api) fn cuPointerSetAttribute(
     allocation.synchronous.store(value == 1, Ordering::Release);
     if value == 1 {
         // What was begun before and is still pending is waited for.
-        let device = platform.device_at(allocation.address).ok_or(INVALID)?;
-        platform.scheduler.wait_for_device(&device.health);
+        let device = machine.device_at(allocation.address).ok_or(INVALID)?;
+        machine.scheduler.wait_for_device(&device.health);
     }
     Ok(())
 }
@@ -75,7 +75,7 @@ pub(in crate::api) fn cuMemGetAddressRange_v2(
 ) -> Result {
     current::working()?;
     let not_found = CUresult::CUDA_ERROR_NOT_FOUND;
-    let location = Location::of(platform()?, pointer, 1).map_err(|_| not_found)?;
+    let location = Location::of(machine()?, pointer, 1).map_err(|_| not_found)?;
     let range = mapped_range(&location).ok_or(not_found)?;
     base.into_iter().for_each(|out| out.set(range.start));
     size.into_iter().for_each(|out| out.set((range.end - range.start) as usize));

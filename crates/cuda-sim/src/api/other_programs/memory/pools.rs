@@ -17,7 +17,9 @@ use crate::api::memory::virtual_memory::{accessor, protection};
 use crate::api::other_programs::memory::virtual_memory::access_flags;
 use crate::check;
 use crate::device::Protection;
-use crate::device::{Device, Platform, Purpose, StreamRef, allocation_work, free_work, platform};
+use crate::device::{
+    Device, Purpose, SimulatedMachine, StreamRef, allocation_work, free_work, machine,
+};
 use crate::device::{PoolAttributes, StreamOrderedPool};
 use crate::graph::{CaptureSequence, NodeOperation, graphs};
 
@@ -28,9 +30,9 @@ pub(in crate::api) fn cuMemAllocAsync(
     bytes: usize,
     stream: CUstream,
 ) -> Result {
-    let platform = platform()?;
-    let stream = arguments::capturable(platform, stream)?;
-    let pool = platform.pools.current_of(stream.context().device)?;
+    let machine = machine()?;
+    let stream = arguments::capturable(machine, stream)?;
+    let pool = machine.pools.current_of(stream.context().device)?;
     allocate(&out, bytes, &pool, &stream)
 }
 
@@ -40,20 +42,20 @@ pub(in crate::api) fn cuMemAllocFromPoolAsync(
     pool: CUmemoryPool,
     stream: CUstream,
 ) -> Result {
-    let platform = platform()?;
-    let stream = arguments::capturable(platform, stream)?;
-    allocate(&out, bytes, &find(platform, pool)?, &stream)
+    let machine = machine()?;
+    let stream = arguments::capturable(machine, stream)?;
+    allocate(&out, bytes, &find(machine, pool)?, &stream)
 }
 
 /// Memory of `cuMemAlloc` may be freed so too; it goes when the program next synchronises.
 pub(in crate::api) fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> Result {
-    let platform = platform()?;
-    let stream = arguments::capturable(platform, stream)?;
+    let machine = machine()?;
+    let stream = arguments::capturable(machine, stream)?;
     if stream.capture().is_some() {
         let right = graphs()?.memories.right_to_free(pointer)?;
         return CaptureSequence::take_in(&stream, || NodeOperation::Free(right)).map(drop);
     }
-    let device = platform.device_at(pointer).ok_or(INVALID)?;
+    let device = machine.device_at(pointer).ok_or(INVALID)?;
     let allocation = device.memory.starting_at(pointer).ok_or(INVALID)?;
     if allocation.purpose == Purpose::Graph {
         let memory = graphs()?.memories.free(pointer)?;
@@ -65,7 +67,7 @@ pub(in crate::api) fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> 
     }
     // An operation of its own: what waits for the work before it does not wait for the free.
     let point = stream.queue().enqueue(free_work(pointer, &allocation));
-    let freed = platform.pools.free(&device.memory, &allocation, Some(point));
+    let freed = machine.pools.free(&device.memory, &allocation, Some(point));
     if freed { Ok(()) } else { Err(INVALID) }
 }
 
@@ -74,14 +76,14 @@ pub(in crate::api) fn cuMemPoolCreate(
     properties: In<CUmemPoolProps>,
 ) -> Result {
     let properties = properties.read();
-    let platform = platform()?;
+    let machine = machine()?;
     if properties.allocType != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED
         || !properties.win32SecurityAttributes.is_null()
         || properties.reserved.iter().any(|&byte| byte != 0)
     {
         return Err(INVALID);
     }
-    let device = device_of(platform, properties.location)?;
+    let device = device_of(machine, properties.location)?;
     let none = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE;
     if properties.handleTypes != none || properties.usage != 0 {
         return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
@@ -90,12 +92,12 @@ pub(in crate::api) fn cuMemPoolCreate(
         0 => u64::MAX,
         most => most as u64,
     };
-    out.set(handle(platform.pools.create(device, most)?));
+    out.set(handle(machine.pools.create(device, most)?));
     Ok(())
 }
 
 pub(in crate::api) fn cuMemPoolDestroy(pool: CUmemoryPool) -> Result {
-    platform()?.pools.destroy(number(pool))
+    machine()?.pools.destroy(number(pool))
 }
 
 pub(in crate::api) fn cuMemPoolSetAttribute(
@@ -103,7 +105,7 @@ pub(in crate::api) fn cuMemPoolSetAttribute(
     attribute: Attribute,
     value: Untyped,
 ) -> Result {
-    let pool = find(platform()?, pool)?;
+    let pool = find(machine()?, pool)?;
     if value.is_null() {
         return Err(INVALID);
     }
@@ -142,7 +144,7 @@ pub(in crate::api) fn cuMemPoolGetAttribute(
     attribute: Attribute,
     value: Untyped,
 ) -> Result {
-    let pool = find(platform()?, pool)?;
+    let pool = find(machine()?, pool)?;
     let PoolAttributes {
         release_threshold,
         follow_dependencies,
@@ -170,7 +172,7 @@ pub(in crate::api) fn cuMemPoolGetAttribute(
 }
 
 pub(in crate::api) fn cuMemPoolTrimTo(pool: CUmemoryPool, keep: usize) -> Result {
-    find(platform()?, pool)?.trim(keep as u64);
+    find(machine()?, pool)?.trim(keep as u64);
     Ok(())
 }
 
@@ -179,11 +181,11 @@ pub(in crate::api) fn cuMemPoolSetAccess(
     descriptions: List<CUmemAccessDesc>,
     count: Count,
 ) -> Result {
-    let platform = platform()?;
-    let pool = find(platform, pool)?;
+    let machine = machine()?;
+    let pool = find(machine, pool)?;
     let mut changes = Vec::new();
     for description in descriptions.of(count).iter()? {
-        let ordinal = accessor(platform, description.location)?.ok_or(INVALID)?;
+        let ordinal = accessor(machine, description.location)?.ok_or(INVALID)?;
         let protection = protection(description.flags)?;
         // A device's access to its own memory cannot be taken away.
         if ordinal == pool.device.id.ordinal && protection != Protection::ReadWrite {
@@ -201,9 +203,9 @@ pub(in crate::api) fn cuMemPoolGetAccess(
     location: In<CUmemLocation>,
 ) -> Result {
     let location = location.read();
-    let platform = platform()?;
-    let pool = find(platform, pool)?;
-    let ordinal = accessor(platform, location)?.ok_or(INVALID)?;
+    let machine = machine()?;
+    let pool = find(machine, pool)?;
+    let ordinal = accessor(machine, location)?.ok_or(INVALID)?;
     out.set(access_flags(pool.access(ordinal)));
     Ok(())
 }
@@ -212,21 +214,21 @@ pub(in crate::api) fn cuDeviceGetDefaultMemPool(
     out: Out<CUmemoryPool>,
     device: CUdevice,
 ) -> Result {
-    let platform = platform()?;
-    out.set(handle(platform.pools.default_of(platform.device(device)?)?.handle));
+    let machine = machine()?;
+    out.set(handle(machine.pools.default_of(machine.device(device)?)?.handle));
     Ok(())
 }
 
 pub(in crate::api) fn cuDeviceGetMemPool(out: Out<CUmemoryPool>, device: CUdevice) -> Result {
-    let platform = platform()?;
-    out.set(handle(platform.pools.current_of(platform.device(device)?)?.handle));
+    let machine = machine()?;
+    out.set(handle(machine.pools.current_of(machine.device(device)?)?.handle));
     Ok(())
 }
 
 pub(in crate::api) fn cuDeviceSetMemPool(device: CUdevice, pool: CUmemoryPool) -> Result {
-    let platform = platform()?;
-    let device = platform.device(device)?;
-    platform.pools.set_current(device, find(platform, pool)?)
+    let machine = machine()?;
+    let device = machine.device(device)?;
+    machine.pools.set_current(device, find(machine, pool)?)
 }
 
 pub(in crate::api) fn cuMemGetDefaultMemPool(
@@ -235,9 +237,9 @@ pub(in crate::api) fn cuMemGetDefaultMemPool(
     kind: CUmemAllocationType,
 ) -> Result {
     let location = location.read();
-    let platform = platform()?;
+    let machine = machine()?;
     check_kind(kind)?;
-    out.set(handle(platform.pools.default_of(device_of(platform, location)?)?.handle));
+    out.set(handle(machine.pools.default_of(device_of(machine, location)?)?.handle));
     Ok(())
 }
 
@@ -247,9 +249,9 @@ pub(in crate::api) fn cuMemGetMemPool(
     kind: CUmemAllocationType,
 ) -> Result {
     let location = location.read();
-    let platform = platform()?;
+    let machine = machine()?;
     check_kind(kind)?;
-    out.set(handle(platform.pools.current_of(device_of(platform, location)?)?.handle));
+    out.set(handle(machine.pools.current_of(device_of(machine, location)?)?.handle));
     Ok(())
 }
 
@@ -259,10 +261,10 @@ pub(in crate::api) fn cuMemSetMemPool(
     pool: CUmemoryPool,
 ) -> Result {
     let location = location.read();
-    let platform = platform()?;
+    let machine = machine()?;
     check_kind(kind)?;
-    let device = device_of(platform, location)?;
-    platform.pools.set_current(device, find(platform, pool)?)
+    let device = device_of(machine, location)?;
+    machine.pools.set_current(device, find(machine, pool)?)
 }
 
 /// Refused: pools cannot be made for it either, which makes it a wrong pool.
@@ -272,7 +274,7 @@ pub(in crate::api) fn cuMemPoolExportToShareableHandle(
     _kind: CUmemAllocationHandleType,
     _flags: c_ulonglong,
 ) -> Result {
-    find(platform()?, pool)?;
+    find(machine()?, pool)?;
     Err(INVALID)
 }
 
@@ -300,7 +302,7 @@ pub(in crate::api) fn cuMemPoolImportPointer(
     pool: CUmemoryPool,
     _data: *mut CUmemPoolPtrExportData,
 ) -> Result {
-    find(platform()?, pool)?;
+    find(machine()?, pool)?;
     Err(INVALID)
 }
 
@@ -330,14 +332,17 @@ fn allocate(
     Ok(())
 }
 
-fn find(platform: &Platform, pool: CUmemoryPool) -> Result<Arc<StreamOrderedPool>> {
-    platform.pools.get(number(pool)).ok_or(INVALID)
+fn find(machine: &SimulatedMachine, pool: CUmemoryPool) -> Result<Arc<StreamOrderedPool>> {
+    machine.pools.get(number(pool)).ok_or(INVALID)
 }
 
 /// The device whose memory a pool is to be of; those of the host are not here.
-fn device_of(platform: &'static Platform, location: CUmemLocation) -> Result<&'static Device> {
+fn device_of(
+    machine: &'static SimulatedMachine,
+    location: CUmemLocation,
+) -> Result<&'static Device> {
     match location.type_ {
-        CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE => platform.device(location.id),
+        CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE => machine.device(location.id),
         CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST
         | CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA => {
             Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)

@@ -14,7 +14,7 @@ use crate::api::Result;
 use crate::api::arguments::{In, Out, number};
 use crate::api::memory::virtual_memory::accessor;
 use crate::device::Protection;
-use crate::device::{MemoryLocation, platform};
+use crate::device::{MemoryLocation, machine};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -24,9 +24,9 @@ pub(in crate::api) fn cuMemGetAccess(
     pointer: CUdeviceptr,
 ) -> Result {
     let location = location.read();
-    let platform = platform()?;
-    let accessor = accessor(platform, location)?;
-    let mapping = platform.virtual_memory.containing(pointer).ok_or(INVALID)?;
+    let machine = machine()?;
+    let accessor = accessor(machine, location)?;
+    let mapping = machine.virtual_memory.containing(pointer).ok_or(INVALID)?;
     let protection =
         accessor.map_or(mapping.host_protection(), |ordinal| mapping.device_protection(ordinal));
     out.set(c_ulonglong::from(access_flags(protection).0));
@@ -37,7 +37,7 @@ pub(in crate::api) fn cuMemGetAllocationPropertiesFromHandle(
     out: Out<CUmemAllocationProp>,
     handle: CUmemGenericAllocationHandle,
 ) -> Result {
-    let physical = platform()?.virtual_memory.physical(handle)?;
+    let physical = machine()?.virtual_memory.physical(handle)?;
     let (kind, id) = match physical.place {
         MemoryLocation::Device(ordinal) => (Kind::CU_MEM_LOCATION_TYPE_DEVICE, ordinal as i32),
         MemoryLocation::Host => (Kind::CU_MEM_LOCATION_TYPE_HOST, 0),
@@ -63,7 +63,7 @@ pub(in crate::api) fn cuMemRetainAllocationHandle(
     out: Out<CUmemGenericAllocationHandle>,
     address: *mut c_void,
 ) -> Result {
-    out.set(platform()?.virtual_memory.retain(number(address))?);
+    out.set(machine()?.virtual_memory.retain(number(address))?);
     Ok(())
 }
 
@@ -74,7 +74,7 @@ pub(in crate::api) fn cuMemExportToShareableHandle(
     _kind: CUmemAllocationHandleType,
     flags: c_ulonglong,
 ) -> Result {
-    platform()?.virtual_memory.physical(handle)?;
+    machine()?.virtual_memory.physical(handle)?;
     if shareable.is_null() || flags != 0 {
         return Err(INVALID);
     }

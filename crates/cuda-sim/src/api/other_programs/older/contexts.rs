@@ -14,7 +14,7 @@ use crate::api::other_programs::devices::contexts::{
 use crate::api::other_programs::devices::primary_contexts::{
     cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxSetFlags_v2,
 };
-use crate::device::{current, platform, primary, settings};
+use crate::device::{current, machine, primary, settings};
 
 /// The function before CUDA 3.2, which made pointers wide.
 pub(in crate::api) fn cuCtxCreate(out: Out<CUcontext>, flags: c_uint, device: CUdevice) -> Result {
@@ -61,7 +61,7 @@ pub(in crate::api) fn cuCtxAttach(out: Out<CUcontext>, flags: c_uint) -> Result 
 
 /// One use less of the current context; the last one destroys it.
 pub(in crate::api) fn cuCtxDetach(context: CUcontext) -> Result {
-    let known = arguments::context(platform()?, context)?;
+    let known = arguments::context(machine()?, context)?;
     if current::current()?.id != known.id || known.is_primary {
         return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
     }
@@ -83,10 +83,10 @@ pub(in crate::api) fn cuDevicePrimaryCtxReset(device: CUdevice) -> Result {
 
 /// The function before CUDA 11.0, when the flags of an active context stayed as they were.
 pub(in crate::api) fn cuDevicePrimaryCtxSetFlags(device: CUdevice, flags: c_uint) -> Result {
-    let platform = platform()?;
-    let known = platform.device(device)?;
+    let machine = machine()?;
+    let known = machine.device(device)?;
     let flags = settings::checked_flags(flags)?;
-    if primary::is_active(platform, known) && known.primary_flags() != flags {
+    if primary::is_active(machine, known) && known.primary_flags() != flags {
         return Err(CUresult::CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE);
     }
     cuDevicePrimaryCtxSetFlags_v2(device, flags)

@@ -9,7 +9,7 @@ use cuda_sys::{CUdevice, CUdevice_attribute as Attribute, CUdevprop, CUuuid};
 use crate::api::Result;
 use crate::api::arguments::Out;
 use crate::api::devices::properties::{cuDeviceGetAttribute, cuDeviceGetUuid_v2};
-use crate::device::platform;
+use crate::device::machine;
 
 /// The function before CUDA 11.4, which made parts of devices visible as devices.
 pub(in crate::api) fn cuDeviceGetUuid(out: Out<CUuuid>, device: CUdevice) -> Result {
@@ -18,7 +18,7 @@ pub(in crate::api) fn cuDeviceGetUuid(out: Out<CUuuid>, device: CUdevice) -> Res
 
 /// The function before CUDA 3.2, when sizes had 32 bits.
 pub(in crate::api) fn cuDeviceTotalMem(out: Out<c_uint>, device: CUdevice) -> Result {
-    let (_, total) = platform()?.device(device)?.memory.free_and_total();
+    let (_, total) = machine()?.device(device)?.memory.free_and_total();
     out.set(c_uint::try_from(total).unwrap_or(c_uint::MAX));
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::api::Result;
 use crate::api::arguments::{self, Count, List, Out};
 use crate::api::other_programs::memory::ipc::cuIpcOpenMemHandle_v2;
 use crate::device::launch::launch;
-use crate::device::{KernelFunction, platform};
+use crate::device::{KernelFunction, machine};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -71,12 +71,12 @@ pub(in crate::api) fn cuLaunchGridAsync(
     height: c_int,
     stream: CUstream,
 ) -> Result {
-    let platform = platform()?;
-    let function = arguments::function(platform, function)?;
-    let stream = arguments::capturable(platform, stream)?;
+    let machine = machine()?;
+    let function = arguments::function(machine, function)?;
+    let stream = arguments::capturable(machine, stream)?;
     let grid = [extent(width)?, extent(height)?, 1];
     let (shape, parameters) = function.prepared().launch(&function, grid)?;
-    launch(platform, &function, shape, parameters, &stream)
+    launch(machine, &function, shape, parameters, &stream)
 }
 
 /// The function of that name before CUDA 11.0.
@@ -100,7 +100,7 @@ fn extent(given: c_int) -> Result<u32> {
 }
 
 fn working(function: CUfunction) -> Result<Arc<KernelFunction>> {
-    let function = arguments::function(platform()?, function)?;
+    let function = arguments::function(machine()?, function)?;
     function.module.context.check()?;
     Ok(function)
 }

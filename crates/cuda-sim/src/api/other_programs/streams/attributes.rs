@@ -11,7 +11,7 @@ use cuda_sys::{
 use crate::api::Result;
 use crate::api::arguments::{In, Out, handle, number};
 use crate::device::{AttributeSet, LaunchAttributeValue, OF_STREAMS};
-use crate::device::{StreamRef, platform};
+use crate::device::{StreamRef, machine};
 
 pub(in crate::api) fn cuStreamGetDevice(stream: CUstream, out: Out<CUdevice>) -> Result {
     out.set(find(stream)?.context().device.id.ordinal as CUdevice);
@@ -62,5 +62,5 @@ fn with<R>(stream: CUstream, change: impl FnOnce(&mut AttributeSet) -> R) -> Res
 }
 
 fn find(stream: CUstream) -> Result<StreamRef> {
-    StreamRef::resolve(platform()?, number(stream))
+    StreamRef::resolve(machine()?, number(stream))
 }

@@ -9,7 +9,7 @@ use cuda_sys::{CUresult, CUstream, CUstreamCallback};
 
 use crate::api::Result;
 use crate::api::arguments::{self, handle, number};
-use crate::device::platform;
+use crate::device::machine;
 use crate::queue::StreamWork;
 
 /// Callbacks run also when the device is lost; host functions do not.
@@ -24,7 +24,7 @@ pub(in crate::api) fn cuStreamAddCallback(
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     let (named, argument) = (number(stream), argument.expose_provenance());
-    let stream = arguments::stream(platform()?, stream)?;
+    let stream = arguments::stream(machine()?, stream)?;
     let context = Arc::clone(stream.context());
     let call = move || {
         context.output.write();

@@ -8,7 +8,7 @@ use crate::api::Result;
 use crate::api::arguments::{self, Count, List, number};
 use crate::api::graphs::structure::edges;
 use crate::api::streams::captures::own;
-use crate::device::{StreamRef, platform};
+use crate::device::{StreamRef, machine};
 use crate::graph::{CaptureSequence, StreamCaptureMode, graphs};
 
 pub(in crate::api) fn cuStreamBeginCaptureToGraph(
@@ -19,8 +19,8 @@ pub(in crate::api) fn cuStreamBeginCaptureToGraph(
     count: Count,
     mode: CUstreamCaptureMode,
 ) -> Result {
-    let platform = platform()?;
-    let stream = own(StreamRef::resolve(platform, number(stream))?)?;
+    let machine = machine()?;
+    let stream = own(StreamRef::resolve(machine, number(stream))?)?;
     let mode = StreamCaptureMode::new(mode)?;
     let graph = arguments::graph(graph)?;
     let edges = edges(&graph, dependencies.of(count), data.of(count))?;

@@ -7,13 +7,13 @@ use cuda_sys::{CUcontext, CUevent, CUresult};
 use crate::api::Result;
 use crate::api::arguments::{self, Out};
 use crate::api::streams::events::cuEventElapsedTime;
-use crate::device::platform;
+use crate::device::machine;
 use crate::graph::graphs;
 
 pub(in crate::api) fn cuCtxRecordEvent(context: CUcontext, event: CUevent) -> Result {
-    let platform = platform()?;
-    let context = arguments::context(platform, context)?;
-    let event = arguments::event(platform, event)?;
+    let machine = machine()?;
+    let context = arguments::context(machine, context)?;
+    let event = arguments::event(machine, event)?;
     context.check()?;
     if event.context.id != context.id {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
@@ -24,9 +24,9 @@ pub(in crate::api) fn cuCtxRecordEvent(context: CUcontext, event: CUevent) -> Re
 }
 
 pub(in crate::api) fn cuCtxWaitEvent(context: CUcontext, event: CUevent) -> Result {
-    let platform = platform()?;
-    let context = arguments::context(platform, context)?;
-    let event = arguments::event(platform, event)?;
+    let machine = machine()?;
+    let context = arguments::context(machine, context)?;
+    let event = arguments::event(machine, event)?;
     context.check()?;
     graphs()?.captures.permit_context(context.id)?;
     let point = event.point().map_err(|_| CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)?;

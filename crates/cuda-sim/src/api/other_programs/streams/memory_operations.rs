@@ -13,8 +13,8 @@ use cuda_sys::{
 
 use crate::api::Result;
 use crate::api::arguments::{self, Count, Items, List};
+use crate::device::machine;
 use crate::device::memory_operations::{Condition, MemoryOperation, MemoryWord, memory_operations};
-use crate::device::platform;
 use crate::graph::{CaptureSequence, NodeOperation};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -165,9 +165,9 @@ fn barrier(flags: c_uint) -> Result<MemoryOperation> {
 }
 
 fn enqueue(stream: CUstream, operations: &[MemoryOperation]) -> Result {
-    let platform = platform()?;
-    let stream = arguments::capturable(platform, stream)?;
-    let work = memory_operations(platform, operations, stream.context())?;
+    let machine = machine()?;
+    let stream = arguments::capturable(machine, stream)?;
+    let work = memory_operations(machine, operations, stream.context())?;
     let node = || NodeOperation::Batch(operations.into(), Arc::clone(stream.context()));
     if !CaptureSequence::take_in(&stream, node)? {
         stream.queue().enqueue(work);

@@ -6,8 +6,8 @@ use cranelift_frontend::FunctionBuilder;
 use ptx::{Clamp, ConvertForm, Rounding, ScalarType};
 
 use super::{converted, flushed, narrow_to_half, round_to_integral, saturated, widen_half};
-use crate::codegen::vector::Lanes;
 use crate::codegen::vector::float::canonical;
+use crate::codegen::vector::lanes::Lanes;
 use crate::codegen::vector::make::vector;
 use crate::codegen::vector::mask::pick;
 use crate::codegen::vector::shape::{bitcast, cast, pairs, shuffle_words};

@@ -5,9 +5,9 @@ use cranelift_frontend::FunctionBuilder;
 use ptx::{Clamp, ConvertForm, Rounding, ScalarType};
 
 use super::{flushed, narrow_to_half, round_to_integral, saturated, widen_half};
-use crate::codegen::vector::Lanes;
 use crate::codegen::vector::arrays::{LaneFunction, call};
 use crate::codegen::vector::integer::extreme;
+use crate::codegen::vector::lanes::Lanes;
 use crate::codegen::vector::make::constant;
 use crate::codegen::vector::shape::{resize, shuffle_words};
 use crate::runtime::{ConvertCall, Format};

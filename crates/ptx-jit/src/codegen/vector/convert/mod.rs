@@ -6,9 +6,9 @@ mod integer;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::FunctionBuilder;
 
-use super::Lanes;
 use super::arrays::{LaneFunction, call};
 use super::float::{flush, saturate};
+use super::lanes::Lanes;
 use super::shape::{cast, vector_type, widen};
 use crate::runtime::{ConvertCall, Format};
 use float::float_to_float;

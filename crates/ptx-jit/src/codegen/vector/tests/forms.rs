@@ -8,7 +8,8 @@ use cranelift_frontend::FunctionBuilder;
 use ptx::{Instruction, RegisterType};
 
 use super::*;
-use crate::codegen::value::register_type;
+use crate::codegen::signature::source_types;
+use crate::codegen::types::register_type;
 use crate::exec::tests::forms::{self, Form, Kind, tuples};
 
 /// How the operands from one on are given.

@@ -6,13 +6,13 @@ mod forms;
 mod memory;
 mod operations;
 
-use cranelift_codegen::ir::{AbiParam, InstBuilder, MemFlagsData, UserFuncName, types};
+use cranelift_codegen::ir::{AbiParam, InstBuilder, MemFlagsData, UserFuncName, Value, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Module};
 
 use super::*;
-use crate::codegen::native::new_module;
+use crate::codegen::jit_module::new_module;
 use crate::exec::helpers;
 
 /// Bytes between the places of two operands.

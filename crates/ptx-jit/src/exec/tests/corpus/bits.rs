@@ -1,6 +1,7 @@
 //! Integer instructions, against Rust's integers.
 
 use super::{integers, noise, on_each, run, words};
+use crate::exec::tests::forms::permuted_bytes;
 
 #[test]
 fn bits_are_counted_and_found() {
@@ -30,17 +31,6 @@ fn bits_are_counted_and_found() {
     });
 }
 
-/// What `prmt` gives.
-fn permuted(x: u32, y: u32, selector: u32) -> u32 {
-    let bytes = (u64::from(y) << 32 | u64::from(x)).to_le_bytes();
-    let byte = |place: u32| {
-        let nibble = selector >> (4 * place) & 15;
-        let byte = bytes[nibble as usize & 7];
-        if nibble & 8 == 0 { byte } else { ((byte as i8) >> 7) as u8 }
-    };
-    u32::from_le_bytes([byte(0), byte(1), byte(2), byte(3)])
-}
-
 #[test]
 fn fields_and_bytes_are_moved() {
     on_each!("bits", |device| {
@@ -62,13 +52,13 @@ fn fields_and_bytes_are_moved() {
                     field
                 },
                 y & !(mask << at) | (x & mask) << at,
-                permuted(x, y, y >> 3 & 0x7777),
-                permuted(x, y, 0x5140),
+                permuted_bytes(x, y, y >> 3 & 0x7777),
+                permuted_bytes(x, y, 0x5140),
                 (wide << (y & 31) >> 32) as u32,
                 (wide >> (y & 63).min(32)) as u32,
                 u32::from_le_bytes([x.to_le_bytes()[(y & 3) as usize]; 4]),
                 x ^ y ^ x >> 7,
-                permuted(x, y, x & 0xffff),
+                permuted_bytes(x, y, x & 0xffff),
             ];
             assert_eq!(got, expected, "{x:#x} {y:#x}");
         }

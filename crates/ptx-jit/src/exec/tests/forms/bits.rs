@@ -42,7 +42,7 @@ pub(super) fn forms() -> Vec<Form> {
         ternary("bfe.s64", |a: u64, b: u32, c: u32| extract(a, b, c, 64, true)),
         binary("bmsk.clamp.b32", |a: u32, b: u32| bit_mask(a, b)),
         binary("bmsk.wrap.b32", |a: u32, b: u32| bit_mask(a & 31, b & 31)),
-        ternary("prmt.b32", |a: u32, b: u32, c: u32| permuted(a, b, c)),
+        ternary("prmt.b32", |a: u32, b: u32, c: u32| permuted_bytes(a, b, c)),
     ];
     forms.push(insertion("bfi.b32", 32));
     forms.push(insertion("bfi.b64", 64));
@@ -94,7 +94,8 @@ fn bit_mask(position: u32, length: u32) -> u32 {
     ones.checked_shl(position).unwrap_or(0)
 }
 
-fn permuted(a: u32, b: u32, selector: u32) -> u32 {
+/// The result of `prmt` without a mode.
+pub(crate) fn permuted_bytes(a: u32, b: u32, selector: u32) -> u32 {
     let bytes = pair(a, b).to_le_bytes();
     let chosen = [0, 4, 8, 12].map(|shift| {
         let nibble = selector >> shift & 15;

@@ -4,16 +4,9 @@ use ptx::Rounding;
 
 use super::float::{canonical, flushed};
 use super::half::{is_nan, to_f64};
-use super::table::{Form, binary, check, unary};
+use super::table::{Form, ROUNDING_MODES, binary, check, unary};
 use super::value::{Bf16, F16, Kind, Value, mask};
 use crate::runtime::{Format, convert_integer, convert_value as converted};
-
-const MODES: [(&str, Rounding); 4] = [
-    ("rn", Rounding::Nearest),
-    ("rz", Rounding::TowardZero),
-    ("rm", Rounding::Down),
-    ("rp", Rounding::Up),
-];
 
 pub(super) fn forms() -> Vec<Form> {
     let mut forms = integers();
@@ -158,7 +151,7 @@ fn integer_to_float() -> Vec<Form> {
         ("f64", Kind::F64, Format::F64),
         ("f16", Kind::F16, Format::F16),
     ];
-    for (mode, rounding) in MODES {
+    for (mode, rounding) in ROUNDING_MODES {
         for from in INTEGERS {
             for (name, kind, format) in targets {
                 let name = format!("cvt.{mode}.{name}.{}", from.name);
@@ -184,7 +177,7 @@ fn float_to_float() -> Vec<Form> {
         unary("cvt.rmi.f64.f64", |a: f64| canonical(a.floor())),
         unary("cvt.rpi.f64.f64", |a: f64| canonical(a.ceil())),
     ];
-    for (mode, rounding) in MODES {
+    for (mode, rounding) in ROUNDING_MODES {
         let narrow = move |from, to| move |bits: u64| converted(bits, from, to, rounding);
         let (single, half, short) = (
             narrow(Format::F64, Format::F32),

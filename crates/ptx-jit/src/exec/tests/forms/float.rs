@@ -2,7 +2,7 @@
 
 use ptx::Rounding;
 
-use super::table::{Form, binary, check, ternary, unary};
+use super::table::{Form, ROUNDING_MODES, binary, check, ternary, unary};
 use super::value::Value;
 use crate::runtime::{Format, RoundedOp, compute};
 
@@ -55,13 +55,7 @@ fn common<T: Real>() -> Vec<Form> {
         binary(&format!("min.{ty}"), |a: T, b: T| smaller(a, b)),
         binary(&format!("max.{ty}"), |a: T, b: T| negated(smaller(negated(a), negated(b)))),
     ];
-    let modes = [
-        ("rn", Rounding::Nearest),
-        ("rz", Rounding::TowardZero),
-        ("rm", Rounding::Down),
-        ("rp", Rounding::Up),
-    ];
-    for (mode, rounding) in modes {
+    for (mode, rounding) in ROUNDING_MODES {
         let run = move |op, a: T, b: T, c: T| {
             rounded::<T>(op, rounding, [a.into_bits(), b.into_bits(), c.into_bits()])
         };

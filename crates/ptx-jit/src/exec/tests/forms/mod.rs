@@ -9,6 +9,7 @@ mod integer;
 mod table;
 mod value;
 
+pub(crate) use bits::permuted_bytes;
 pub(crate) use table::{Form, module};
 pub(crate) use value::{Kind, tuples};
 

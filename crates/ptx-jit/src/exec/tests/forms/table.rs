@@ -2,8 +2,18 @@
 
 use std::fmt::Write;
 
+use ptx::Rounding;
+
 use super::value::{Kind, Value, tuples};
 use crate::exec::tests::harness::{Argument, Device, at_each_level};
+
+/// The rounding modes, by their modifiers.
+pub(super) const ROUNDING_MODES: [(&str, Rounding); 4] = [
+    ("rn", Rounding::Nearest),
+    ("rz", Rounding::TowardZero),
+    ("rm", Rounding::Down),
+    ("rp", Rounding::Up),
+];
 
 /// A form of an instruction, and its meaning.
 pub(crate) struct Form {
