@@ -1,4 +1,4 @@
-//! What an operation costs that has next to nothing to compute.
+//! The cost of an operation that has next to nothing to compute.
 
 use tensor::Tensor;
 

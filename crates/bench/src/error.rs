@@ -1,4 +1,4 @@
-//! What can go wrong, as the user is told it.
+//! The errors of the program, as the user sees them.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! How a case is timed: warm up, size a sample, take several, report the median.
+//! The timing of a case: warm up, size a sample, take several, report the median.
 
 use std::cell::Cell;
 use std::hint::black_box;

@@ -1,4 +1,4 @@
-//! What the number of a line means.
+//! The meaning of the number of a line.
 
 /// The quantity that is reported of the time of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]

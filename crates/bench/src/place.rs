@@ -1,4 +1,4 @@
-//! Where the cases run: on which device, with how many threads.
+//! The device that the cases run on, and the number of threads.
 
 use std::str::FromStr;
 

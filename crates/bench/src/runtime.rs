@@ -1,4 +1,4 @@
-//! What the runtime costs: beside the driver's bare calls, and beside cudarc's safe layer.
+//! The cost of the runtime: beside the driver's bare calls, and beside cudarc's safe layer.
 //!
 //! All three are on one driver in one process, and take turns. Unless a GPU is measured that is the
 //! software driver as a shared library, in a process that this one starts.
@@ -103,8 +103,8 @@ fn waits(bench: &mut Bench, gpu: Device) -> Result<()> {
     bench.nanoseconds(CUDARC, case, cudarc - cudarc_alone)
 }
 
-/// Memory that was used on one stream is used on another: what the edge costs, and what the launch as
-/// a whole adds.
+/// Memory that was used on one stream is used on another: what the edge costs, and what the launch
+/// as a whole adds.
 fn order(bench: &mut Bench, gpu: Device) -> Result<()> {
     let names = ["runtime/ordered_edge", "runtime/by_turns_overhead"];
     let [edge, overhead] = names;

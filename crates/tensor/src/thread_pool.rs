@@ -1,6 +1,5 @@
 //! The thread pool of the CPU's kernels. A thread that waits for it does no other work meanwhile.
 
-use std::any::Any;
 use std::mem;
 use std::num::NonZero;
 use std::ops::Range;
@@ -103,8 +102,7 @@ fn is_elsewhere(pool: &ThreadPool) -> bool {
 
 /// Runs `work` on a thread of the pool, while this one sleeps.
 fn hand_over<R: Send>(pool: &ThreadPool, work: impl FnOnce() -> R + Send) -> R {
-    type Outcome<R> = Result<R, Box<dyn Any + Send>>;
-    let latch: Arc<Latch<Outcome<R>>> = Arc::new(Latch::new());
+    let latch: Arc<Latch<thread::Result<R>>> = Arc::new(Latch::new());
     let brought = Arc::clone(&latch);
     let job = move || brought.set(panic::catch_unwind(AssertUnwindSafe(work)));
     let job: Box<dyn FnOnce() + Send + '_> = Box::new(job);

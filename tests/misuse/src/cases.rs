@@ -1,4 +1,4 @@
-//! What is tried one case after the other in a child.
+//! The cases that a child tries, one after the other.
 
 use anyhow::Result;
 

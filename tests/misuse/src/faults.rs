@@ -1,4 +1,4 @@
-//! What can go wrong with a case, and how children tell their parent.
+//! The faults of a case, and the lines by which children report them to their parent.
 
 use std::fmt;
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! Which case a child is at, in a file that outlives it.
+//! The number of the case that a child is at, in a file that outlives it.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! How much memory a child may have.
+//! The memory that a child may have.
 
 use anyhow::{Context, Result};
 use rustix::process::{Resource, Rlimit, setrlimit};

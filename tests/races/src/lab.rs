@@ -1,4 +1,4 @@
-//! Where the programs run: streams of two devices, and ways to begin and to end.
+//! The surroundings of the programs: streams of two devices, and ways to begin and to end.
 
 use std::error::Error;
 

@@ -1,4 +1,4 @@
-//! What the host waits for, default streams, threads and callbacks.
+//! Races with what the host waits for, with default streams, threads and callbacks.
 
 use std::sync::mpsc::channel;
 

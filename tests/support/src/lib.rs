@@ -1,5 +1,5 @@
-//! What the tests of several crates share: isolation in child processes, counted skips, forgetting,
-//! PTX texts.
+//! The helpers that the tests of several crates share: isolation in child processes, counted skips,
+//! forgetting, PTX texts.
 //!
 //! The crate imports nothing of Sluice, so every crate may have it as a dev-dependency.
 #![forbid(unsafe_code)]

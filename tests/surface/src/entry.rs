@@ -1,4 +1,4 @@
-//! How a function is called with arguments that are drawn: the text of a call, from its types.
+//! The text of a call of a function with arguments that are drawn, from its types.
 
 use crate::function::{FunctionArgument, PublicFunction};
 

@@ -1,4 +1,4 @@
-//! Which file of a crate uses what another one declares.
+//! The uses, in each file of a crate, of items that other files declare.
 
 use std::collections::{BTreeMap, BTreeSet};
 

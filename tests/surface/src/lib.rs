@@ -1,5 +1,5 @@
-//! What the sources of a crate say: its public functions, which of its files import which, and the
-//! names of its types.
+//! The contents of a crate's sources: its public functions, which of its files import which, and
+//! the names of its types.
 //!
 //! [`functions`] has what a program can call. `tests/misuse` makes an entry of each function whose
 //! arguments it can draw, and `cargo xtask tidy` finds those that are tried nowhere. Both read the

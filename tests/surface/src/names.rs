@@ -1,4 +1,4 @@
-//! Which items have a path that a program can write, and what that is.
+//! The items that have a path which a program can write, and these paths.
 
 use std::collections::BTreeMap;
 

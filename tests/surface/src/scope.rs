@@ -1,4 +1,4 @@
-//! What the names mean that stand in the modules of a crate.
+//! The meaning of the names in the modules of a crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 

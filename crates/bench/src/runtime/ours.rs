@@ -1,4 +1,4 @@
-//! What is measured, by the runtime.
+//! The measured work, done by the runtime.
 
 use gpu_runtime::{Device, DeviceBuffer, Event, Function, Stream};
 

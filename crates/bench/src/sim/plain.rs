@@ -1,4 +1,4 @@
-//! What kernels are compared with: the same in plain Rust, on one thread.
+//! The loops that kernels are compared with: the same in plain Rust, on one thread.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -19,7 +19,7 @@ use tensor::{DType, Device, Error, Result, Tensor};
 /// impl Collate for Sample {
 ///     type Batch = Tensor;
 ///     fn collate(samples: Vec<Self>) -> Result<Tensor> {
-///         Collate::collate(samples.into_iter().map(|sample| sample.0).collect())
+///         Tensor::collate(samples.into_iter().map(|sample| sample.0).collect())
 ///     }
 /// }
 /// let batch = Sample::collate(vec![Sample(tensor![1.0, 2.0]?), Sample(tensor![3.0, 4.0]?)])?;

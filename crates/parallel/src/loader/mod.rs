@@ -49,8 +49,10 @@ type BatchOf<D> = <<D as Dataset>::Sample as Collate>::Batch;
 ///
 /// let data = TensorDataset::new(Tensor::arange(5, ())?)?;
 /// let loader = DataLoader::builder(data).batch_size(2).build()?;
-/// let sums = loader.iter().map(|batch| Ok(batch?.sum()?.item::<i64>()?));
-/// let sums: Vec<i64> = sums.collect::<Result<_, Box<dyn std::error::Error>>>()?;
+/// let mut sums = Vec::new();
+/// for batch in &loader {
+///     sums.push(batch?.sum()?.item::<i64>()?);
+/// }
 /// assert_eq!(sums, [1, 5, 4]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -33,7 +33,9 @@ struct LoadedKernel {
 /// Enqueues the call on the device's current stream.
 ///
 /// # Safety
-/// As [`Operator::run`](super::Operator): the call describes memory of `operands`, for `dtype`.
+/// The conditions of `Operator::run`: the call's addresses are those of `operands` or lie in their
+/// memory, are reachable from the device, and are what the struct of arguments and the operator's
+/// signature say for `dtype`.
 #[track_caller]
 pub(super) unsafe fn launch<P: KernelArgs>(
     op: &'static str,

@@ -44,7 +44,7 @@ unsafe fn for_each_choice<const PER_ELEMENT: bool>(
 /// Sets each position of the output to the element that its index chooses.
 ///
 /// # Safety
-/// As `HostKernel`, for elements of `T`; a unit is an outer index.
+/// The conditions of a `HostKernel`, for elements of `T`; a unit is an outer index.
 unsafe fn read<T: Stored, const PER_ELEMENT: bool>(call: &Index, units: Range<usize>) {
     let out = ptr::with_exposed_provenance_mut::<T::Raw>(call.out as usize);
     let source = ptr::with_exposed_provenance::<T::Raw>(call.source as usize);
@@ -60,7 +60,7 @@ unsafe fn read<T: Stored, const PER_ELEMENT: bool>(call: &Index, units: Range<us
 /// choose different elements, so units can be split between threads.
 ///
 /// # Safety
-/// As `HostKernel`, for elements of `T`; a unit is an outer index.
+/// The conditions of a `HostKernel`, for elements of `T`; a unit is an outer index.
 unsafe fn add<T: Stored<Value: Arithmetic>, const PER_ELEMENT: bool>(
     call: &Index,
     units: Range<usize>,

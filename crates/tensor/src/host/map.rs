@@ -123,7 +123,7 @@ fn is_transposed(strides: &[i64]) -> bool {
 /// `out = f(a)`
 ///
 /// # Safety
-/// As `HostKernel`, for an output of `O` and an operand of `A`.
+/// The conditions of a `HostKernel`, for an output of `O` and an operand of `A`.
 #[inline(always)]
 pub(super) unsafe fn map1<O: Stored, A: Stored>(
     call: &Elementwise<2>,
@@ -137,7 +137,7 @@ pub(super) unsafe fn map1<O: Stored, A: Stored>(
 /// `out = f(a)`, where `f` works on the elements as they lie in memory.
 ///
 /// # Safety
-/// As `HostKernel`, for an output of `O` and an operand of `A`.
+/// The conditions of a `HostKernel`, for an output of `O` and an operand of `A`.
 #[inline(always)]
 pub(super) unsafe fn convert<O: Stored, A: Stored>(
     call: &Elementwise<2>,
@@ -169,7 +169,7 @@ pub(super) unsafe fn convert<O: Stored, A: Stored>(
 /// `out = f(a, b)`
 ///
 /// # Safety
-/// As `HostKernel`, for an output of `O` and operands of `A` and `B`.
+/// The conditions of a `HostKernel`, for an output of `O` and operands of `A` and `B`.
 #[inline(always)]
 pub(super) unsafe fn map2<O: Stored, A: Stored, B: Stored>(
     call: &Elementwise<3>,
@@ -203,7 +203,7 @@ pub(super) unsafe fn map2<O: Stored, A: Stored, B: Stored>(
 /// `out = f(a, b, c)`
 ///
 /// # Safety
-/// As `HostKernel`, for an output of `O` and operands of `A`, `B` and `C`.
+/// The conditions of a `HostKernel`, for an output of `O` and operands of `A`, `B` and `C`.
 #[inline(always)]
 pub(super) unsafe fn map3<O: Stored, A: Stored, B: Stored, C: Stored>(
     call: &Elementwise<4>,
@@ -239,7 +239,7 @@ pub(super) unsafe fn map3<O: Stored, A: Stored, B: Stored, C: Stored>(
 /// `out = f(a, b, c, d)`
 ///
 /// # Safety
-/// As `HostKernel`, for operands that are all of `T`.
+/// The conditions of a `HostKernel`, for operands that are all of `T`.
 #[inline(always)]
 pub(super) unsafe fn map4<T: Stored>(
     call: &Elementwise<5>,

@@ -49,7 +49,7 @@ impl GemmScalar for f64 {
 /// Multiplies floats: batches one after the other, a single large product split between threads.
 ///
 /// # Safety
-/// As `HostKernel`, for elements of `T`; a unit is a batch.
+/// The conditions of a `HostKernel`, for elements of `T`; a unit is a batch.
 unsafe fn floats<T: GemmScalar>(call: &Matmul, units: Range<usize>) {
     let [m, n, k] = [call.m, call.n, call.k].map(|size| size as usize);
     if units.len() == 1
@@ -61,13 +61,12 @@ unsafe fn floats<T: GemmScalar>(call: &Matmul, units: Range<usize>) {
         // the pool while this one waits, so the operands stay held.
         return thread_pool::run(|| unsafe { multiply::<T>(call, units, parallelism) });
     }
-    // SAFETY: the conditions of this function are those of `multiply`.
+    // SAFETY: both functions have the conditions of a `HostKernel` for `T`, on the same call.
     unsafe { multiply::<T>(call, units, Parallelism::None) }
 }
 
 /// # Safety
-/// The conditions of [`floats`]: the operands' memory is valid for the layouts of `call`, and nobody
-/// else writes it, nor uses the result.
+/// The conditions of a `HostKernel`, for elements of `T`; a unit is a batch.
 unsafe fn multiply<T: GemmScalar>(call: &Matmul, units: Range<usize>, parallelism: Parallelism) {
     let [m, n, k] = [call.m, call.n, call.k].map(|size| size as usize);
     let [a_row, a_col] = [call.a_row as isize, call.a_col as isize];
@@ -107,7 +106,7 @@ unsafe fn multiply<T: GemmScalar>(call: &Matmul, units: Range<usize>, parallelis
 /// Multiplies integers, which wrap around.
 ///
 /// # Safety
-/// As `HostKernel`, for elements of `i64`; a unit is a batch.
+/// The conditions of a `HostKernel`, for elements of `i64`; a unit is a batch.
 unsafe fn integers(call: &Matmul, units: Range<usize>) {
     let [m, n, k] = [call.m, call.n, call.k].map(|size| size as isize);
     let element = |a: *const i64, b: *const i64, row: isize, col: isize| {

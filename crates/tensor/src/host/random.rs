@@ -58,7 +58,7 @@ pub(crate) fn bernoulli(dtype: DType) -> Option<HostKernel<Random>> {
 }
 
 /// # Safety
-/// As [`HostKernel`].
+/// The conditions of a [`HostKernel`].
 unsafe fn uniform_kernel<T: Rounded>(call: &Random, units: Range<usize>) {
     // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that
     // nobody else uses (conditions of a `HostKernel`).
@@ -72,7 +72,7 @@ unsafe fn uniform_kernel<T: Rounded>(call: &Random, units: Range<usize>) {
 }
 
 /// # Safety
-/// As [`HostKernel`].
+/// The conditions of a [`HostKernel`].
 unsafe fn normal_kernel<T: Rounded>(call: &Random, units: Range<usize>) {
     // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that
     // nobody else uses (conditions of a `HostKernel`).
@@ -86,7 +86,7 @@ unsafe fn normal_kernel<T: Rounded>(call: &Random, units: Range<usize>) {
 }
 
 /// # Safety
-/// As [`HostKernel`].
+/// The conditions of a [`HostKernel`].
 unsafe fn random_kernel<T: FromInteger>(call: &Random, units: Range<usize>) {
     let number = |words| T::from_integer(distribution::integer(words, call.low, call.high));
     // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that
@@ -95,7 +95,7 @@ unsafe fn random_kernel<T: FromInteger>(call: &Random, units: Range<usize>) {
 }
 
 /// # Safety
-/// As [`HostKernel`].
+/// The conditions of a [`HostKernel`].
 unsafe fn bernoulli_kernel<T: FromInteger>(call: &Random, units: Range<usize>) {
     let number = |words| T::from_integer(i64::from(distribution::bernoulli(words, call.a)));
     // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that

@@ -22,7 +22,7 @@ pub(crate) fn arange(dtype: DType) -> Option<HostKernel<Range>> {
 }
 
 /// # Safety
-/// As [`HostKernel`].
+/// The conditions of a [`HostKernel`].
 unsafe fn float_kernel<T: Rounded>(call: &Range, units: std::ops::Range<usize>) {
     // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that
     // nobody else uses (conditions of a `HostKernel`).
@@ -30,7 +30,7 @@ unsafe fn float_kernel<T: Rounded>(call: &Range, units: std::ops::Range<usize>) 
 }
 
 /// # Safety
-/// As [`HostKernel`].
+/// The conditions of a [`HostKernel`].
 unsafe fn integer_kernel<T: FromInteger>(call: &Range, units: std::ops::Range<usize>) {
     let number = |i| T::from_integer(call.istart.wrapping_add((i as i64).wrapping_mul(call.istep)));
     // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that

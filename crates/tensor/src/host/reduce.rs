@@ -163,7 +163,7 @@ reductions! {
 /// Reduces the outputs `units`.
 ///
 /// # Safety
-/// As `HostKernel`; a unit is an output.
+/// The conditions of a `HostKernel`; a unit is an output.
 unsafe fn fold_all<R: Reducer>(call: &Reduce, units: Range<usize>) {
     let input = ptr::with_exposed_provenance::<RawOf<R::Input>>(call.input as usize);
     let output = ptr::with_exposed_provenance_mut::<RawOf<R::Output>>(call.output as usize);

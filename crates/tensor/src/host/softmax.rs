@@ -105,7 +105,7 @@ fn map<T: Stored>(out: &mut [T::Raw], a: &[T::Raw], f: impl Fn(T::Value) -> T::V
 }
 
 /// # Safety
-/// As `HostKernel`, for matrices of `T`; a unit is a row.
+/// The conditions of a `HostKernel`, for matrices of `T`; a unit is a row.
 #[inline(always)]
 unsafe fn each_row<T: Stored, R: Row<T>>(call: &Rowwise, units: Range<usize>) {
     let cols = call.cols as usize;

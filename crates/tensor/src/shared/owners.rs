@@ -1,4 +1,5 @@
-//! How many own a piece of memory: who may free it, and who may write it where it lies.
+//! The number of owners of a piece of memory, from which follows who may free it, and who may write
+//! it in place.
 
 use super::sync::{AtomicUsize, Ordering, fence};
 

@@ -1,4 +1,4 @@
-//! What is allocated, and the way back to the settings that a process begins with.
+//! The objects that are allocated, and the way back to the settings that a process begins with.
 
 use gpu_runtime::{Device, DeviceAllocation, HostAllocation, WaitMode, set_wait_mode};
 use tensor::DType;

@@ -1,4 +1,4 @@
-//! What threads of a program do.
+//! The steps of a program's threads.
 
 use std::fmt;
 
