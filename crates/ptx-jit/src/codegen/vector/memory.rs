@@ -53,14 +53,7 @@ pub(in crate::codegen) fn from_memory(
         cast(b, &lanes, vector_ty)
     };
     match (bits, count) {
-        (8, _) => {
-            // Extended by zeros to what holds 8-bit numbers.
-            let halves = raw.iter().flat_map(|&value| {
-                let value = bitcast(b, value, types::I8X16);
-                [b.ins().uwiden_low(value), b.ins().uwiden_high(value)]
-            });
-            vec![Lanes { values: halves.collect() }]
-        }
+        (8, _) => vec![bytes_from_memory(b, raw)],
         (_, 1) => vec![load(b, raw.to_vec())],
         (32, 2) => [0, 1]
             .map(|first| {
@@ -84,19 +77,35 @@ pub(in crate::codegen) fn from_memory(
             });
             halves.into_iter().flatten().collect()
         }
-        (_, count) => (0..count)
-            .map(|index| {
-                // Of 64-bit values, a vector has two of one lane.
-                let (vector, upper) = (index / 2, index % 2 == 1);
-                let own: Vec<Value> = raw.iter().copied().skip(vector).step_by(count / 2).collect();
-                let values = own
-                    .chunks_exact(2)
-                    .map(|pair| interleaved(b, pair[0], pair[1], types::I64X2, upper))
-                    .collect();
-                load(b, values)
-            })
-            .collect(),
+        (_, count) => doublewords_from_memory(b, raw, ty, count),
     }
+}
+
+/// Bytes, extended by zeros to what holds 8-bit numbers.
+fn bytes_from_memory(b: &mut FunctionBuilder<'_>, raw: &[Value]) -> Lanes {
+    let halves = raw.iter().flat_map(|&value| {
+        let value = bitcast(b, value, types::I8X16);
+        [b.ins().uwiden_low(value), b.ins().uwiden_high(value)]
+    });
+    Lanes { values: halves.collect() }
+}
+
+/// Several 64-bit values for each lane, of which a vector has two of one lane.
+fn doublewords_from_memory(
+    b: &mut FunctionBuilder<'_>,
+    raw: &[Value],
+    ty: ScalarType,
+    count: usize,
+) -> Vec<Lanes> {
+    let of_index = |index: usize| {
+        let (vector, upper) = (index / 2, index % 2 == 1);
+        let own: Vec<Value> = raw.iter().copied().skip(vector).step_by(count / 2).collect();
+        let pairs = own.chunks_exact(2);
+        let values = pairs.map(|pair| interleaved(b, pair[0], pair[1], types::I64X2, upper));
+        let lanes = Lanes { values: values.collect() };
+        cast(b, &lanes, vector_type(ty))
+    };
+    (0..count).map(of_index).collect()
 }
 
 /// The opposite of [`from_memory`].
