@@ -106,6 +106,18 @@
 //! part of the program, in timelines and for the tools that NVTX connects. `tracing` has an event for
 //! each piece of work (target `gpu_runtime::enqueue`), and a span for each wait
 //! (`gpu_runtime::wait`) and each range (`gpu_runtime::range`).
+//!
+//! # Where to go on
+//!
+//! [`Stream`] has copies and order, [`Function::launch`] launches, [`Event`] and [`StreamPoint`] are
+//! waited for, [`ordered`] is for memory of your own, [`Stream::capture`] for graphs. Programs to read are
+//! `examples/saxpy.rs` and `examples/picture/main.rs`.
+//!
+//! Inside, the rooms lie one above the other. Plain values (`types`) and errors name nothing above them;
+//! `device` has the driver and what lasts; `stream` has queues, and `queue` hands work to them; `uses`
+//! records the uses of memory, and `order` puts work in order by them; `capture` and `graph` make graphs of
+//! work; `race` and `timeline` look on as any [`Observer`] may; `startup` chooses the driver and connects the
+//! others to it. The methods of [`Device`] and [`Stream`] stand in the room that does their work.
 
 // Layers, the top one first; a module imports only from lines below its own.
 //

@@ -33,7 +33,7 @@ const KEPT: [(&str, &[&str], &str); 5] = [
     (
         "VectorClock",
         &["crates/cuda-sim/", "crates/gpu-runtime/"],
-        "the same, of two drivers' streams",
+        "the same, over each crate's own streams",
     ),
 ];
 

@@ -159,9 +159,9 @@ impl CaptureSequence {
     ///
     /// # Errors
     /// `CUDA_ERROR_STREAM_CAPTURE_UNMATCHED` in another stream,
-    /// `CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD` on another thread, `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`, and
-    /// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED` if another stream has work that the first one does not
-    /// wait for. The last two end it, too.
+    /// `CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD` on another thread,
+    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`, and `CUDA_ERROR_STREAM_CAPTURE_UNJOINED` if another
+    /// stream has work that the first one does not wait for. The last two end it, too.
     pub(crate) fn end(&self, stream: &Stream) -> Result<Arc<GraphTemplate>, CUresult> {
         let state = self.state();
         if state.branches.first().is_none_or(|origin| origin.id != stream.id) {

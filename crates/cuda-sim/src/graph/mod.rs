@@ -1,9 +1,10 @@
 //! Graphs: operations and their order as data, captured from streams or made by hand, and launched
 //! again and again.
 //!
-//! A [`GraphTemplate`] is what a program edits. Instantiating it makes an [`Executable`]: its nodes laid
-//! out on streams of its own, ready to be enqueued as one operation of the stream that launches it.
-//! A [`CaptureSequence`] fills a graph with what is enqueued in streams.
+//! A [`GraphTemplate`] is what a program edits (`CUgraph`). Instantiating it makes an
+//! [`Executable`] (`CUgraphExec`): its nodes laid out on streams of its own, ready to be enqueued
+//! as one operation of the stream that launches it. A [`CaptureSequence`] fills a graph with what
+//! is enqueued in streams, between `cuStreamBeginCapture` and `cuStreamEndCapture`.
 
 mod body;
 mod capture;

@@ -159,8 +159,8 @@ impl NodeOperation {
     /// The work that one launch enqueues for the node. For events, the launch itself sees to that.
     ///
     /// # Errors
-    /// Those of preparing a kernel, and `CUDA_ERROR_CONTEXT_IS_DESTROYED`. Memory that is gone is an error of the work itself, as it is on
-    /// a GPU.
+    /// Those of preparing a kernel, and `CUDA_ERROR_CONTEXT_IS_DESTROYED`. Memory that is
+    /// gone is an error of the work itself, as it is on a GPU.
     pub(super) fn work(&self, machine: &'static SimulatedMachine) -> Result<StreamWork, CUresult> {
         let job = match self {
             NodeOperation::Allocate(memory) => return Ok(allocation_work(&memory.allocation)),

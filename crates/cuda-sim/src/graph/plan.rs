@@ -1,5 +1,5 @@
-//! The plan of an executable graph: its nodes on streams of its own. Child graphs become part of the
-//! whole, and chains of nodes that wait for each other anyway share a stream.
+//! The plan of an executable graph: its nodes on streams of its own. Child graphs become part of
+//! the whole, and chains of nodes that wait for each other anyway share a stream.
 //!
 //! Fewer streams mean fewer waits between them, which cost more than an operation that follows
 //! another one in its stream. The plan is greedy: a node goes on in the stream of the first of its
@@ -119,7 +119,8 @@ impl PlanBuilder<'_> {
             let mut before: Vec<usize> = dependencies[number].iter().map(|&n| last[n]).collect();
             before.extend(entry.filter(|_| before.is_empty()));
             let operation = match &node.operation {
-                // Nodes of the child have steps of their own; this one stands for the child's begin.
+                // Nodes of the child have steps of their own; this one stands for the child's
+                // begin.
                 NodeOperation::Child(_) => NodeOperation::Empty,
                 operation => operation.clone(),
             };
@@ -129,8 +130,8 @@ impl PlanBuilder<'_> {
             if let NodeOperation::Child(child) = &node.operation {
                 let (shape, leaves) = self.lay(child, Some(first[number]))?;
                 children[number] = Some(shape);
-                // One step for the child's end, so that what depends on the child waits for one step
-                // and not for all of the child's leaves.
+                // One step for the child's end, so that what depends on the child waits for one
+                // step and not for all of the child's leaves.
                 if !leaves.is_empty() {
                     last[number] = self.add(NodeOperation::Empty, &leaves);
                 }

@@ -140,7 +140,8 @@ fn run(program: &[Step], streams: &[Stream], buffers: &[DeviceBuffer<u32>; 2]) -
             }
             Step::Copy { stream, from, start, len } => {
                 let (src, dst) = (at(from, start), at(1 - from, start));
-                // SAFETY: as above.
+                // SAFETY: both ends lie within their buffers, which are not the same, and the buffers live
+                // until the device is synchronized.
                 unsafe { streams[stream].enqueue_dtod(dst, src, len * 4) }.expect("it is taken");
                 let work = streams[stream].point().work();
                 let accesses =

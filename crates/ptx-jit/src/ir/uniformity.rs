@@ -7,9 +7,9 @@
 //! other.
 
 use ptx::{
-    AddressBase, BitsOp, Function, Instruction, IntegerOp, Operand, Operation, ProductPart,
-    Register, RegisterType, ScalarType, ShuffleMode, StateSpace, Suspension, ThreadMemory,
-    VariableRef,
+    AddressBase, BitsForm, BitsOp, Function, Instruction, IntegerForm, IntegerOp, Operand,
+    Operation, ProductPart, Register, RegisterType, ScalarType, ShuffleMode, StateSpace,
+    Suspension, ThreadMemory, VariableRef,
 };
 
 use super::shape::WarpShape;
@@ -76,6 +76,20 @@ impl LaneStrides {
         let width = i64::from(shape.width());
         let along = (lane % width).wrapping_mul(self.along);
         along.wrapping_add((lane / width).wrapping_mul(self.across))
+    }
+}
+
+impl LaneStrides {
+    /// The strides of a sum. They may wrap, as the values that they are the differences of do.
+    fn plus(self, other: LaneStrides) -> LaneStrides {
+        let along = self.along.wrapping_add(other.along);
+        LaneStrides { along, across: self.across.wrapping_add(other.across), lanes: false }
+    }
+
+    /// The strides of a product with a constant; `None` if one overflows.
+    fn times(self, factor: i64) -> Option<LaneStrides> {
+        let (along, across) = (self.along.checked_mul(factor)?, self.across.checked_mul(factor)?);
+        Some(LaneStrides { along, across, lanes: false })
     }
 }
 
@@ -191,64 +205,18 @@ fn affine_result(
     instruction: &Instruction,
     sources: &[Uniformity],
 ) -> Option<Uniformity> {
-    let (bits, along, across, lanes) = match instruction.operation {
-        Operation::Move(ty) => {
-            let a = sources[0].strides()?;
-            (ty.bits(), a.along, a.across, a.lanes)
-        }
-        Operation::Integer(form) => {
-            let bits = form.ty.bits();
-            let operands = || Some((sources[0].strides()?, sources[1].strides()?));
-            match form.op {
-                IntegerOp::Add { saturate: false } => {
-                    let (a, b) = operands()?;
-                    (bits, a.along + b.along, a.across + b.across, false)
-                }
-                IntegerOp::Sub { saturate: false } => {
-                    let (a, b) = operands()?;
-                    (bits, a.along - b.along, a.across - b.across, false)
-                }
-                IntegerOp::Multiply(part) => {
-                    let a = product(instruction, sources, form.ty)?;
-                    (product_bits(bits, part)?, a.along, a.across, false)
-                }
-                IntegerOp::MultiplyAdd { part, saturate: false } => {
-                    let a = product(instruction, sources, form.ty)?;
-                    let c = sources[2].strides()?;
-                    (product_bits(bits, part)?, a.along + c.along, a.across + c.across, false)
-                }
-                _ => return None,
-            }
-        }
-        Operation::Bits(form) => {
-            let a = sources[0].strides()?;
-            let &Operand::Immediate(amount) = instruction.sources.get(1)? else {
-                return None;
-            };
-            let bits = form.ty.bits();
-            match form.op {
-                BitsOp::ShiftLeft if amount < 32 => {
-                    let factor = 1_i64 << amount;
-                    (bits, a.along.checked_mul(factor)?, a.across.checked_mul(factor)?, false)
-                }
-                // The warp that a thread belongs to, and its lane in it.
-                BitsOp::ShiftRight if a.lanes && amount >= 5 => (bits, 0, 0, false),
-                BitsOp::And if a.lanes && amount == 31 => (bits, a.along, a.across, true),
-                BitsOp::And if a.lanes && amount & 31 == 0 => (bits, 0, 0, false),
-                _ => return None,
-            }
-        }
+    let (bits, strides) = match instruction.operation {
+        Operation::Move(ty) => (ty.bits(), sources[0].strides()?),
+        Operation::Integer(form) => integer_strides(form, instruction, sources)?,
+        Operation::Bits(form) => (form.ty.bits(), strides_of_bits(form, instruction, sources)?),
         Operation::Convert(form) if is_word(form.from) && is_word(form.to) => {
-            let a = sources[0].strides()?;
-            let same = form.clamp == ptx::Clamp::None;
-            if !same {
+            if form.clamp != ptx::Clamp::None {
                 return None;
             }
-            (form.to.bits(), a.along, a.across, a.lanes)
+            (form.to.bits(), sources[0].strides()?)
         }
         Operation::ToGeneric { bits: 64, .. } | Operation::FromGeneric { bits: 64, .. } => {
-            let a = sources[0].strides()?;
-            (64, a.along, a.across, false)
+            (64, LaneStrides { lanes: false, ..sources[0].strides()? })
         }
         _ => return None,
     };
@@ -262,10 +230,58 @@ fn affine_result(
     {
         return None;
     }
-    Some(match affine(along, across, bits, shape) {
-        Uniformity::Affine(strides) => Uniformity::Affine(LaneStrides { lanes, ..strides }),
-        kind => kind,
+    Some(match affine(strides.along, strides.across, bits, shape) {
+        Uniformity::Affine(own) => Uniformity::Affine(LaneStrides { lanes: strides.lanes, ..own }),
+        other => other,
     })
+}
+
+/// The width and the strides of an integer operation's result.
+fn integer_strides(
+    form: IntegerForm,
+    instruction: &Instruction,
+    sources: &[Uniformity],
+) -> Option<(u32, LaneStrides)> {
+    let bits = form.ty.bits();
+    let strides = |index: usize| sources[index].strides();
+    match form.op {
+        IntegerOp::Add { saturate: false } => Some((bits, strides(0)?.plus(strides(1)?))),
+        IntegerOp::Sub { saturate: false } => {
+            let LaneStrides { along, across, .. } = strides(1)?;
+            let negated = LaneStrides { along: -along, across: -across, lanes: false };
+            Some((bits, strides(0)?.plus(negated)))
+        }
+        IntegerOp::Multiply(part) => {
+            let product = product(instruction, sources, form.ty)?;
+            Some((product_bits(bits, part)?, LaneStrides { lanes: false, ..product }))
+        }
+        IntegerOp::MultiplyAdd { part, saturate: false } => {
+            let product = product(instruction, sources, form.ty)?;
+            Some((product_bits(bits, part)?, product.plus(strides(2)?)))
+        }
+        _ => None,
+    }
+}
+
+/// The strides of the result of an operation on bits, whose second operand is a constant.
+fn strides_of_bits(
+    form: BitsForm,
+    instruction: &Instruction,
+    sources: &[Uniformity],
+) -> Option<LaneStrides> {
+    let a = sources[0].strides()?;
+    let &Operand::Immediate(amount) = instruction.sources.get(1)? else {
+        return None;
+    };
+    let uniform = LaneStrides { along: 0, across: 0, lanes: false };
+    match form.op {
+        BitsOp::ShiftLeft if amount < 32 => a.times(1 << amount),
+        // The warp that a thread belongs to, and its lane in it.
+        BitsOp::ShiftRight if a.lanes && amount >= 5 => Some(uniform),
+        BitsOp::And if a.lanes && amount == 31 => Some(a),
+        BitsOp::And if a.lanes && amount & 31 == 0 => Some(uniform),
+        _ => None,
+    }
 }
 
 /// Whether registers are read in their own width.
@@ -326,6 +342,5 @@ fn product(
         (Some(factor), _) => (b, factor),
         _ => return None,
     };
-    let times = |stride: i64| stride.checked_mul(factor);
-    Some(LaneStrides { along: times(strides.along)?, across: times(strides.across)?, lanes: false })
+    strides.times(factor)
 }

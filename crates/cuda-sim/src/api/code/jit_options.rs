@@ -1,5 +1,5 @@
-//! Options that programs pass beside an image. Only the buffers for messages mean anything here: the
-//! others are about machine code that is not made.
+//! Options that programs pass beside an image. Only the buffers for messages mean anything here:
+//! the others are about machine code that is not made.
 
 use std::ffi::{c_char, c_void};
 use std::ptr;

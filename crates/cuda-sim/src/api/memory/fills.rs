@@ -8,7 +8,7 @@ use cuda_sys::{CUdeviceptr, CUresult, CUstream};
 use ptx_jit::AccessKind;
 
 use crate::api::{Result, arguments};
-use crate::device::pitched::{Extent, PitchedPointer, fill_rows};
+use crate::device::pitched::{Extent, PitchedPointer, fill_2d};
 use crate::device::{Location, machine};
 
 /// The moment at which a call that fills returns.
@@ -70,7 +70,7 @@ pub(in crate::api) fn start_rows(
     let is_waited_for = !location.is_device() || location.is_managed() || location.is_synchronous();
     let waits = returns == FillReturns::Done && is_waited_for;
     let rows = PitchedPointer { address: to, pitch, rows: height, location };
-    let point = fill_rows(rows, value, size, [count, height], &stream)?;
+    let point = fill_2d(rows, value, size, [count, height], &stream)?;
     if let Some(point) = point.filter(|_| waits) {
         stream.wait(&point);
     }

@@ -65,8 +65,8 @@ pub(in crate::api) fn width(attribute: Attribute) -> Option<Width> {
 /// The value of an attribute of a pointer.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_VALUE` for pointers that are no memory of the driver's, and for attributes that
-/// the memory does not have.
+/// `CUDA_ERROR_INVALID_VALUE` for pointers that are no memory of the driver's, and for
+/// attributes that the memory does not have.
 pub(in crate::api) fn value(
     machine: &SimulatedMachine,
     attribute: Attribute,

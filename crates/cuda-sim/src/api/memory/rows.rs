@@ -10,7 +10,7 @@ use crate::api::arguments::{self, In};
 use crate::api::memory::copies::returns_for;
 use crate::api::memory::endpoints::Endpoint;
 use crate::device::copy::Returns;
-use crate::device::pitched::{Extent, copy_rows};
+use crate::device::pitched::{Extent, copy_3d};
 use crate::device::{attributes, machine};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -75,8 +75,8 @@ pub(in crate::api) fn start(
     let to = to.rows(machine, extent, device, AccessKind::Write)?;
     let from = from.rows(machine, extent, device, AccessKind::Read)?;
     let returns = returns_for(returns, [&to.location, &from.location]);
-    // SAFETY: what is not the driver's, and has been checked, is memory that the program keeps until
-    // the copy is done: that is what an `Endpoint` is made of.
-    unsafe { copy_rows(to, from, extent, &stream, returns) }?;
+    // SAFETY: what is not the driver's, and has been checked, is memory that the program keeps
+    // until the copy is done: that is what an `Endpoint` is made of.
+    unsafe { copy_3d(to, from, extent, &stream, returns) }?;
     stream.context().check()
 }

@@ -1,8 +1,8 @@
 //! What only other people's programs call: Sluice's own floors do without these functions.
 //!
-//! PyTorch, CUDA's runtime, its samples and older programs call them through `libcuda`. The rooms have
-//! the names of those beside this one, which hold what `gpu-runtime` calls; a chapter here may use
-//! what a chapter there has, never the other way round. A test
+//! PyTorch, CUDA's runtime, its samples and older programs call them through `libcuda`. The rooms
+//! have the names of those beside this one, which hold what `gpu-runtime` calls; a chapter here may
+//! use what a chapter there has, never the other way round. A test
 //! (`crates/cuda-sim/tests/it/chapters.rs`) checks that the functions are divided like this: one
 //! that `gpu-runtime` begins to call moves, and takes its own code along.
 

@@ -70,8 +70,8 @@ pub(crate) fn load_file(path: &str, capability: u32) -> Result<Arc<Program>, Ima
 /// Reads a file with an image.
 ///
 /// # Errors
-/// `CUDA_ERROR_FILE_NOT_FOUND` if it cannot be read, or has no end; `CUDA_ERROR_INVALID_IMAGE` if it
-/// is larger than any image.
+/// `CUDA_ERROR_FILE_NOT_FOUND` if it cannot be read, or has no end;
+/// `CUDA_ERROR_INVALID_IMAGE` if it is larger than any image.
 pub(crate) fn read_file(path: &str) -> Result<Vec<u8>, ImageError> {
     let missing = CUresult::CUDA_ERROR_FILE_NOT_FOUND;
     let unreadable =
@@ -172,8 +172,8 @@ unsafe fn text<'a>(image: *const c_void, capability: u32) -> Result<Cow<'a, str>
     if container.is_null() {
         return Err(refusal(FatbinError::Malformed { offset: 8, what: "no container" }));
     }
-    // SAFETY: the image begins with a container's mark, or refers to one. A container has a header of
-    // this size, which says how many bytes follow.
+    // SAFETY: the image begins with a container's mark, or refers to one. A container has a header
+    // of this size, which says how many bytes follow.
     let bytes = unsafe {
         let header = container.cast::<[u8; fatbin::HEADER_BYTES]>();
         let length = fatbin::container_bytes(&*header).map_err(refusal)?;

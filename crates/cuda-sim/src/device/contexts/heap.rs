@@ -23,8 +23,8 @@ struct HeapBlocks {
 }
 
 impl MallocHeap {
-    /// Memory for a kernel of the context `owner`; nothing if the heap, which may have so many bytes
-    /// as `limit` says, has not so much.
+    /// Memory for a kernel of the context `owner`; nothing if the heap, which may have so many
+    /// bytes as `limit` says, has not so much.
     pub(in crate::device) fn allocate(
         &self,
         memory: &'static GlobalMemory,

@@ -12,7 +12,7 @@ use crate::device::properties::DeviceId;
 use crate::queue::QueuePoint;
 
 /// Memory that was allocated on a device. It goes back to the device when the last one lets go:
-/// the books of what is allocated, or a copy in flight.
+/// the device's table of allocations, or a copy in flight.
 #[derive(Debug)]
 pub(crate) struct GlobalAllocation {
     /// The first byte, aligned to 512 bytes at least.

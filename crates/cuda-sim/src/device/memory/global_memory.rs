@@ -206,8 +206,7 @@ impl GlobalMemory {
         live.filter(covers).or_else(leaving).cloned()
     }
 
-    /// Strikes an allocation off the books that work before a point may still touch. False if it
-    /// was not in them.
+    /// Frees an allocation that work before a point may still touch. False if it was freed already.
     pub(in crate::device) fn leave(
         &self,
         allocation: &Arc<GlobalAllocation>,
@@ -221,8 +220,8 @@ impl GlobalMemory {
         allocations.leaving.push((Arc::clone(allocation), after));
         let many = allocations.leaving.len();
         drop(allocations);
-        // Programs that never synchronise would otherwise never have it cleared. At powers of two, so
-        // that looking through the list costs no more than filling it.
+        // Programs that never synchronise would otherwise never have it cleared. At powers of two,
+        // so that looking through the list costs no more than filling it.
         if many >= 64 && many.is_power_of_two() {
             self.forget_left();
         }
@@ -241,12 +240,13 @@ impl GlobalMemory {
         drop(gone);
     }
 
-    /// Frees an allocation. False if it was not in the books: freed twice.
+    /// Frees an allocation. False if it was freed already.
     pub(crate) fn free(&self, allocation: &Arc<GlobalAllocation>) -> bool {
         self.strike(allocation, || check::freed(allocation.address))
     }
 
-    /// Takes an allocation off the books, after `before`. False if it was not in them.
+    /// Takes an allocation out of those that live, after a call of `before`. False if it does not
+    /// live.
     fn strike(&self, allocation: &Arc<GlobalAllocation>, before: impl FnOnce()) -> bool {
         let mut allocations = self.write();
         let known = allocations.live.get(&allocation.address);

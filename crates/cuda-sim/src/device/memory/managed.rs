@@ -1,7 +1,7 @@
 //! What a program says of its managed memory: advice and prefetches, page by page.
 //!
-//! The host and all devices reach managed memory at the same addresses at any time, so nothing of it
-//! changes what a program reads. It is kept to be asked for.
+//! The host and all devices reach managed memory at the same addresses at any time, so nothing of
+//! it changes what a program reads. It is kept to be asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

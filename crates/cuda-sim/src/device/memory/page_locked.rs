@@ -136,7 +136,7 @@ impl PageLockedMemory {
         })
     }
 
-    /// Strikes an allocation off the books. False if it was not in them.
+    /// Frees an allocation, or ends its registration. False if that was done already.
     pub(crate) fn free(&self, allocation: &Arc<PageLockedAllocation>) -> bool {
         self.write(|live| {
             let known = live.get(&allocation.address);

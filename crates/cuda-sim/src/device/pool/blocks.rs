@@ -78,7 +78,8 @@ impl Blocks {
     /// Gives segments back that are nobody's, the highest ones first, as long as no fewer than
     /// `keep` bytes of the `reserved` ones are left. Returns how many those are.
     ///
-    /// What somebody holds stays: it could not go back now, and would be neither the pool's nor free.
+    /// What somebody holds stays: it could not go back now, and would be neither the pool's nor
+    /// free.
     pub(super) fn release(&mut self, reserved: u64, keep: u64) -> u64 {
         let mut left = reserved;
         for key in self.segments.keys().rev().copied().collect::<Vec<_>>() {
@@ -166,7 +167,8 @@ impl SegmentFreeList {
     }
 
     /// Whether there is an allocation from it left: one that is freed, but that work in flight or
-    /// the device's books keep. New ones come to be only under the pool's lock.
+    /// the device's list of released allocations keeps. New ones come to be only under the pool's
+    /// lock.
     fn is_held(&self) -> bool {
         Arc::strong_count(&self.segment) > 1
     }

@@ -30,8 +30,8 @@ pub(crate) struct StreamOrderedPool {
     /// The most that it may reserve.
     pub(crate) most: u64,
     state: Mutex<PoolState>,
-    /// Not zero if a call that synchronises has something to do: blocks were freed, or less is to be
-    /// kept.
+    /// Not zero if a call that synchronises has something to do: blocks were freed, or less is to
+    /// be kept.
     unsettled: AtomicUsize,
 }
 

@@ -31,8 +31,8 @@ pub(crate) fn destroy_context(machine: &'static SimulatedMachine, context: &Cont
     context.output.write();
 }
 
-/// Waits for the work of other contexts that may be using memory of this one, as freeing it piece by
-/// piece would.
+/// Waits for the work of other contexts that may be using memory of this one, as freeing it piece
+/// by piece would.
 fn wait_for_users(machine: &'static SimulatedMachine, context: &Context) {
     let scheduler = machine.scheduler;
     let memory = &context.device.memory;

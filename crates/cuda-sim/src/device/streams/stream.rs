@@ -127,9 +127,10 @@ impl StreamRef {
     /// it.
     ///
     /// # Errors
-    /// `CUDA_ERROR_STREAM_CAPTURE_ISOLATION` if a captured stream would wait for work that is not
-    /// captured, `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` if a legacy default stream would be
-    /// captured, and those of [`CapturedEvent::hold_back`](super::capture::CapturedEvent::hold_back).
+    /// `CUDA_ERROR_STREAM_CAPTURE_ISOLATION` if a captured stream would wait for work that
+    /// is not captured, `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` if a legacy default stream would be
+    /// captured, and those of
+    /// [`CapturedEvent::hold_back`](super::capture::CapturedEvent::hold_back).
     pub(crate) fn wait_for(&self, event: &Event) -> Result<(), CUresult> {
         match (event.last(), self) {
             (Last::Capture(recorded), StreamRef::Other(stream)) => recorded.hold_back(stream),

@@ -36,7 +36,7 @@ pub(crate) struct MemoryMapping {
     host: Protection,
 }
 
-/// The books of all virtual memory.
+/// All virtual memory of the process: reserved addresses, mappings, and handles of physical memory.
 #[derive(Debug, Default)]
 pub(crate) struct VirtualMemoryManager {
     table: RwLock<MappingTable>,

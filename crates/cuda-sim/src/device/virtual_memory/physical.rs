@@ -94,8 +94,8 @@ impl PhysicalAllocation {
         let flags = MAP_SHARED | MAP_FIXED | MAP_NORESERVE;
         let (length, offset) = (self.bytes as usize, self.offset as libc::off_t);
         let file = self.file.file.as_raw_fd();
-        // SAFETY: the range belongs to the driver, and nothing is there: what the new mapping replaces
-        // is the reservation of addresses.
+        // SAFETY: the range belongs to the driver, and nothing is there: what the new mapping
+        // replaces is the reservation of addresses.
         let mapped = unsafe { libc::mmap(address, length, PROT_NONE, flags, file, offset) };
         if mapped == MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
     }

@@ -244,8 +244,8 @@ impl Staged {
             for (address, length) in parts {
                 let source: *const u8 = ptr::with_exposed_provenance(address as usize);
                 debug_assert!(copy.len() + length as usize <= bytes as usize);
-                // SAFETY: the caller vouches for the source, of which the trap sees what is missing;
-                // the destination was allocated with room for all parts.
+                // SAFETY: the caller vouches for the source, of which the trap sees what is
+                // missing; the destination was allocated with room for all parts.
                 unsafe {
                     let end = copy.as_mut_ptr().add(copy.len());
                     ptr::copy_nonoverlapping(source, end, length as usize);

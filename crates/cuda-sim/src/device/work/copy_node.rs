@@ -8,7 +8,7 @@ use ptx_jit::AccessKind;
 
 use super::copy::{CopyEnd, in_place};
 use super::location::Location;
-use super::pitched::{Extent, PitchedPointer, copy_rows_job};
+use super::pitched::{Extent, PitchedPointer, copy_3d_job};
 use crate::device::contexts::context::Context;
 use crate::device::machine::SimulatedMachine;
 use crate::device::streams::operation::{CopyNodeEnd, CopyParameters};
@@ -88,7 +88,7 @@ impl CopyParameters {
         };
         let (to, from) = (rows(&self.to, to_start, to), rows(&self.from, from_start, from));
         let extent = Extent { width: self.width, height: self.height, depth: self.depth };
-        Ok(copy_rows_job(to, from, extent, &device.health))
+        Ok(copy_3d_job(to, from, extent, &device.health))
     }
 
     /// The location of all rows of an end together, and the addresses that they span.

@@ -88,8 +88,8 @@ impl Job for Fill {
 /// `bytes` bytes, a multiple of the size, can be written there, and the address is aligned to it.
 pub(in crate::device) unsafe fn fill_values(to: u64, value: u32, size: u64, bytes: u64) {
     let (to, count) = (to as usize, (bytes / size) as usize);
-    // SAFETY: `bytes` bytes can be written at an address that is aligned to `size`, so `count` values
-    // of that size can.
+    // SAFETY: `bytes` bytes can be written at an address that is aligned to `size`, so `count`
+    // values of that size can.
     unsafe {
         match size {
             1 => ptr::write_bytes(pointer::<u8>(to), value as u8, count),

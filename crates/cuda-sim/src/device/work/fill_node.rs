@@ -9,7 +9,7 @@ use ptx_jit::AccessKind;
 use super::copy::CopyEnd;
 use super::fill::fill_job;
 use super::location::Location;
-use super::pitched::{Extent, PitchedPointer, fill_rows_job};
+use super::pitched::{Extent, PitchedPointer, fill_2d_job};
 use crate::device::contexts::context::Context;
 use crate::device::machine::SimulatedMachine;
 use crate::device::streams::operation::FillParameters;
@@ -55,7 +55,7 @@ impl FillParameters {
         }
         let to = PitchedPointer { address, pitch: self.pitch, rows: self.height, location };
         let extent = Extent { width: self.width * self.size, height: self.height, depth: 1 };
-        Ok(fill_rows_job(to, self.value, self.size, extent))
+        Ok(fill_2d_job(to, self.value, self.size, extent))
     }
 
     fn location(&self, machine: &SimulatedMachine) -> Result<(Location, Range<u64>), CUresult> {

@@ -125,8 +125,9 @@ impl MemoryWord {
 
     fn store(self, value: u64) {
         let address = self.address as usize;
-        // SAFETY: the address was checked, alignment too, when the operation was enqueued, for a write,
-        // and the sequence that runs it holds the location. What was unmapped since, the trap sees.
+        // SAFETY: the address was checked, alignment too, when the operation was enqueued, for a
+        // write, and the sequence that runs it holds the location. What was unmapped since, the
+        // trap sees.
         unsafe {
             match self.is_wide {
                 true => AtomicU64::from_ptr(std::ptr::with_exposed_provenance_mut(address))

@@ -104,7 +104,7 @@ impl PitchedPointer {
 ///
 /// # Safety
 /// Rows in pageable memory are valid until this returns, in pinned memory until the copy is done.
-pub(crate) unsafe fn copy_rows(
+pub(crate) unsafe fn copy_3d(
     to: PitchedPointer,
     from: PitchedPointer,
     extent: Extent,
@@ -113,8 +113,8 @@ pub(crate) unsafe fn copy_rows(
 ) -> Result<(), CUresult> {
     if !to.has_gaps(extent) && !from.has_gaps(extent) {
         let end = |rows: PitchedPointer| CopyEnd { address: rows.address, location: rows.location };
-        // SAFETY: without gaps the rows are the bytes of the copy, so what holds of the rows holds of
-        // the two ends.
+        // SAFETY: without gaps the rows are the bytes of the copy, so what holds of the rows holds
+        // of the two ends.
         return unsafe { copy(end(to), end(from), extent.bytes(), stream, returns) };
     }
     let node = || {
@@ -143,7 +143,7 @@ pub(crate) unsafe fn copy_rows(
 }
 
 /// A copy of rows as work, from the place where they are.
-pub(crate) fn copy_rows_job(
+pub(crate) fn copy_3d_job(
     to: PitchedPointer,
     from: PitchedPointer,
     extent: Extent,
@@ -205,7 +205,7 @@ impl Job for StridedCopy {
                     None => ptr::with_exposed_provenance(self.from.row((plane, row)) as usize),
                 };
                 // SAFETY: all rows of both ends were checked when the copy was enqueued; the
-                // locations keep the driver's memory in place, and the caller of `copy_rows`
+                // locations keep the driver's memory in place, and the caller of `copy_3d`
                 // vouches for the program's. What was unmapped since, the trap sees.
                 unsafe {
                     ptr::copy(from, to, width as usize);
@@ -225,7 +225,7 @@ impl Job for StridedCopy {
 ///
 /// # Errors
 /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`.
-pub(crate) fn fill_rows(
+pub(crate) fn fill_2d(
     to: PitchedPointer,
     value: u32,
     size: u64,
@@ -245,12 +245,12 @@ pub(crate) fn fill_rows(
     if stream.capture_operation(node)? {
         return Ok(None);
     }
-    let fill = fill_rows_job(to, value, size, extent);
+    let fill = fill_2d_job(to, value, size, extent);
     Ok(Some(stream.queue().enqueue(StreamWork::Job(fill))))
 }
 
 /// A fill of rows as work. The extent's width is in bytes.
-pub(crate) fn fill_rows_job(
+pub(crate) fn fill_2d_job(
     to: PitchedPointer,
     value: u32,
     size: u64,

@@ -30,22 +30,8 @@ pub(in crate::codegen) fn from_memory(
 ) -> Vec<Lanes> {
     debug_assert_eq!(raw.len(), raw_vectors(ty, count));
     let bits = ty.bits() as usize;
-    let group = bits * count;
-    // What a lane has fits into one register: taken apart by shifts.
-    if count > 1 && group <= 32 && bits < 32 {
-        let whole = ScalarType::untyped(group as u32);
-        let joined = from_memory(b, raw, whole, 1).remove(0);
-        return (0..count).map(|index| part(b, &joined, whole, index, ty)).collect();
-    }
     if bits < 32 && count > 1 {
-        // Words of parts.
-        let per_word = 32 / bits;
-        let all = from_memory(b, raw, ScalarType::B32, count / per_word);
-        return all
-            .iter()
-            .flat_map(|words| (0..per_word).map(move |index| (words, index)))
-            .map(|(words, index)| part(b, words, ScalarType::B32, index, ty))
-            .collect();
+        return narrow_from_memory(b, raw, ty, count);
     }
     let vector_ty = vector_type(ty);
     let load = |b: &mut FunctionBuilder<'_>, values: Vec<Value>| {
@@ -53,7 +39,14 @@ pub(in crate::codegen) fn from_memory(
         cast(b, &lanes, vector_ty)
     };
     match (bits, count) {
-        (8, _) => vec![bytes_from_memory(b, raw)],
+        (8, _) => {
+            // Extended by zeros to what holds 8-bit numbers.
+            let halves = raw.iter().flat_map(|&value| {
+                let value = bitcast(b, value, types::I8X16);
+                [b.ins().uwiden_low(value), b.ins().uwiden_high(value)]
+            });
+            vec![Lanes { values: halves.collect() }]
+        }
         (_, 1) => vec![load(b, raw.to_vec())],
         (32, 2) => [0, 1]
             .map(|first| {
@@ -77,35 +70,43 @@ pub(in crate::codegen) fn from_memory(
             });
             halves.into_iter().flatten().collect()
         }
-        (_, count) => doublewords_from_memory(b, raw, ty, count),
+        (_, count) => (0..count)
+            .map(|index| {
+                // Of 64-bit values, a vector has two of one lane.
+                let (vector, upper) = (index / 2, index % 2 == 1);
+                let own: Vec<Value> = raw.iter().copied().skip(vector).step_by(count / 2).collect();
+                let values = own
+                    .chunks_exact(2)
+                    .map(|pair| interleaved(b, pair[0], pair[1], types::I64X2, upper))
+                    .collect();
+                load(b, values)
+            })
+            .collect(),
     }
 }
 
-/// Bytes, extended by zeros to what holds 8-bit numbers.
-fn bytes_from_memory(b: &mut FunctionBuilder<'_>, raw: &[Value]) -> Lanes {
-    let halves = raw.iter().flat_map(|&value| {
-        let value = bitcast(b, value, types::I8X16);
-        [b.ins().uwiden_low(value), b.ins().uwiden_high(value)]
-    });
-    Lanes { values: halves.collect() }
-}
-
-/// Several 64-bit values for each lane, of which a vector has two of one lane.
-fn doublewords_from_memory(
+/// The values of each lane, several of which fit into one word.
+fn narrow_from_memory(
     b: &mut FunctionBuilder<'_>,
     raw: &[Value],
     ty: ScalarType,
     count: usize,
 ) -> Vec<Lanes> {
-    let of_index = |index: usize| {
-        let (vector, upper) = (index / 2, index % 2 == 1);
-        let own: Vec<Value> = raw.iter().copied().skip(vector).step_by(count / 2).collect();
-        let pairs = own.chunks_exact(2);
-        let values = pairs.map(|pair| interleaved(b, pair[0], pair[1], types::I64X2, upper));
-        let lanes = Lanes { values: values.collect() };
-        cast(b, &lanes, vector_type(ty))
-    };
-    (0..count).map(of_index).collect()
+    let bits = ty.bits() as usize;
+    let group = bits * count;
+    // What a lane has fits into one register: taken apart by shifts.
+    if group <= 32 {
+        let whole = ScalarType::untyped(group as u32);
+        let joined = from_memory(b, raw, whole, 1).remove(0);
+        return (0..count).map(|index| part(b, &joined, whole, index, ty)).collect();
+    }
+    // Words of parts.
+    let per_word = 32 / bits;
+    from_memory(b, raw, ScalarType::B32, count / per_word)
+        .iter()
+        .flat_map(|words| (0..per_word).map(move |index| (words, index)))
+        .map(|(words, index)| part(b, words, ScalarType::B32, index, ty))
+        .collect()
 }
 
 /// The opposite of [`from_memory`].

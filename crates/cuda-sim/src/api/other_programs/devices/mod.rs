@@ -1,4 +1,5 @@
-//! More of devices and contexts: limits, older ways to get hold of them, lookup of functions by name.
+//! More of devices and contexts: limits, older ways to get hold of them, lookup of functions by
+//! name.
 
 pub(in crate::api) mod contexts;
 pub(in crate::api) mod errors;

@@ -68,8 +68,8 @@ struct FunctionAddress(*const c_void);
 // writes to.
 unsafe impl Send for FunctionAddress {}
 
-// SAFETY: a shared address of a function can be copied out and nothing else; functions may be called
-// from several threads at once.
+// SAFETY: a shared address of a function can be copied out and nothing else; functions may be
+// called from several threads at once.
 unsafe impl Sync for FunctionAddress {}
 
 /// The meanings of each name, oldest first.

@@ -60,8 +60,8 @@ pub(in crate::api) fn cuMemcpyBatchAsync_v2(
         copies.push((to, from, bytes, returns));
     }
     for (to, from, bytes, returns) in copies {
-        // SAFETY: each list has an address and a size for each copy, and the program keeps the memory
-        // there until the copy is done; what belongs to the driver has been checked.
+        // SAFETY: each list has an address and a size for each copy, and the program keeps the
+        // memory there until the copy is done; what belongs to the driver has been checked.
         unsafe { copy(to, from, bytes, &stream, returns) }?;
     }
     stream.context().check()

@@ -1,4 +1,4 @@
-//! Tests of the books of device memory.
+//! Tests of a device's global memory.
 
 use super::super::free_addresses::ALIGNMENT;
 use super::*;

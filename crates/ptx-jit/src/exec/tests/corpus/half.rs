@@ -3,6 +3,7 @@
 use ::half::{bf16, f16};
 
 use super::{assert_close, on_each, run};
+use crate::exec::harness::{Argument, Device};
 
 const VALUES: [f32; 16] = [
     0.0, -0.0, 1.0, -1.5, 0.1, 3.25, -7.3, 1000.0, 6e-8, -3e-5, 65504.0, -2048.0, 0.333, 12.0,
@@ -91,74 +92,88 @@ fn halves_are_computed_with_alone_and_in_pairs() {
         let inputs = operands();
         let (stored, values) = rounded(&inputs, h, |bits| f16::from_bits(bits).to_f64());
         for (rows, values) in stored.chunks(128).zip(values.chunks(128)) {
-            let count = rows.len();
             let [a, b, c] = columns(rows).map(|column| device.upload(&column));
-            let got: Vec<u16> = run(device, "half_arithmetic", count, &[&a, &b, &c], 12 * count);
-            for (&[x, y, z], got) in values.iter().zip(got.chunks(12)) {
-                let sum = f16::from_bits(h(x + y)).to_f64();
-                let product = f16::from_bits(h(x * y)).to_f64();
-                let fused = f16::from_bits(h(x.mul_add(y, z))).to_f64();
-                let expected = [
-                    h(x + y),
-                    h(x - y),
-                    h(x * y),
-                    h(x.mul_add(y, z)),
-                    h(-x),
-                    h(x.abs()),
-                    h(saturate(sum)),
-                    h(saturate(product)),
-                    h(saturate(fused)),
-                    h(least(x, y)),
-                    h(most(x, y)),
-                ];
-                assert_same(&got[..11], &expected, 0x7c00, &[x, y, z]);
-                // Division goes by way of an approximate reciprocal.
-                let quotient = x / y;
-                if (1e-3..1e4).contains(&quotient.abs()) && y.abs() > 1e-4 {
-                    assert_close(f16::from_bits(got[11]).to_f64(), quotient, 2e-3, &[x, y]);
-                }
-            }
-            let got: Vec<u16> = run(device, "half_nan_min_max", count, &[&a, &b, &c], 3 * count);
-            for (&[x, y, z], got) in values.iter().zip(got.chunks(3)) {
-                let nan = if x.is_nan() || y.is_nan() { f64::NAN } else { 0.0 };
-                let fused = x.mul_add(y, z);
-                let relu = if fused.is_nan() {
-                    fused
-                } else {
-                    most(f16::from_bits(h(fused)).to_f64(), 0.0)
-                };
-                let expected = [h(least(x, y) + nan), h(most(x, y) + nan), h(relu)];
-                // Adding a zero hides the sign of another.
-                let unsigned = |bits: &[u16]| {
-                    bits.iter().map(|&x| if x == 0x8000 { 0 } else { x }).collect::<Vec<_>>()
-                };
-                assert_same(&unsigned(got), &unsigned(&expected), 0x7c00, &[x, y, z]);
-            }
-            if count % 2 == 0 {
-                let got: Vec<u16> = run(device, "half_pairs", count / 2, &[&a, &b, &c], 10 * count);
-                for (pair, got) in values.chunks(2).zip(got.chunks(20)) {
-                    for (at, &[x, y, z]) in pair.iter().enumerate() {
-                        let own: Vec<u16> = got.chunks(2).map(|both| both[at]).collect();
-                        let sum = f16::from_bits(h(x + y)).to_f64();
-                        let expected = [
-                            h(x + y),
-                            h(x - y),
-                            h(x * y),
-                            h(x.mul_add(y, z)),
-                            h(-x),
-                            h(x.abs()),
-                            h(least(x, y)),
-                            h(most(x, y)),
-                            h(pair[1 - at][0]),
-                            h(saturate(sum)),
-                        ];
-                        assert_same(&own, &expected, 0x7c00, &[x, y, z]);
-                    }
-                }
+            check_arithmetic(device, &[&a, &b, &c], values);
+            check_nan_min_max(device, &[&a, &b, &c], values);
+            if values.len().is_multiple_of(2) {
+                check_pairs(device, &[&a, &b, &c], values);
             }
             device.reset();
         }
     });
+}
+
+/// Computes with each row of operands.
+fn check_arithmetic(device: &mut Device, inputs: &[&dyn Argument; 3], values: &[[f64; 3]]) {
+    let count = values.len();
+    let got: Vec<u16> = run(device, "half_arithmetic", count, inputs, 12 * count);
+    for (&[x, y, z], got) in values.iter().zip(got.chunks(12)) {
+        let sum = f16::from_bits(h(x + y)).to_f64();
+        let product = f16::from_bits(h(x * y)).to_f64();
+        let fused = f16::from_bits(h(x.mul_add(y, z))).to_f64();
+        let expected = [
+            h(x + y),
+            h(x - y),
+            h(x * y),
+            h(x.mul_add(y, z)),
+            h(-x),
+            h(x.abs()),
+            h(saturate(sum)),
+            h(saturate(product)),
+            h(saturate(fused)),
+            h(least(x, y)),
+            h(most(x, y)),
+        ];
+        assert_same(&got[..11], &expected, 0x7c00, &[x, y, z]);
+        // Division goes by way of an approximate reciprocal.
+        let quotient = x / y;
+        if (1e-3..1e4).contains(&quotient.abs()) && y.abs() > 1e-4 {
+            assert_close(f16::from_bits(got[11]).to_f64(), quotient, 2e-3, &[x, y]);
+        }
+    }
+}
+
+/// Takes minimum and maximum of each row, where NaN wins, and fused products that are not negative.
+fn check_nan_min_max(device: &mut Device, inputs: &[&dyn Argument; 3], values: &[[f64; 3]]) {
+    let count = values.len();
+    let got: Vec<u16> = run(device, "half_nan_min_max", count, inputs, 3 * count);
+    for (&[x, y, z], got) in values.iter().zip(got.chunks(3)) {
+        let nan = if x.is_nan() || y.is_nan() { f64::NAN } else { 0.0 };
+        let fused = x.mul_add(y, z);
+        let relu =
+            if fused.is_nan() { fused } else { most(f16::from_bits(h(fused)).to_f64(), 0.0) };
+        let expected = [h(least(x, y) + nan), h(most(x, y) + nan), h(relu)];
+        // Adding a zero hides the sign of another.
+        let unsigned = |bits: &[u16]| {
+            bits.iter().map(|&x| if x == 0x8000 { 0 } else { x }).collect::<Vec<_>>()
+        };
+        assert_same(&unsigned(got), &unsigned(&expected), 0x7c00, &[x, y, z]);
+    }
+}
+
+/// Computes with two rows at a time, as pairs.
+fn check_pairs(device: &mut Device, inputs: &[&dyn Argument; 3], values: &[[f64; 3]]) {
+    let count = values.len();
+    let got: Vec<u16> = run(device, "half_pairs", count / 2, inputs, 10 * count);
+    for (pair, got) in values.chunks(2).zip(got.chunks(20)) {
+        for (at, &[x, y, z]) in pair.iter().enumerate() {
+            let own: Vec<u16> = got.chunks(2).map(|both| both[at]).collect();
+            let sum = f16::from_bits(h(x + y)).to_f64();
+            let expected = [
+                h(x + y),
+                h(x - y),
+                h(x * y),
+                h(x.mul_add(y, z)),
+                h(-x),
+                h(x.abs()),
+                h(least(x, y)),
+                h(most(x, y)),
+                h(pair[1 - at][0]),
+                h(saturate(sum)),
+            ];
+            assert_same(&own, &expected, 0x7c00, &[x, y, z]);
+        }
+    }
 }
 
 #[test]
