@@ -41,6 +41,8 @@ fn a_grid_is_launched_in_a_stream() {
     let blocks = function(gpu.load(KERNELS), c"blocks");
     let (out, stream) = (gpu.allocate(4 * 3 * 32), gpu.stream(NON_BLOCKING));
     ok!(cuMemsetD8_v2(out, 0xff, 4 * 3 * 32));
+    // Nothing else orders the fill before a launch in a stream that does not wait for others.
+    ok!(cuCtxSynchronize());
     ok!(cuFuncSetBlockShape(blocks, 32, 1, 1));
     pass(blocks, out);
     let gate = Gate::close(stream);
