@@ -15,10 +15,6 @@ impl Finding {
     pub(super) fn new(path: impl Into<String>, line: usize, what: impl Into<String>) -> Finding {
         Finding { path: path.into(), line, what: what.into() }
     }
-
-    pub(super) fn path(&self) -> &str {
-        &self.path
-    }
 }
 
 impl fmt::Display for Finding {
