@@ -4,8 +4,9 @@ mod between;
 mod memory_use;
 
 use std::panic::Location;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
+use parking_lot::MutexGuard;
 use smallvec::SmallVec;
 
 use crate::capture::CaptureState;

@@ -6,7 +6,10 @@ mod record;
 mod release;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::panic::RefUnwindSafe;
+use std::sync::{Arc, Weak};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::error::Result;
 use crate::order_mode::Order;
@@ -31,12 +34,14 @@ pub use record::UseRecord;
 /// Beside the record lies what the host does with page-locked memory ([`Uses::shared_with_host`]),
 /// which [`ordered`](crate::ordered) respects as well.
 pub struct Uses {
-    /// A lock of the standard library, as `shared::hold` takes it, which `tests/interleavings`
-    /// compiles with another one.
     state: Mutex<UsesState>,
     /// The host's side, of memory that has one.
     host: Option<Box<HostGate>>,
 }
+
+/// A panic leaves the record as it is between two calls: it is changed in one step, when the driver has
+/// taken the work.
+impl RefUnwindSafe for Uses {}
 
 /// The part of [`Uses`] that is under its lock.
 pub(crate) struct UsesState {
@@ -181,7 +186,7 @@ impl Uses {
     }
 
     fn lock(&self) -> MutexGuard<'_, UsesState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -26,19 +26,6 @@ mod recent;
 #[path = "../../../crates/gpu-runtime/src/shared/words.rs"]
 mod words;
 
-mod sync {
-    pub(super) use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
-    pub(super) use loom::sync::{
-        Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
-    };
-    pub(super) use std::sync::PoisonError;
-
-    /// Lets other threads go on, before the caller looks once more at what they are about to change.
-    pub(super) fn pause(_looks: u32) {
-        loom::thread::yield_now();
-    }
-}
-
 mod events;
 mod notes;
 mod pools;
@@ -47,6 +34,7 @@ mod records;
 mod snapshots;
 mod stream_caches;
 mod streams;
+mod sync;
 
 /// Runs a test in every order.
 fn in_every_order(test: impl Fn() + Sync + Send + 'static) {

@@ -1,6 +1,6 @@
 //! The edges between streams that exist already: of each stream its newest wait for each other one.
 
-use super::sync::{Mutex, MutexGuard, PoisonError};
+use super::sync::{Mutex, MutexGuard};
 
 /// The number of other streams that are remembered. To forget one costs a repeated wait, nothing else.
 const REMEMBERED: usize = 16;
@@ -22,13 +22,13 @@ impl<K: Copy + Eq> Edges<K> {
     /// It is to be dropped when the wait is enqueued: nobody else looks meanwhile, and who finds the
     /// edge in here may rely on it.
     pub(crate) fn missing(&self, other: K, sequence: u64) -> Option<Missing<'_, K>> {
-        let awaited = self.awaited.lock().unwrap_or_else(PoisonError::into_inner);
+        let awaited = self.awaited.lock();
         (reach(&awaited, other) < sequence).then_some(Missing { awaited, other })
     }
 
     /// Remembers a wait that was enqueued.
     pub(crate) fn note(&self, other: K, sequence: u64) {
-        note(&mut self.awaited.lock().unwrap_or_else(PoisonError::into_inner), other, sequence);
+        note(&mut self.awaited.lock(), other, sequence);
     }
 }
 

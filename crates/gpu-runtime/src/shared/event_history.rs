@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, PoisonError};
+use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 
 /// A stream, as the history of its events sees it.
 pub(crate) trait EventSource {
@@ -166,7 +166,7 @@ impl<E: Clone> EventHistory<E> {
     }
 
     fn lock(&self) -> MutexGuard<'_, RecordedEvents<E>> {
-        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+        self.recorded.lock()
     }
 }
 

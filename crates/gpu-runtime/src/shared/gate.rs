@@ -3,7 +3,7 @@
 use std::panic::Location;
 use std::ptr;
 
-use super::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use super::sync::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The place in the source where the program asked for a guard.
 type GuardLocation = &'static Location<'static>;
@@ -31,7 +31,7 @@ impl HostGate {
 
     /// Lets in who reads, beside others who do.
     pub(crate) fn enter_to_read(&self) -> Inside<'_> {
-        Inside::Reads { _guard: self.lock.read().unwrap_or_else(PoisonError::into_inner) }
+        Inside::Reads { _guard: self.lock.read() }
     }
 
     /// Lets in who writes, alone.
@@ -39,8 +39,8 @@ impl HostGate {
     /// # Errors
     /// The place where a guard was taken that is there still.
     pub(crate) fn enter_to_write(&self) -> Result<Inside<'_>, GuardLocation> {
-        let guard = self.lock.write().unwrap_or_else(PoisonError::into_inner);
-        match self.guards.lock().unwrap_or_else(PoisonError::into_inner).first() {
+        let guard = self.lock.write();
+        match self.guards.lock().first() {
             None => Ok(Inside::Writes { _guard: guard }),
             Some(place) => Err(place),
         }
@@ -49,12 +49,12 @@ impl HostGate {
     /// Notes a guard: from now on nobody is let in to write, and nobody who writes is in.
     pub(crate) fn note_guard(&self, place: GuardLocation) {
         let _nobody_writes = self.enter_to_read();
-        self.guards.lock().unwrap_or_else(PoisonError::into_inner).push(place);
+        self.guards.lock().push(place);
     }
 
     /// Forgets a guard that was taken there.
     pub(crate) fn forget_guard(&self, place: GuardLocation) {
-        let mut guards = self.guards.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guards = self.guards.lock();
         if let Some(position) = guards.iter().position(|&other| ptr::eq(other, place)) {
             guards.swap_remove(position);
         }

@@ -5,7 +5,7 @@ use std::ptr;
 
 use smallvec::SmallVec;
 
-use super::sync::{Mutex, MutexGuard, PoisonError};
+use super::sync::{Mutex, MutexGuard};
 
 /// Locks what each operand names, once, in the order of addresses, which is the same for every
 /// thread: so none waits for another that waits for it. Of operands that name the same, one that
@@ -28,7 +28,7 @@ pub(crate) fn hold<'a, T: 'a, O: Copy, H>(
     sorted.sort_unstable_by_key(|operand| (address(operand), Reverse(is_strong(operand))));
     sorted.dedup_by_key(|operand| address(operand));
     for &operand in &sorted {
-        let guard = named(&operand).lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = named(&operand).lock();
         held.push(made(operand, guard));
     }
 }

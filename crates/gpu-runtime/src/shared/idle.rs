@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::mem;
 
-use super::sync::{Mutex, MutexGuard, PoisonError};
+use super::sync::{Mutex, MutexGuard};
 
 /// Idle things, the longest idle first, up to a number of each kind.
 ///
@@ -51,6 +51,6 @@ impl<T> Idle<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<T>> {
-        self.things.lock().unwrap_or_else(PoisonError::into_inner)
+        self.things.lock()
     }
 }

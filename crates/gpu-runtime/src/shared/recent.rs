@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::mem;
 
-use super::sync::{Mutex, MutexGuard, PoisonError};
+use super::sync::{Mutex, MutexGuard};
 
 /// The newest entries, up to a number, oldest first.
 pub(crate) struct Recent<T> {
@@ -39,6 +39,6 @@ impl<T> Recent<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<T>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock()
     }
 }

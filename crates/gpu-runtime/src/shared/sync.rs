@@ -4,9 +4,8 @@ use std::time::Duration;
 use std::{hint, thread};
 
 pub(super) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-pub(super) use std::sync::{
-    Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-};
+
+pub(super) use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Lets other threads go on, before the caller looks once more at what they are about to change:
 /// the more often it has looked, the longer.

@@ -6,7 +6,7 @@ use super::sync::{AtomicBool, AtomicU64, Ordering, pause};
 /// operation, and to give it back a plain store, which is half of what a [`Mutex`] costs; in return
 /// nobody is woken, and who finds it taken looks again and again.
 ///
-/// [`Mutex`]: std::sync::Mutex
+/// [`Mutex`]: parking_lot::Mutex
 pub(crate) struct Words<const N: usize> {
     taken: AtomicBool,
     /// Read and written by whom the lock is held.

@@ -1,7 +1,7 @@
 //! The end of a piece of memory: at once, or when the last graph that uses it is gone.
 
 use std::mem;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use super::{UseRecord, Uses, UsesState};
 use crate::stream::{OpenCapture, Stream};
@@ -63,7 +63,7 @@ impl UsesState {
 
 impl Drop for Uses {
     fn drop(&mut self) {
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.get_mut();
         if let Some(release) = state.graphs.as_mut().and_then(|graphs| graphs.release.take()) {
             (release.0)(state.take());
         }

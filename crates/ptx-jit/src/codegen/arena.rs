@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::ptr;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use cranelift_jit::{BranchProtection, JITMemoryKind, JITMemoryProvider};
 use cranelift_module::{ModuleError, ModuleResult};
+use parking_lot::{Mutex, MutexGuard};
 
 /// The arena's size in bytes. It takes addresses, and memory only for what is in use; half of the
 /// distance that a call reaches, so that it may lie anywhere in itself.
@@ -93,8 +94,8 @@ impl Arena {
         }
     }
 
-    fn free(&self) -> std::sync::MutexGuard<'_, AddressGaps> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    fn free(&self) -> MutexGuard<'_, AddressGaps> {
+        self.free.lock()
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::mem::ManuallyDrop;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Mutex;
 
 use cranelift_codegen::ir::Function;
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::JITModule;
+use parking_lot::Mutex;
 
 use super::cold;
 use super::jit_module::new_module;
@@ -45,7 +45,7 @@ impl<F> Drop for NativeKernel<F> {
     fn drop(&mut self) {
         // SAFETY: `module` is taken nowhere else.
         let module = unsafe { ManuallyDrop::take(&mut self.module) };
-        let module = module.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let module = module.into_inner();
         // SAFETY: who calls the entry holds a reference to `self`, so the code is running nowhere.
         unsafe { module.free_memory() };
     }

@@ -1,8 +1,9 @@
 //! Kernels of a program, and their translation.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use ptx::control_flow::CallGraph;
 use ptx::{LineMap, Module};
 use thiserror::Error;
@@ -94,7 +95,7 @@ impl Kernel {
         execution: Execution,
     ) -> Result<Arc<CompiledKernel>, CompileError> {
         // Held while compiling, so that several launches at a time make one translation.
-        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut compiled = self.compiled.lock();
         if let Some(known) = compiled.get(&(check, execution)) {
             return Ok(Arc::clone(known));
         }

@@ -15,12 +15,12 @@ use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use libc::{
     SA_NODEFER, SA_ONSTACK, SA_RESETHAND, SA_RESTART, SA_SIGINFO, SIG_DFL, SIG_IGN, SIGSEGV,
     siginfo_t,
 };
+use parking_lot::Mutex;
 
 use super::landing::Landing;
 use super::{threads, windows};
@@ -47,7 +47,7 @@ pub fn stand_in() {
 
 /// Whether the handler is on top of all others, or could be put there.
 fn is_on_top() -> bool {
-    let mut height = HEIGHT.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut height = HEIGHT.lock();
     let Some(found) = current() else { return false };
     let own = LAYERS.iter().position(|&layer| found.sa_sigaction == layer as usize);
     if let Some(own) = own {

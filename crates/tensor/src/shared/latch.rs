@@ -1,6 +1,6 @@
 //! A result that one thread waits for and another one brings.
 
-use super::sync::{Condvar, Mutex, PoisonError};
+use super::sync::{Condvar, Mutex};
 
 /// An empty place for a result. Who waits at it does nothing else meanwhile.
 pub(crate) struct Latch<T> {
@@ -15,19 +15,17 @@ impl<T> Latch<T> {
 
     /// Brings the result.
     pub(crate) fn set(&self, result: T) {
-        *self.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        *self.result.lock() = Some(result);
         self.arrived.notify_one();
     }
 
     /// Takes the result, once it is there.
     pub(crate) fn wait(&self) -> T {
-        let mut result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut result = self.result.lock();
         loop {
             match result.take() {
                 Some(result) => return result,
-                None => {
-                    result = self.arrived.wait(result).unwrap_or_else(PoisonError::into_inner);
-                }
+                None => self.arrived.wait(&mut result),
             }
         }
     }
