@@ -35,7 +35,8 @@ use super::{MemoryStats, StreamName};
 /// hold nothing back, as whoever gets it next comes later in the same queue; a segment waits for
 /// them before it is released.
 ///
-/// Pools keep memory apart for graphs ([`StreamAndPool::pool`]): it serves nobody else, and is not
+/// Pools keep memory apart for graphs
+/// ([`StreamAndPool::pool`](crate::policy::StreamAndPool::pool)): it serves nobody else, and is not
 /// given back before [`end_pool`](crate::policy::Policy::end_pool), since a graph uses it whether or
 /// not anybody holds it.
 ///
