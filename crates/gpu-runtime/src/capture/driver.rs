@@ -8,7 +8,7 @@ use cuda_sys::{
 };
 
 use crate::device::{CaptureMode, DeviceState, Handle, PooledEvent, check, teardown};
-use crate::error::{Error, Result};
+use crate::error::{CaptureProblem, Error, Result};
 use crate::stream::Stream;
 
 /// A graph of the driver, destroyed when dropped.
@@ -229,6 +229,5 @@ impl Drop for RawExec {
 
 /// Whether an error says that the driver gave the capture up.
 pub(super) fn is_broken(error: &Error) -> bool {
-    let broken = CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED.0;
-    matches!(error, Error::Driver { code, .. } if *code == broken)
+    matches!(error, Error::Capture { problem: CaptureProblem::Broken, .. })
 }

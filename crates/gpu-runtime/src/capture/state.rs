@@ -333,17 +333,10 @@ impl OpenCapture for CaptureState {
         }
         let mut state = self.state();
         let branch = state.branch(&self, stream)?;
-        let device = stream.state();
-        device.bind()?;
-        let result = issue(device.driver, stream.raw());
-        match check::on_stream(device, stream.id(), request.call, result) {
-            // The driver gave the capture up, because of what another thread did meanwhile.
-            Err(error) if driver::is_broken(&error) => {
-                self.give_up();
-                return Err(broken(request.call));
-            }
-            checked => checked?,
-        }
+        let driver = stream.state();
+        driver.bind()?;
+        let result = issue(driver.driver, stream.raw());
+        check::on_stream(driver, stream.id(), request.call, result)?;
         let Some(node) = driver::newest_node(stream)? else {
             self.give_up();
             return Err(broken(request.call));

@@ -6,7 +6,7 @@ use std::ptr::null;
 use cuda_sys::{CUresult, Driver};
 
 use super::{DeviceState, lost};
-use crate::error::{Error, Result};
+use crate::error::{CaptureProblem, Error, Result};
 use crate::types::StreamId;
 
 /// Checks a call that concerns no device.
@@ -71,6 +71,11 @@ fn failure(
 ) -> Error {
     if lost::is_sticky(result) {
         return lost::declare(state, call, stream, result).error();
+    }
+    // The driver gave the capture up that the stream takes part in, perhaps because of what another
+    // thread does, who began the capture after this one had looked for one.
+    if result == CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED {
+        return Error::Capture { operation: call, problem: CaptureProblem::Broken };
     }
     Error::Driver {
         call,

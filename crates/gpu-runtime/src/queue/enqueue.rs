@@ -102,10 +102,6 @@ fn hand_over(
         true => told(stream, request, call)?,
         false => call().0,
     };
-    // A capture that another thread began meanwhile was given up by the driver before it ended.
-    if result == CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED {
-        return Err(captured_meanwhile(stream, request.call));
-    }
     match check::on_stream(state, stream.id(), request.call, result) {
         Err(error) if is_waited_for => return Ok(Err(error)),
         checked => checked?,

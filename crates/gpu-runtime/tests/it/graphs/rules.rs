@@ -302,15 +302,17 @@ fn other_threads_may_enqueue_on_a_stream_while_captures_begin_and_end_there() {
                 }
                 captured
             });
-            for _ in 0..LAUNCHES {
+            let launched = (0..LAUNCHES).try_for_each(|_| {
                 match increment(&kernel, &stream, &mut buffer) {
-                    Ok(()) => {}
                     Err(Error::Capture { .. }) => refused += 1,
-                    Err(error) => panic!("{error}"),
+                    launched => launched?,
                 }
-            }
+                Ok::<(), Error>(())
+            });
+            // Also after an error: the other thread goes on until it is told.
             is_done.store(true, Ordering::Release);
             captured = captures.join().expect("no panic");
+            launched.expect("a launch runs, is captured, or is refused for a capture");
         });
         // What was neither captured nor refused has run, but for what is in captures that broke.
         let ran = read(&buffer)[0] as usize;
