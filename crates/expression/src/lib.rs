@@ -1,0 +1,17 @@
+//! Elementwise functions of several tensors as data.
+
+// Layers, the top one first; a module imports only from lines below its own.
+//
+//   trace
+//   expression
+//   primitive
+//   dtype
+mod dtype;
+mod expression;
+mod primitive;
+mod trace;
+
+pub use dtype::{ComputeType, DType};
+pub use expression::{Expression, ValueDef, ValueId};
+pub use primitive::Primitive;
+pub use trace::{Trace, Value, trace};
