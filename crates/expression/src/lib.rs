@@ -2,13 +2,14 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   trace
+//   ptx, trace
 //   expression
 //   primitive
 //   dtype
 mod dtype;
 mod expression;
 mod primitive;
+pub mod ptx;
 mod trace;
 
 pub use dtype::{ComputeType, DType};
