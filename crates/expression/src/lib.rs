@@ -2,17 +2,28 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   ptx, trace
+//   functions, ptx
+//   trace
+//   draft
+//   simplify
 //   expression
+//   reference
+//   constant
 //   primitive
 //   dtype
+mod constant;
+mod draft;
 mod dtype;
 mod expression;
+mod functions;
 mod primitive;
 pub mod ptx;
+mod reference;
+mod simplify;
 mod trace;
 
+pub use constant::Constant;
 pub use dtype::{ComputeType, DType};
 pub use expression::{Expression, ValueDef, ValueId};
 pub use primitive::Primitive;
-pub use trace::{Trace, Value, trace};
+pub use trace::{Trace, Value, ValueOrConstant, elementwise, trace};
