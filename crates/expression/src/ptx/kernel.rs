@@ -6,14 +6,14 @@ use std::hash::Hasher;
 use rustc_hash::FxHasher;
 
 use super::arguments::{
-    DenseArguments, MAX_DIMS, MAX_INPUTS, MAX_OUTPUTS, MAX_SCALARS, StridedArguments,
+    Broadcast2dArguments, DenseArguments, MAX_DIMS, MAX_INPUTS, MAX_OUTPUTS, MAX_SCALARS,
+    StridedArguments,
 };
 use super::body::{ARGUMENT, Operands};
 use super::error::PrintError;
 use super::layout_class::LayoutClass;
-use super::memory::elements_per_access;
 use super::writer::InstructionWriter;
-use super::{dense, strided};
+use super::{broadcast_2d, dense, strided};
 use crate::{ComputeType, DType, Expression};
 
 /// The most threads of a block that a kernel is launched with.
@@ -45,8 +45,9 @@ pub struct PrintedKernel {
     /// The module.
     pub text: String,
     /// The number of elements that a thread computes at once. A launch has as many threads as
-    /// there are groups of this size, or fewer; blocks and grid are one-dimensional, and blocks have
-    /// at most 1024 threads.
+    /// there are groups of this size, or fewer, in blocks of at most 1024. Blocks and grid are
+    /// one-dimensional, but for [`LayoutClass::Broadcast2d`], whose rows go along `y`
+    /// ([`Broadcast2dArguments::launch_shape`]).
     pub elements_per_thread: usize,
 }
 
@@ -61,18 +62,22 @@ pub fn print(spec: &KernelSpec<'_>) -> Result<PrintedKernel, PrintError> {
     let operands = Operands { expression, inputs, outputs };
     let mut w = InstructionWriter::default();
     let (bytes, elements_per_thread) = match layout {
-        LayoutClass::Dense => {
-            dense::write(&mut w, &operands)?;
-            (size_of::<DenseArguments>(), elements_per_access(operands.dtypes()))
+        LayoutClass::Dense => (size_of::<DenseArguments>(), dense::write(&mut w, &operands)?),
+        LayoutClass::Broadcast2d { repeated } => {
+            let elements = broadcast_2d::write(&mut w, &operands, repeated)?;
+            (size_of::<Broadcast2dArguments>(), elements)
         }
         LayoutClass::Strided { dims, wide } => {
             strided::write(&mut w, &operands, dims, wide)?;
             (size_of::<StridedArguments>(), 1)
         }
     };
+    let mut text = HEADER.to_owned();
+    for item in w.needed_items() {
+        text += kernels::scalar_item(item);
+    }
     let body = w.finish();
     let entry = entry_name(spec, &body);
-    let mut text = HEADER.to_owned();
     // Writing to a string does not fail.
     let _ = write!(
         text,
@@ -108,6 +113,12 @@ fn check(spec: &KernelSpec<'_>) -> Result<(), PrintError> {
     check_operands(["input", "inputs"], expression.inputs(), spec.inputs, MAX_INPUTS)?;
     check_operands(["output", "outputs"], &results, spec.outputs, MAX_OUTPUTS)?;
     match spec.layout {
+        LayoutClass::Broadcast2d { repeated } => {
+            match (0..spec.outputs.len()).find(|&number| repeated.contains(number)) {
+                Some(number) => Err(PrintError::RepeatedOutput { number }),
+                None => Ok(()),
+            }
+        }
         LayoutClass::Strided { dims, .. } if !(1..=MAX_DIMS).contains(&dims) => {
             Err(PrintError::Dimensions { given: dims, max: MAX_DIMS })
         }

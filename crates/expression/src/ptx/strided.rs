@@ -6,6 +6,7 @@ use super::arguments::{MAX_DIMS, MagicDivisor, StridedArguments};
 use super::body::{ARGUMENT, Operands, base_addresses};
 use super::error::PrintError;
 use super::writer::{InstructionWriter, RegisterClass, VirtualRegister};
+use crate::DType;
 
 /// Writes a kernel that takes the linear index of each element apart into coordinates.
 pub(super) fn write(
@@ -137,7 +138,7 @@ impl Walk {
             rest = quotient;
         }
         coordinates[0] = rest;
-        let of_operand = |(number, dtype): (usize, crate::DType)| {
+        let of_operand = |(number, dtype): (usize, DType)| {
             let base = self.bases[number]?;
             let mut distance: Option<VirtualRegister> = None;
             for (coordinate, stride) in coordinates.iter().zip(&self.strides[number]) {
