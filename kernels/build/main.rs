@@ -47,7 +47,8 @@ fn embed() -> Result<(), Box<dyn Error>> {
         }
     }
     let functions = functions.ok_or_else(|| format!("there is no {FUNCTIONS}"))?;
-    fs::write(out.join("table.rs"), table::render(&modules)? + &functions)?;
+    fs::write(out.join("functions.rs"), functions)?;
+    fs::write(out.join("table.rs"), table::render(&modules)?)?;
     Ok(())
 }
 

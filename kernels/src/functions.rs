@@ -1,12 +1,16 @@
 //! The functions of `scalar.cu` as text.
 
-use crate::{FUNCTIONS, ITEMS, PLACES};
+use std::ops::Range;
+
+use crate::packed::Packed;
+
+include!(concat!(env!("OUT_DIR"), "/functions.rs"));
 
 /// A function of single values: its PTX is nvcc's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScalarFunction {
-    pub(crate) item: usize,
-    pub(crate) needs: &'static [usize],
+    item: usize,
+    needs: &'static [usize],
 }
 
 impl ScalarFunction {
@@ -15,8 +19,8 @@ impl ScalarFunction {
         scalar_item(self.item)
     }
 
-    /// What a module that contains the function's body has to contain as well, by the numbers of
-    /// the [`scalar_item`]s, in the order in which they have to stand.
+    /// Whatever else a module has to contain that contains the function's body: numbers of
+    /// [`scalar_item`]s, in the order in which those have to stand.
     pub fn needs(&self) -> &'static [usize] {
         self.needs
     }
@@ -34,6 +38,11 @@ impl ScalarFunction {
 pub fn scalar_function(name: &str) -> Option<ScalarFunction> {
     let position = FUNCTIONS.binary_search_by_key(&name, |&(name, _)| name).ok()?;
     Some(FUNCTIONS[position].1)
+}
+
+/// The number of bytes that the crate embeds for them.
+pub(crate) fn embedded_bytes() -> usize {
+    ITEMS.embedded()
 }
 
 /// A function, a declaration or a variable of `scalar.cu`, by its number.

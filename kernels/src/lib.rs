@@ -32,8 +32,6 @@
 mod functions;
 mod packed;
 
-use std::ops::Range;
-
 use packed::Packed;
 
 pub use functions::{ScalarFunction, scalar_function, scalar_item};
@@ -69,7 +67,7 @@ pub fn module_of(entry: &str) -> Option<&'static KernelModule> {
 /// The bytes that the crate embeds for its kernels and functions.
 pub fn embedded_bytes() -> usize {
     let modules: usize = MODULES.iter().map(|module| module.image.embedded()).sum();
-    modules + ITEMS.embedded()
+    modules + functions::embedded_bytes()
 }
 
 include!(concat!(env!("OUT_DIR"), "/table.rs"));

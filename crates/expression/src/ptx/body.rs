@@ -11,7 +11,7 @@ use crate::{ComputeType, DType, Expression, Primitive, ValueDef, ValueId};
 pub(super) const ARGUMENT: &str = "argument";
 
 /// An expression over operands in memory.
-pub(super) struct Operands<'a> {
+pub(super) struct StoredExpression<'a> {
     pub(super) expression: &'a Expression,
     pub(super) inputs: &'a [DType],
     pub(super) outputs: &'a [DType],
@@ -19,9 +19,9 @@ pub(super) struct Operands<'a> {
 
 /// The values of an expression that are known so far, by their number.
 #[derive(Clone)]
-pub(super) struct Known(Vec<Option<VirtualRegister>>);
+pub(super) struct ValueRegisters(Vec<Option<VirtualRegister>>);
 
-impl Operands<'_> {
+impl StoredExpression<'_> {
     /// The dtype of each operand: outputs, then inputs.
     pub(super) fn dtypes(&self) -> impl Iterator<Item = DType> {
         self.outputs.iter().chain(self.inputs).copied()
@@ -70,8 +70,8 @@ impl Operands<'_> {
         &self,
         w: &mut InstructionWriter,
         scalars: usize,
-    ) -> Result<Known, PrintError> {
-        let mut known = Known(vec![None; self.expression.values().len()]);
+    ) -> Result<ValueRegisters, PrintError> {
+        let mut known = ValueRegisters(vec![None; self.expression.values().len()]);
         self.evaluate(w, &mut known, |w, of, def| match def {
             ValueDef::Scalar(number) => Some(scalar(w, of, scalars + 8 * *number as usize)),
             ValueDef::Constant(bits) => Some(instruction::constant(w, of, *bits)),
@@ -85,9 +85,9 @@ impl Operands<'_> {
     pub(super) fn row_invariants(
         &self,
         w: &mut InstructionWriter,
-        known: &Known,
+        known: &ValueRegisters,
         addresses: &[Option<VirtualRegister>],
-    ) -> Result<Known, PrintError> {
+    ) -> Result<ValueRegisters, PrintError> {
         let mut known = known.clone();
         self.evaluate(w, &mut known, |w, _, def| match def {
             ValueDef::Input(number) => {
@@ -106,7 +106,7 @@ impl Operands<'_> {
     pub(super) fn elements(
         &self,
         w: &mut InstructionWriter,
-        known: &Known,
+        known: &ValueRegisters,
         addresses: &[Option<VirtualRegister>],
         count: usize,
     ) -> Result<(), PrintError> {
@@ -138,7 +138,7 @@ impl Operands<'_> {
     fn evaluate(
         &self,
         w: &mut InstructionWriter,
-        known: &mut Known,
+        known: &mut ValueRegisters,
         leaf: impl Fn(&mut InstructionWriter, ComputeType, &ValueDef) -> Option<VirtualRegister>,
     ) -> Result<(), PrintError> {
         for (number, (of, def)) in self.expression.values().iter().enumerate() {
@@ -161,7 +161,7 @@ impl Operands<'_> {
     }
 }
 
-impl Known {
+impl ValueRegisters {
     fn get(&self, value: ValueId) -> Option<VirtualRegister> {
         self.0[value.0 as usize]
     }
@@ -187,7 +187,7 @@ fn scalar(w: &mut InstructionWriter, of: ComputeType, offset: usize) -> VirtualR
 /// argument on.
 pub(super) fn base_addresses(
     w: &mut InstructionWriter,
-    operands: &Operands<'_>,
+    operands: &StoredExpression<'_>,
     offset: usize,
 ) -> Vec<Option<VirtualRegister>> {
     let used = operands.used();

@@ -3,10 +3,10 @@
 use std::mem::offset_of;
 
 use super::arguments::Broadcast2dArguments;
-use super::body::{Operands, base_addresses, parameter};
+use super::body::{StoredExpression, base_addresses, parameter};
 use super::error::PrintError;
 use super::layout_class::RepeatedOperands;
-use super::line::{Line, Threads};
+use super::line::{GridThreads, Line};
 use super::writer::{InstructionWriter, VirtualRegister};
 
 /// Writes a kernel over rows and columns, which the threads of the grid's dimensions `y` and `x`
@@ -14,7 +14,7 @@ use super::writer::{InstructionWriter, VirtualRegister};
 /// whole row is computed once for it. There is no division.
 pub(super) fn write(
     w: &mut InstructionWriter,
-    operands: &Operands<'_>,
+    operands: &StoredExpression<'_>,
     repeated: RepeatedOperands,
 ) -> Result<usize, PrintError> {
     let known = operands.invariants(w, offset_of!(Broadcast2dArguments, scalars))?;
@@ -24,7 +24,7 @@ pub(super) fn write(
     let row_bytes = row_bytes(w, operands, &bases);
     let dense = operands.dtypes().enumerate().filter(|&(number, _)| !repeated.contains(number));
     let group = operands.elements_at_once(dense.map(|(_, dtype)| dtype));
-    let line = Line { operands, length, group, threads: Threads::along(w, 'x') };
+    let line = Line { operands, length, group, threads: GridThreads::along(w, 'x') };
     let is_unaligned = {
         let used = (0..operands.len()).filter(|&number| !repeated.contains(number));
         let numbers =
@@ -34,7 +34,7 @@ pub(super) fn write(
     };
 
     let (start, end) = (w.label("rows"), w.label("rows_done"));
-    let of_rows = Threads::along(w, 'y');
+    let of_rows = GridThreads::along(w, 'y');
     let row = of_rows.counter(w);
     let is_past = w.predicate("setp.ge.u64", &[&row, &rows]);
     w.branch_if(is_past, end);
@@ -61,7 +61,7 @@ pub(super) fn write(
 /// The distance in bytes from one row of each operand to the next.
 fn row_bytes(
     w: &mut InstructionWriter,
-    operands: &Operands<'_>,
+    operands: &StoredExpression<'_>,
     bases: &[Option<VirtualRegister>],
 ) -> Vec<Option<VirtualRegister>> {
     let of_operand = |(number, dtype): (usize, crate::DType)| {

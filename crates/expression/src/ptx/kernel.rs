@@ -9,7 +9,7 @@ use super::arguments::{
     Broadcast2dArguments, DenseArguments, MAX_DIMS, MAX_INPUTS, MAX_OUTPUTS, MAX_SCALARS,
     StridedArguments,
 };
-use super::body::{ARGUMENT, Operands};
+use super::body::{ARGUMENT, StoredExpression};
 use super::error::PrintError;
 use super::layout_class::LayoutClass;
 use super::writer::InstructionWriter;
@@ -18,7 +18,7 @@ use crate::{ComputeType, DType, Expression};
 
 /// The most threads of a block that a kernel is launched with.
 const MAX_THREADS: u32 = 1024;
-/// What the PTX of `kernels/` begins with, too: drivers of CUDA 10 on read it, and GPUs of compute
+/// The beginning of a module, the same as in the PTX of `kernels/`: drivers of CUDA 10 on read it, and GPUs of compute
 /// capability 7.5 on run it.
 const HEADER: &str = ".version 6.3\n.target sm_75\n.address_size 64\n";
 
@@ -59,7 +59,7 @@ pub struct PrintedKernel {
 pub fn print(spec: &KernelSpec<'_>) -> Result<PrintedKernel, PrintError> {
     let KernelSpec { expression, inputs, outputs, layout, .. } = *spec;
     check(spec)?;
-    let operands = Operands { expression, inputs, outputs };
+    let operands = StoredExpression { expression, inputs, outputs };
     let mut w = InstructionWriter::default();
     let (bytes, elements_per_thread) = match layout {
         LayoutClass::Dense => (size_of::<DenseArguments>(), dense::write(&mut w, &operands)?),

@@ -1,8 +1,8 @@
 //! Loops over elements that lie side by side.
 
-use super::body::{Known, Operands};
+use super::body::{StoredExpression, ValueRegisters};
 use super::error::PrintError;
-use super::writer::{InstructionWriter, Label, VirtualRegister};
+use super::writer::{BranchLabel, InstructionWriter, VirtualRegister};
 use crate::DType;
 
 /// Addresses of operands; none for those whose elements are known.
@@ -10,26 +10,26 @@ pub(super) type Addresses = [Option<VirtualRegister>];
 
 /// Elements of dense operands, which the threads of the grid, or of one of its dimensions, share.
 pub(super) struct Line<'a> {
-    pub(super) operands: &'a Operands<'a>,
+    pub(super) operands: &'a StoredExpression<'a>,
     /// The number of elements.
     pub(super) length: VirtualRegister,
     /// The number of elements that a thread computes at once.
     pub(super) group: usize,
-    pub(super) threads: Threads,
+    pub(super) threads: GridThreads,
 }
 
-/// Threads that share a line.
+/// GridThreads that share a line.
 #[derive(Clone, Copy)]
-pub(super) struct Threads {
+pub(super) struct GridThreads {
     /// The number of this one.
     pub(super) number: VirtualRegister,
-    /// How many there are.
+    /// Their number.
     pub(super) count: VirtualRegister,
 }
 
-impl Threads {
+impl GridThreads {
     /// The threads along a dimension of the grid, `x` or `y`.
-    pub(super) fn along(w: &mut InstructionWriter, dimension: char) -> Threads {
+    pub(super) fn along(w: &mut InstructionWriter, dimension: char) -> GridThreads {
         let mut special =
             |register: &str| w.b32("mov.u32", &[&format_args!("%{register}.{dimension}")]);
         let (block, size) = (special("ctaid"), special("ntid"));
@@ -37,7 +37,7 @@ impl Threads {
         let first = w.b64("mul.wide.u32", &[&block, &size]);
         let wide = w.b64("cvt.u64.u32", &[&in_block]);
         let number = w.b64("add.s64", &[&first, &wide]);
-        Threads { number, count: w.b64("mul.wide.u32", &[&blocks, &size]) }
+        GridThreads { number, count: w.b64("mul.wide.u32", &[&blocks, &size]) }
     }
 
     /// A counter that begins with the number of the thread.
@@ -51,7 +51,7 @@ impl Threads {
         w: &mut InstructionWriter,
         counter: VirtualRegister,
         end: VirtualRegister,
-        start: Label,
+        start: BranchLabel,
     ) {
         w.assign(counter, "add.s64", &[&counter, &self.count]);
         let goes_on = w.predicate("setp.lt.u64", &[&counter, &end]);
@@ -65,7 +65,7 @@ impl Line<'_> {
     pub(super) fn write(
         &self,
         w: &mut InstructionWriter,
-        known: &Known,
+        known: &ValueRegisters,
         bases: &Addresses,
         is_unaligned: Option<VirtualRegister>,
     ) -> Result<(), PrintError> {

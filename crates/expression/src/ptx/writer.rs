@@ -78,12 +78,12 @@ impl Display for VirtualRegister {
 
 /// A place in the body that branches lead to.
 #[derive(Clone, Copy)]
-pub(super) struct Label {
+pub(super) struct BranchLabel {
     name: &'static str,
     number: u32,
 }
 
-impl Display for Label {
+impl Display for BranchLabel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "$L_{}{}", self.name, self.number)
     }
@@ -165,18 +165,18 @@ impl InstructionWriter {
     }
 
     /// A label that stands nowhere yet.
-    pub(super) fn label(&mut self, name: &'static str) -> Label {
+    pub(super) fn label(&mut self, name: &'static str) -> BranchLabel {
         self.labels += 1;
-        Label { name, number: self.labels }
+        BranchLabel { name, number: self.labels }
     }
 
     /// Puts a label here.
-    pub(super) fn place(&mut self, label: Label) {
+    pub(super) fn place(&mut self, label: BranchLabel) {
         let _ = writeln!(self.lines, "\n{label}:");
     }
 
     /// Branches to the label where the predicate holds.
-    pub(super) fn branch_if(&mut self, predicate: VirtualRegister, label: Label) {
+    pub(super) fn branch_if(&mut self, predicate: VirtualRegister, label: BranchLabel) {
         self.line(format_args!("@{predicate} bra \t{label}"));
     }
 
