@@ -53,11 +53,11 @@ pub enum ValueDef {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Expression {
-    body: Arc<Body>,
+    body: Arc<ExpressionBody>,
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Body {
+struct ExpressionBody {
     inputs: SmallVec<[ComputeType; 4]>,
     scalars: SmallVec<[ComputeType; 4]>,
     values: Vec<(ComputeType, ValueDef)>,
@@ -73,7 +73,7 @@ impl Expression {
         values: Vec<(ComputeType, ValueDef)>,
         outputs: SmallVec<[ValueId; 2]>,
     ) -> Expression {
-        let mut body = Body { inputs, scalars, values, outputs, fingerprint: 0 };
+        let mut body = ExpressionBody { inputs, scalars, values, outputs, fingerprint: 0 };
         let mut hasher = FxHasher::default();
         body.hash(&mut hasher);
         body.fingerprint = hasher.finish();

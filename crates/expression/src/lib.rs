@@ -25,4 +25,4 @@ pub use constant::Constant;
 pub use dtype::{ComputeType, DType};
 pub use expression::{Expression, ValueDef, ValueId};
 pub use primitive::Primitive;
-pub use trace::{Trace, Value, ValueOrConstant, elementwise, trace};
+pub use trace::{Tracer, Value, ValueOrConstant, elementwise, trace};

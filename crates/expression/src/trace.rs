@@ -25,13 +25,13 @@ use crate::{ComputeType, Constant, Primitive};
 /// with.
 #[derive(Clone, Copy)]
 pub struct Value<'t> {
-    trace: &'t Trace,
+    trace: &'t Tracer,
     id: ValueId,
 }
 
 /// The expression that is being traced. Equal values are computed once, and identities that hold
 /// for every value (signed zeros, infinities and NaN among them) are applied.
-pub struct Trace {
+pub struct Tracer {
     draft: RefCell<Draft>,
 }
 
@@ -50,9 +50,9 @@ pub struct Trace {
 pub fn trace(
     inputs: &[ComputeType],
     scalars: &[ComputeType],
-    f: impl for<'t> FnOnce(&'t Trace, &[Value<'t>], &[Value<'t>]) -> SmallVec<[Value<'t>; 2]>,
+    f: impl for<'t> FnOnce(&'t Tracer, &[Value<'t>], &[Value<'t>]) -> SmallVec<[Value<'t>; 2]>,
 ) -> Expression {
-    let trace = Trace { draft: RefCell::default() };
+    let trace = Tracer { draft: RefCell::default() };
     let of = |types: &[ComputeType], def: fn(u32) -> ValueDef| -> Vec<Value<'_>> {
         (0..).zip(types).map(|(number, &of)| trace.push(of, def(number))).collect()
     };
@@ -77,7 +77,7 @@ pub fn elementwise<const N: usize>(
     trace(&inputs, &[], |_, tensors, _| smallvec![f(std::array::from_fn(|i| tensors[i]))])
 }
 
-impl Trace {
+impl Tracer {
     fn push(&self, of: ComputeType, def: ValueDef) -> Value<'_> {
         Value { trace: self, id: self.draft.borrow_mut().push(of, def) }
     }
@@ -115,7 +115,7 @@ impl<'t> Value<'t> {
     }
 
     /// The expression that the value belongs to.
-    pub fn trace(self) -> &'t Trace {
+    pub fn trace(self) -> &'t Tracer {
         self.trace
     }
 

@@ -23,7 +23,7 @@ impl<'t> Value<'t> {
         self.gt(0).select(1, self.lt(0).select(-1, self.constant(0)))
     }
 
-    /// What is left of a float by [`Value::trunc`].
+    /// The fraction: the value without its [`Value::trunc`].
     pub fn frac(self) -> Value<'t> {
         self - self.trunc()
     }
