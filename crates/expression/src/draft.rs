@@ -60,7 +60,8 @@ impl Draft {
         }
     }
 
-    fn constant(&self, id: ValueId) -> Option<u64> {
+    /// The bits, if the value is a constant.
+    pub(crate) fn constant(&self, id: ValueId) -> Option<u64> {
         match self.values[id.0 as usize].1 {
             ValueDef::Constant(bits) => Some(bits),
             _ => None,
@@ -111,3 +112,6 @@ impl Draft {
         Expression::new(inputs.into(), scalars.into(), values, outputs)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
+//   gradient
 //   functions
 //   trace
 //   draft
@@ -16,6 +17,7 @@ mod draft;
 mod dtype;
 mod expression;
 mod functions;
+mod gradient;
 mod primitive;
 mod reference;
 mod simplify;
@@ -24,5 +26,6 @@ mod trace;
 pub use constant::Constant;
 pub use dtype::{ComputeType, DType};
 pub use expression::{Expression, ValueDef, ValueId};
+pub use gradient::{Gradient, GradientOperand, GradientValues};
 pub use primitive::Primitive;
 pub use trace::{Tracer, Value, ValueOrConstant, elementwise, trace};

@@ -180,6 +180,9 @@ impl KnownValues<'_> {
             And | Or if is_true || is_false || a == b => {
                 Some(Simpler::Same(if a == b { a } else { b }))
             }
+            And if let (Some(a), Some(b)) = (self.operand(a, Not), self.operand(b, Not)) => {
+                Some(Simpler::Nested(Not, Or, smallvec![a, b]))
+            }
             Xor | Ne if is_true => Some(Simpler::Apply(Not, smallvec![a])),
             Eq if is_false => Some(Simpler::Apply(Not, smallvec![a])),
             Xor | Ne | Lt | Gt if a == b => Some(Simpler::Constant(0)),

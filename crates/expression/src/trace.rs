@@ -7,6 +7,7 @@ use std::fmt;
 
 use smallvec::{SmallVec, smallvec};
 
+use crate::constant::f64_of;
 use crate::draft::Draft;
 use crate::expression::{Expression, ValueDef, ValueId};
 use crate::{ComputeType, Constant, Primitive};
@@ -94,6 +95,11 @@ impl Tracer {
         self.push(of, ValueDef::Constant(bits))
     }
 
+    /// The constant with these bits.
+    pub(crate) fn constant_of_bits(&self, of: ComputeType, bits: u64) -> Value<'_> {
+        self.push(of, ValueDef::Constant(bits))
+    }
+
     /// A primitive of some values.
     ///
     /// # Panics
@@ -127,6 +133,23 @@ impl<'t> Value<'t> {
         self.trace.constant(self.compute_type(), constant)
     }
 
+    /// The number, if the value is a constant.
+    pub(crate) fn constant_f64(self) -> Option<f64> {
+        let draft = self.trace.draft.borrow();
+        let bits = draft.constant(self.id)?;
+        Some(f64_of(bits, draft.type_of(self.id)))
+    }
+
+    /// Whether the value is the constant 0, of either sign.
+    pub(crate) fn is_zero(self) -> bool {
+        self.constant_f64() == Some(0.0)
+    }
+
+    /// Whether the value is the constant 1.
+    pub(crate) fn is_one(self) -> bool {
+        self.constant_f64() == Some(1.0)
+    }
+
     /// A primitive of this value.
     pub(crate) fn unary(self, primitive: Primitive) -> Value<'t> {
         self.trace.apply(primitive, &[self])
@@ -137,6 +160,15 @@ impl<'t> Value<'t> {
         self.trace.apply(primitive, &[self, other.beside(self)])
     }
 }
+
+/// Values of one trace are compared: whether they are the same one.
+impl PartialEq for Value<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.trace, other.trace) && self.id == other.id
+    }
+}
+
+impl Eq for Value<'_> {}
 
 impl fmt::Debug for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
