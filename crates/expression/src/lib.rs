@@ -28,7 +28,7 @@
 //! - [`elementwise`] and [`trace`] make expressions; [`Value`] has the operators and functions.
 //! - [`Primitive`]: the functions that backends implement, with their exact semantics.
 //! - [`Expression::values`]: the list that a backend walks.
-//! - [`Expression::gradient`]: derivatives.
+//! - [`Gradient`]: derivatives, by [`Expression::gradient`].
 //! - [`Expression::evaluate`]: the reference that backends are tested against.
 //! - [`DType`]: the types of elements in memory.
 //!
@@ -73,7 +73,7 @@ pub use dtype::{ComputeType, DType};
 pub use expression::{Expression, ValueDef, ValueId};
 pub use gradient::{Gradient, GradientOperand, GradientValues};
 pub use primitive::Primitive;
-pub use trace::{Tracer, Value, ValueOrConstant, elementwise, trace};
+pub use trace::{Tracer, TracingError, Value, ValueOrConstant, elementwise, trace, try_trace};
 
 /// The README's example is tested as the documentation's are.
 #[cfg(doctest)]
