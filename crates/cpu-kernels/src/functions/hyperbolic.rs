@@ -19,7 +19,7 @@ const TANH_F32: [f32; 7] = [
 pub(crate) fn tanh_f32(x: f32) -> f32 {
     let size = x.abs();
     let square = x * x;
-    let small = size + size * square * polynomial_f32(square, TANH_F32);
+    let small = size + size * (square * polynomial_f32(square, TANH_F32));
     let large = 1.0 - 2.0 / (exp_f32(size + size) + 1.0);
     // NaN takes the series.
     (if size > 1.0 { large } else { small }).copysign(x)
@@ -50,7 +50,7 @@ const TANH_F64: [f64; 16] = [
 pub(crate) fn tanh_f64(x: f64) -> f64 {
     let size = x.abs();
     let square = x * x;
-    let small = size + size * square * polynomial_f64(square, TANH_F64);
+    let small = size + size * (square * polynomial_f64(square, TANH_F64));
     let large = 1.0 - 2.0 / (exp_f64(size + size) + 1.0);
     (if size > 1.0 { large } else { small }).copysign(x)
 }
