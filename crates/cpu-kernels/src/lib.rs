@@ -3,9 +3,12 @@
 // Layers, the top one first; a module imports only from lines below its own.
 //
 //   loops
-//   instruction_set
+//   instruction_set, pool
+//   shared
 pub mod instruction_set;
 #[allow(dead_code)]
 mod loops;
+pub mod pool;
+mod shared;
 
 pub use instruction_set::InstructionSet;
