@@ -2,13 +2,20 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   loops
-//   instruction_set, pool
+//   reduce
+//   convert, loops
+//   instruction_set, pool, runs, shared_pointer, values
 //   shared
+mod convert;
 pub mod instruction_set;
 #[allow(dead_code)]
 mod loops;
 pub mod pool;
+pub mod reduce;
+mod runs;
 mod shared;
+mod shared_pointer;
+mod values;
 
 pub use instruction_set::InstructionSet;
+pub use runs::Axes;

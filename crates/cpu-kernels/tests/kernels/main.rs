@@ -1,0 +1,5 @@
+//! Kernels against plain loops, in every instruction set that the processor has.
+
+mod guarded;
+mod reductions;
+mod values;
