@@ -2,11 +2,15 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
+//   softmax
 //   reduce
-//   convert, loops
+//   convert, functions
+//   loops
 //   instruction_set, pool, runs, shared_pointer, values
 //   shared
 mod convert;
+#[allow(dead_code)]
+mod functions;
 pub mod instruction_set;
 #[allow(dead_code)]
 mod loops;
@@ -15,6 +19,7 @@ pub mod reduce;
 mod runs;
 mod shared;
 mod shared_pointer;
+pub mod softmax;
 mod values;
 
 pub use instruction_set::InstructionSet;

@@ -19,7 +19,7 @@ pub(super) const GROUP: usize = 8;
 const COLUMNS: usize = 64;
 
 /// A function by which the elements of each output are folded into one.
-pub(super) trait Fold: 'static {
+pub(crate) trait Fold: 'static {
     type Value: Loaded;
     /// The result for no elements.
     const START: Self::Value;
@@ -32,7 +32,7 @@ pub(super) trait Fold: 'static {
 macro_rules! folds {
     ($($(#[$attr:meta])* $name:ident: $start:ident, $combine:ident;)+) => {$(
         $(#[$attr])*
-        pub(super) struct $name<V>(PhantomData<V>);
+        pub(crate) struct $name<V>(PhantomData<V>);
 
         impl<V: Loaded> Fold for $name<V> {
             type Value = V;
@@ -85,17 +85,17 @@ pub(super) type AllTrue = Multiplied<TruthByte>;
 
 /// Dense rows, each of which is folded into a value.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<V> {
-    pub(super) start: *const V,
+pub(crate) struct Rows<V> {
+    pub(crate) start: *const V,
     /// The distance of rows, in elements.
-    pub(super) stride: isize,
-    pub(super) len: usize,
-    pub(super) rows: usize,
-    pub(super) results: *mut V,
+    pub(crate) stride: isize,
+    pub(crate) len: usize,
+    pub(crate) rows: usize,
+    pub(crate) results: *mut V,
 }
 
 /// Folds the elements of each row, in lanes that are combined as a tree.
-pub(super) struct FoldRows<F>(PhantomData<F>);
+pub(crate) struct FoldRows<F>(PhantomData<F>);
 
 impl<F: Fold> Multiversioned for FoldRows<F> {
     type Arguments = Rows<F::Value>;

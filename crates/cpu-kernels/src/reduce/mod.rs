@@ -17,7 +17,9 @@ use expression::{ComputeType, DType};
 
 use self::columns::{CHUNK_ROWS, ColumnFolder, combine};
 pub use self::extreme::{Extreme, ExtremeKernel};
-use self::fold::{Added, AllTrue, AnyTrue, Averaged, Fold, Largest, Multiplied, Smallest};
+pub(crate) use self::fold::{Added, FoldRows, Largest, Rows};
+use self::fold::{AllTrue, AnyTrue, Averaged, Fold, Multiplied, Smallest};
+pub(crate) use self::rows::pairwise;
 use self::rows::{CHUNK, LEAF, RowFolder, merged};
 pub use self::source::ReducedInput;
 use self::source::Source;

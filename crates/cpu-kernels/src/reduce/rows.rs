@@ -142,7 +142,7 @@ impl<'a, F: Fold> RowFolder<'a, F> {
 }
 
 /// The states of some parts, combined pairwise in the order of their numbers; `None` for no parts.
-pub(super) fn pairwise<T>(
+pub(crate) fn pairwise<T>(
     parts: Range<usize>,
     state: &mut impl FnMut(usize) -> T,
     combine: &impl Fn(T, T) -> T,

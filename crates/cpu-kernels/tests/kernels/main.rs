@@ -2,4 +2,5 @@
 
 mod guarded;
 mod reductions;
+mod softmax;
 mod values;
