@@ -4,7 +4,9 @@
 use expression::DType;
 
 use crate::instruction_set::{InstructionSet, Isa, Multiversioned, Version};
-use crate::values::{BrainBits, ComputeValue, ConvertedFrom, HalfBits, StoredValue, TruthByte};
+use crate::values::{
+    BrainBits, ComputeValue, ConvertedFrom, HalfBits, StoredValue, TruthByte, stored_as,
+};
 
 /// Elements in memory, and where their values go.
 #[derive(Clone, Copy)]
@@ -156,39 +158,6 @@ macro_rules! loaded {
             }
         }
     )+};
-}
-
-macro_rules! stored_as {
-    (F64) => {
-        f64
-    };
-    (F32) => {
-        f32
-    };
-    (F16) => {
-        HalfBits
-    };
-    (BF16) => {
-        BrainBits
-    };
-    (I64) => {
-        i64
-    };
-    (I32) => {
-        i32
-    };
-    (I16) => {
-        i16
-    };
-    (I8) => {
-        i8
-    };
-    (U8) => {
-        u8
-    };
-    (Bool) => {
-        TruthByte
-    };
 }
 
 /// The conversion from a dtype to 1 for elements that differ from zero, and 0 for others, as `i64`.

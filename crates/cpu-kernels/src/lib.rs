@@ -2,7 +2,7 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   softmax
+//   index, softmax
 //   reduce
 //   convert, functions
 //   loops
@@ -11,6 +11,7 @@
 mod convert;
 #[allow(dead_code)]
 mod functions;
+pub mod index;
 pub mod instruction_set;
 #[allow(dead_code)]
 mod loops;

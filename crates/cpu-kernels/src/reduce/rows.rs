@@ -49,7 +49,7 @@ impl<'a, F: Fold> RowFolder<'a, F> {
             unsafe {
                 match count {
                     0 => states.fill(F::START),
-                    ..=LEAF => self.fold_short(offset, step, states, block),
+                    1..=LEAF => self.fold_short(offset, step, states, block),
                     _ => {
                         for (row, state) in states.iter_mut().enumerate() {
                             let row = self.source.at(offset + row as isize * step);

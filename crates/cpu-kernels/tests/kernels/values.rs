@@ -11,9 +11,9 @@ pub(crate) fn encode(dtype: DType, numbers: &[f64]) -> Vec<u8> {
         DType::F16 => f16::from_f64(x).to_le_bytes().to_vec(),
         DType::BF16 => bf16::from_f64(x).to_le_bytes().to_vec(),
         DType::I64 => (x as i64).to_le_bytes().to_vec(),
-        DType::I32 => (x as i32).to_le_bytes().to_vec(),
-        DType::I16 => (x as i16).to_le_bytes().to_vec(),
-        DType::I8 => (x as i8).to_le_bytes().to_vec(),
+        DType::I32 => (x as i64 as i32).to_le_bytes().to_vec(),
+        DType::I16 => (x as i64 as i16).to_le_bytes().to_vec(),
+        DType::I8 => (x as i64 as i8).to_le_bytes().to_vec(),
         DType::U8 => (x as i64 as u8).to_le_bytes().to_vec(),
         DType::Bool => vec![u8::from(x != 0.0)],
     };
