@@ -47,7 +47,7 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   gradient
+//   gradient, ptx
 //   functions
 //   trace
 //   draft
@@ -64,6 +64,7 @@ mod expression;
 mod functions;
 mod gradient;
 mod primitive;
+pub mod ptx;
 mod reference;
 mod simplify;
 mod trace;

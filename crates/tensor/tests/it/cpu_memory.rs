@@ -25,13 +25,13 @@ fn memory_of_a_tensor_that_was_dropped_serves_the_next_one() {
 fn an_operation_whose_result_exceeds_the_limit_is_an_error_and_changes_nothing() {
     isolate(|| {
         let run = || -> Result<()> {
-            cpu::set_memory_limit(13 * MIB);
+            cpu::set_memory_limit(14 * MIB);
             let x = Tensor::ones([MIB], ())?;
             let y = Tensor::ones([MIB], ())?;
             let refused = x.add(&y)?.add(&x).expect_err("the fourth does not fit");
             let message = refused.to_string();
             assert!(matches!(refused, Error::Allocation(_)), "{message}");
-            assert!(message.contains("limit is 13"), "{message}");
+            assert!(message.contains("limit is 14"), "{message}");
             x.add_(&y)?;
             assert_eq!(x.to_vec::<f32>()?, vec![2.0; MIB]);
             Ok(())
