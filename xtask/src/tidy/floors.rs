@@ -8,13 +8,12 @@ use super::metadata::{Dependency, Package};
 use super::project::Project;
 
 /// Lowest first. Crates on one floor do not import each other.
-const FLOORS: [&[&str]; 9] = [
+const FLOORS: [&[&str]; 8] = [
     &["cuda-sys", "ptx"],
     &["ptx-jit"],
     &["cuda-sim", "kernels"],
-    &["gpu-runtime"],
-    &["expression", "gpu-alloc"],
-    &["cpu-kernels"],
+    &["expression", "gpu-runtime"],
+    &["cpu-kernels", "gpu-alloc"],
     &["tensor"],
     &["nn"],
     &["parallel"],
