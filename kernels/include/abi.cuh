@@ -37,7 +37,9 @@ struct Elementwise {
 
 // Output element o (dense) folds the `reduced` elements of input that lie at its origin plus the
 // reduced strides. `lanes` threads, a power of two and at most a block, work on one output
-// together.
+// together. Where there are few outputs, each is folded in several `parts` by a first launch, which
+// leaves their states in `states` (16 bytes for each part of each output), and a second one, with
+// `joins`, folds those. Else `parts` is 1.
 struct Reduce {
     void* output;
     const void* input;
@@ -46,7 +48,9 @@ struct Reduce {
     int32_t output_dims;
     int32_t reduced_dims;
     int32_t lanes;
-    int32_t pad;
+    int32_t parts;
+    void* states;
+    int64_t joins;
     int64_t output_sizes[MAX_DIMS];
     int64_t output_strides[MAX_DIMS];
     int64_t reduced_sizes[MAX_DIMS];
@@ -76,7 +80,7 @@ struct Rows {
 };
 
 // Dense arrays, seen as [outer, size or count, inner]; the indices choose along the middle
-// dimension.
+// dimension. Blocks and grid have two dimensions: y goes along `outer`, and x along the others.
 struct Index {
     void* out;
     const void* source;
@@ -108,8 +112,8 @@ struct Range {
 static_assert(sizeof(Operand) == 80 && offsetof(Operand, strides) == 16);
 static_assert(offsetof(Elementwise<2>, sizes) == 16 && offsetof(Elementwise<2>, operands) == 80);
 static_assert(sizeof(Elementwise<2>) == 240 && sizeof(Elementwise<5>) == 480);
-static_assert(sizeof(Reduce) == 304 && offsetof(Reduce, lanes) == 40 &&
-              offsetof(Reduce, output_sizes) == 48);
+static_assert(sizeof(Reduce) == 320 && offsetof(Reduce, lanes) == 40 &&
+              offsetof(Reduce, output_sizes) == 64);
 static_assert(sizeof(Matmul) == 288 && offsetof(Matmul, batch_dims) == 88 &&
               offsetof(Matmul, batch_sizes) == 96);
 static_assert(sizeof(Rows) == 40);

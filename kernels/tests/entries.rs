@@ -7,6 +7,12 @@ const SIGNED: &str = "f16 f32 f64 i64";
 const NUMBERS: &str = "f16 f32 f64 i64 u8";
 const ALL: &str = "f16 f32 f64 i64 u8 bool";
 
+const FLOAT_DTYPES: &str = "f16 bf16 f32 f64";
+const NUMBER_DTYPES: &str = "f16 bf16 f32 f64 i64 i32 i16 i8 u8";
+const DTYPES: &str = "f16 bf16 f32 f64 i64 i32 i16 i8 u8 bool";
+/// For what only moves elements: an integer of each size.
+const SIZES: &str = "i64 i32 i16 u8";
+
 /// Operations, their dtypes, and the size of the struct that is the kernel's one parameter.
 const TABLE: &[(&str, &str, usize)] = &[
     ("neg abs sign square relu", NUMBERS, 240),
@@ -26,17 +32,15 @@ const TABLE: &[(&str, &str, usize)] = &[
     ("addcmul", NUMBERS, 480),
     ("addcdiv", FLOATS, 480),
     ("copy_f16 copy_f32 copy_f64 copy_i64 copy_u8 copy_bool", ALL, 240),
-    ("sum prod", SIGNED, 304),
-    ("mean", FLOATS, 304),
-    ("amax amin argmax argmin", ALL, 304),
-    ("any all", "bool", 304),
-    ("matmul", SIGNED, 288),
-    ("softmax log_softmax softmax_backward log_softmax_backward", FLOATS, 40),
-    ("gather index_select", ALL, 56),
-    ("scatter_add index_add", SIGNED, 56),
-    ("uniform normal", FLOATS, 72),
-    ("random bernoulli", ALL, 72),
-    ("arange", NUMBERS, 48),
+    ("sum prod amax amin argmax argmin any all", DTYPES, 320),
+    ("mean", FLOAT_DTYPES, 320),
+    ("matmul", NUMBER_DTYPES, 288),
+    ("softmax log_softmax softmax_backward log_softmax_backward", FLOAT_DTYPES, 40),
+    ("gather scatter index_select index_copy", SIZES, 56),
+    ("scatter_add index_add", DTYPES, 56),
+    ("uniform normal", FLOAT_DTYPES, 72),
+    ("random bernoulli", DTYPES, 72),
+    ("arange", NUMBER_DTYPES, 48),
 ];
 
 /// Entry and size of the parameter, for each operation and dtype.
@@ -93,7 +97,7 @@ fn a_module_of_ptx_holds_one_kernel_and_what_that_needs() {
     assert!(sin.contains("\n.func  (.param .align 8 .b8 func_retval0[16]) __internal_trig"));
     assert!(sin.contains("\n.global .align 8 .b8 __cudart_i2opi_d[144] = {"));
     assert!(!sin.contains("__cudart_i2opi_f"), "that is for sin_f32");
-    let gather = ptx(module_of("gather_f32")).expect("all modules are PTX, or none");
+    let gather = ptx(module_of("gather_i32")).expect("all modules are PTX, or none");
     assert!(gather.contains("\n.extern .func __assertfail"));
     let add = ptx(module_of("add_f32")).expect("all modules are PTX, or none");
     assert!(!add.contains(".global .align") && !add.contains(".func"));
