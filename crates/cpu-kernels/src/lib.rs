@@ -2,13 +2,23 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
+//   program
+//   movers
+//   blocks
 //   functions
 //   loops
-//   instruction_set
-#[allow(dead_code)]
+//   instruction_set, pool
+//   shared
+mod blocks;
 mod functions;
 pub mod instruction_set;
-#[allow(dead_code)]
 mod loops;
+mod movers;
+pub mod pool;
+pub mod program;
+mod shared;
+#[allow(dead_code)]
+mod values;
 
 pub use instruction_set::InstructionSet;
+pub use program::{Program, StridedPointer};

@@ -3,6 +3,8 @@
 //! With n the nearest whole number to x / ln 2, e^x is 2^n e^r, where |r| ≤ ln(2) / 2: the range
 //! reduction of Cody and Waite ("Software Manual for the Elementary Functions", 1980).
 
+use std::f64::consts::LN_2;
+
 use super::double_word::DoubleWord;
 use super::exponent::{nearest_f32, nearest_f64, power_of_two_f64, scale_f32, scale_f64};
 use super::polynomial::{polynomial_f32, polynomial_f64};
@@ -75,7 +77,7 @@ pub(crate) fn exp2_f32(x: f32) -> f32 {
 
 /// 2^r = 1 + r p(r). `coefficients/fit.py`: error 2^-55.5.
 const EXP2_F64: [f64; 12] = [
-    0.6931471805599453,
+    LN_2,
     0.24022650695910072,
     0.05550410866482167,
     0.00961812910762834,

@@ -75,7 +75,7 @@ pub(crate) fn cosh_f32(x: f32) -> f32 {
 }
 
 /// Beyond this, sinh and cosh are infinite.
-const LARGEST: f64 = 711.0;
+const LARGEST: f64 = 710.6;
 
 /// Hyperbolic sine.
 #[inline(always)]

@@ -1,12 +1,14 @@
 //! Arc sine, arc cosine and arc tangents.
 
+use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
+
 use super::double_word::DoubleWord;
 use super::polynomial::polynomial_f64;
 
 /// π/2 in two parts.
-const HALF_PI: (f64, f64) = (1.5707963267948966, 6.123233995736766e-17);
+const HALF_PI: (f64, f64) = (FRAC_PI_2, 6.123233995736766e-17);
 /// π/4, of which small multiples are exact, and the rest of it.
-const QUARTER_PI: (f64, f64) = (0.7853981633974483, 3.061616997868383e-17);
+const QUARTER_PI: (f64, f64) = (FRAC_PI_4, 3.061616997868383e-17);
 
 /// atan(t) = t + t³ p(t²) up to 1/2. `coefficients/fit.py`: error 2^-36.3.
 const ATAN_SHORT: [f64; 7] = [

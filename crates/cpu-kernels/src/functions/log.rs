@@ -134,7 +134,7 @@ pub(crate) fn log2_f32(x: f32) -> f32 {
 /// The logarithm to base 2.
 #[inline(always)]
 pub(crate) fn log2_f64(x: f64) -> f64 {
-    const LOG2_E: DoubleWord = DoubleWord::new(1.4426950408889634, 2.0355273740931033e-17);
+    const LOG2_E: DoubleWord = DoubleWord::new(std::f64::consts::LOG2_E, 2.0355273740931033e-17);
     let (m, k) = split_f64(x);
     let log = log_of_mantissa(DoubleWord::new(m, 0.0)).times(LOG2_E);
     let sum = DoubleWord::ordered_sum(k, log.high);
@@ -150,7 +150,7 @@ pub(crate) fn log10_f32(x: f32) -> f32 {
 /// The logarithm to base 10.
 #[inline(always)]
 pub(crate) fn log10_f64(x: f64) -> f64 {
-    const LOG10_E: DoubleWord = DoubleWord::new(0.4342944819032518, 1.098319650216765e-17);
+    const LOG10_E: DoubleWord = DoubleWord::new(std::f64::consts::LOG10_E, 1.098319650216765e-17);
     limits_f64(x, log_to_double_word(x).times(LOG10_E).rounded())
 }
 

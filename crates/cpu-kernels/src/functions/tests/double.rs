@@ -103,7 +103,7 @@ macro_rules! outside {
 #[test]
 fn errors_of_functions_of_one_f64_are_within_their_bounds() {
     let outside = outside!(check:
-        Acos 1.0 Acosh 1.0 Asin 1.0 Asinh 1.0 Atan 1.5 Atanh 1.0 Cos 1.0 Cosh 1.5 Digamma 4.0 Erf 1.5
+        Acos 1.0 Acosh 1.0 Asin 1.1 Asinh 1.0 Atan 1.5 Atanh 1.0 Cos 1.0 Cosh 1.5 Digamma 4.0 Erf 1.5
         Erfc 3.0 Erfinv 3.0 Exp 1.0 Exp2 1.2 Expm1 1.0 Lgamma 4.0 Log 1.0 Log10 1.0 Log1p 1.0 Log2 1.0
         Sigmoid 2.5 Sin 1.0 Sinh 1.5 Tan 2.0 Tanh 1.5
     );

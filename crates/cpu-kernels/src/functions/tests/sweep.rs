@@ -65,26 +65,32 @@ pub(super) fn random(seed: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// A type of floats, as far as tests have to know it.
-pub(super) trait Float: Copy + PartialEq + std::fmt::Debug + 'static {
+/// A type of numbers, as far as tests have to know it.
+pub(super) trait Number: Copy + PartialEq + std::fmt::Debug + 'static {
     fn same(self, other: Self) -> bool;
 }
 
-impl Float for f32 {
+impl Number for f32 {
     fn same(self, other: f32) -> bool {
         self.to_bits() == other.to_bits() || (self.is_nan() && other.is_nan())
     }
 }
 
-impl Float for f64 {
+impl Number for f64 {
     fn same(self, other: f64) -> bool {
         self.to_bits() == other.to_bits() || (self.is_nan() && other.is_nan())
     }
 }
 
+impl Number for i32 {
+    fn same(self, other: i32) -> bool {
+        self == other
+    }
+}
+
 /// The function of each number, after a check that all instruction sets agree about it, in place
 /// and apart.
-pub(super) fn apply<F: Unary<T>, T: Float>(numbers: &[T]) -> Vec<T> {
+pub(super) fn apply<F: Unary<T>, T: Number>(numbers: &[T]) -> Vec<T> {
     let mut found: Vec<T> = numbers.iter().map(|&x| F::any(x)).collect();
     for &set in InstructionSet::supported() {
         let in_set = set.version::<UnaryLoop<F, T>>();
@@ -103,7 +109,7 @@ pub(super) fn apply<F: Unary<T>, T: Float>(numbers: &[T]) -> Vec<T> {
 }
 
 /// The function of each pair of numbers, checked as in [`apply`].
-pub(super) fn apply_binary<F: Binary<T>, T: Float>(a: &[T], b: &[T]) -> Vec<T> {
+pub(super) fn apply_binary<F: Binary<T>, T: Number>(a: &[T], b: &[T]) -> Vec<T> {
     let found: Vec<T> = a.iter().zip(b).map(|(&a, &b)| F::any(a, b)).collect();
     for &set in InstructionSet::supported() {
         let in_set = set.version::<BinaryLoop<F, T>>();
