@@ -2,20 +2,22 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   index, softmax
-//   reduce
+//   program, index, softmax
+//   movers, reduce
+//   blocks
 //   convert, functions
 //   loops
 //   instruction_set, pool, runs, shared_pointer, values
 //   shared
+mod blocks;
 mod convert;
-#[allow(dead_code)]
 mod functions;
 pub mod index;
 pub mod instruction_set;
-#[allow(dead_code)]
 mod loops;
+mod movers;
 pub mod pool;
+pub mod program;
 pub mod reduce;
 mod runs;
 mod shared;
@@ -24,4 +26,5 @@ pub mod softmax;
 mod values;
 
 pub use instruction_set::InstructionSet;
+pub use program::{Program, StridedPointer};
 pub use runs::Axes;
