@@ -2,7 +2,7 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   index, softmax
+//   index, random, range, softmax
 //   reduce
 //   convert, functions
 //   loops
@@ -16,6 +16,8 @@ pub mod instruction_set;
 #[allow(dead_code)]
 mod loops;
 pub mod pool;
+pub mod random;
+pub mod range;
 pub mod reduce;
 mod runs;
 mod shared;
