@@ -2,7 +2,7 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   index, random, range, softmax
+//   index, matmul, random, range, softmax
 //   reduce
 //   convert, functions
 //   loops
@@ -15,6 +15,7 @@ pub mod index;
 pub mod instruction_set;
 #[allow(dead_code)]
 mod loops;
+pub mod matmul;
 pub mod pool;
 pub mod random;
 pub mod range;

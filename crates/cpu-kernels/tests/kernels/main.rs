@@ -2,6 +2,7 @@
 
 mod guarded;
 mod index;
+mod matmul;
 mod random;
 mod reductions;
 mod softmax;
