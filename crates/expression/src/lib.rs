@@ -3,7 +3,7 @@
 // Layers, the top one first; a module imports only from lines below its own.
 //
 //   gradient
-//   functions
+//   functions, ptx
 //   trace
 //   draft
 //   simplify
@@ -19,6 +19,7 @@ mod expression;
 mod functions;
 mod gradient;
 mod primitive;
+pub mod ptx;
 mod reference;
 mod simplify;
 mod trace;
