@@ -28,7 +28,7 @@ pub enum GradientOperand {
 pub struct Gradient {
     /// The function.
     pub expression: Expression,
-    /// What each input of the function is.
+    /// The value that each input of the function takes.
     pub operands: Vec<GradientOperand>,
     /// The number of the input that each result of the function is the gradient of.
     pub inputs: Vec<usize>,

@@ -22,8 +22,7 @@ use crate::{ComputeType, Constant, Primitive};
 ///
 /// # Panics
 /// All of them panic if the operands' types differ, if there is no such function of the type, or if
-/// the type has no such constant: an expression that is written so is wrong, whatever it is called
-/// with.
+/// the type has no such constant. In a closure for [`try_trace`] that is an error instead.
 #[derive(Clone, Copy)]
 pub struct Value<'t> {
     trace: &'t Tracer,
@@ -34,6 +33,42 @@ pub struct Value<'t> {
 /// for every value (signed zeros, infinities and NaN among them) are applied.
 pub struct Tracer {
     draft: RefCell<Draft>,
+    on_error: OnError,
+    /// The first error, if errors are kept.
+    error: RefCell<Option<TracingError>>,
+}
+
+/// The reaction to a function that does not exist.
+enum OnError {
+    /// At once, where the mistake is.
+    Panic,
+    /// At the end of the trace, as an error.
+    Keep,
+}
+
+/// A closure that is no elementwise function of values of the types that it was given.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum TracingError {
+    /// A primitive has no meaning for values of these types.
+    #[error("{primitive} of {}: there is no such function", names(.types))]
+    NoSuchFunction {
+        /// The primitive.
+        primitive: Primitive,
+        /// The types of its operands.
+        types: Vec<ComputeType>,
+    },
+    /// A type has no such value: a fraction among integers, 2 among truth values.
+    #[error("{constant:?} is no value of {of}")]
+    NoSuchConstant {
+        /// The number.
+        constant: Constant,
+        /// The type of what it stands beside.
+        of: ComputeType,
+    },
+}
+
+fn names(types: &[ComputeType]) -> String {
+    types.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// The expression that a closure computes from `inputs` tensors and `scalars` numbers of these
@@ -53,14 +88,52 @@ pub fn trace(
     scalars: &[ComputeType],
     f: impl for<'t> FnOnce(&'t Tracer, &[Value<'t>], &[Value<'t>]) -> SmallVec<[Value<'t>; 2]>,
 ) -> Expression {
-    let trace = Tracer { draft: RefCell::default() };
+    match trace_with(OnError::Panic, inputs, scalars, f) {
+        Ok(expression) => expression,
+        Err(error) => unreachable!("{error}: errors panic where they are made"),
+    }
+}
+
+/// [`trace`] of a closure that may be no function of values of these types.
+///
+/// ```
+/// use expression::{ComputeType, try_trace};
+/// use smallvec::smallvec;
+///
+/// let of = |of| try_trace(&[of; 2], &[], |_, x, _| smallvec![x[0] & x[1]]);
+/// assert!(of(ComputeType::I32).is_ok());
+/// let error = of(ComputeType::F32).expect_err("floats have no bits");
+/// assert_eq!(error.to_string(), "and of f32, f32: there is no such function");
+/// ```
+///
+/// # Errors
+/// The first thing in the closure that is no function or constant of the types that it is applied
+/// to. The rest of the closure has run over other values then.
+pub fn try_trace(
+    inputs: &[ComputeType],
+    scalars: &[ComputeType],
+    f: impl for<'t> FnOnce(&'t Tracer, &[Value<'t>], &[Value<'t>]) -> SmallVec<[Value<'t>; 2]>,
+) -> Result<Expression, TracingError> {
+    trace_with(OnError::Keep, inputs, scalars, f)
+}
+
+fn trace_with(
+    on_error: OnError,
+    inputs: &[ComputeType],
+    scalars: &[ComputeType],
+    f: impl for<'t> FnOnce(&'t Tracer, &[Value<'t>], &[Value<'t>]) -> SmallVec<[Value<'t>; 2]>,
+) -> Result<Expression, TracingError> {
+    let trace = Tracer { draft: RefCell::default(), on_error, error: RefCell::default() };
     let of = |types: &[ComputeType], def: fn(u32) -> ValueDef| -> Vec<Value<'_>> {
         (0..).zip(types).map(|(number, &of)| trace.push(of, def(number))).collect()
     };
     let (tensors, numbers) = (of(inputs, ValueDef::Input), of(scalars, ValueDef::Scalar));
     let outputs: SmallVec<[ValueId; 2]> =
         f(&trace, &tensors, &numbers).iter().map(|value| value.id).collect();
-    trace.draft.borrow().finish(inputs, scalars, &outputs)
+    match trace.error.take() {
+        Some(error) => Err(error),
+        None => Ok(trace.draft.borrow().finish(inputs, scalars, &outputs)),
+    }
 }
 
 /// The expression with one result that a closure computes from tensors of these types.
@@ -86,12 +159,14 @@ impl Tracer {
     /// A constant of type `of`.
     ///
     /// # Panics
-    /// The type has no such value: a fraction among integers, 2 among truth values.
+    /// The type has no such value: a fraction among integers, 2 among truth values. In
+    /// [`try_trace`] that is an error in the end.
     pub fn constant(&self, of: ComputeType, constant: impl Into<Constant>) -> Value<'_> {
         let constant = constant.into();
-        let Some(bits) = constant.bits(of) else {
-            panic!("{constant:?} is no value of {of}");
-        };
+        let bits = constant.bits(of).unwrap_or_else(|| {
+            self.fail(TracingError::NoSuchConstant { constant, of });
+            0
+        });
         self.push(of, ValueDef::Constant(bits))
     }
 
@@ -103,14 +178,27 @@ impl Tracer {
     /// A primitive of some values.
     ///
     /// # Panics
-    /// There is no such function of these types.
+    /// There is no such function of these types. In [`try_trace`] that is an error in the end.
     pub fn apply<'t>(&'t self, primitive: Primitive, operands: &[Value<'t>]) -> Value<'t> {
         let ids: SmallVec<[ValueId; 3]> = operands.iter().map(|operand| operand.id).collect();
-        let Some(id) = self.draft.borrow_mut().apply(primitive, &ids) else {
-            let types: Vec<ComputeType> = operands.iter().map(|a| a.compute_type()).collect();
-            panic!("{primitive} of {types:?}: there is no such function");
-        };
+        let applied = self.draft.borrow_mut().apply(primitive, &ids);
+        let id = applied.unwrap_or_else(|| {
+            let types = operands.iter().map(|operand| operand.compute_type()).collect();
+            self.fail(TracingError::NoSuchFunction { primitive, types });
+            // Some value, so that the closure can go on.
+            self.push(ComputeType::F32, ValueDef::Constant(0)).id
+        });
         Value { trace: self, id }
+    }
+
+    #[track_caller]
+    fn fail(&self, error: TracingError) {
+        match self.on_error {
+            OnError::Panic => panic!("{error}"),
+            OnError::Keep => {
+                self.error.borrow_mut().get_or_insert(error);
+            }
+        }
     }
 }
 

@@ -28,7 +28,7 @@ impl<'t> Adjoint<'t> {
         Adjoint { mask: self.mask, gradient }
     }
 
-    /// What remains where `condition` is true, or, if `denied`, false.
+    /// This gradient where `condition` is true (or, if `denied`, false), and zero elsewhere.
     pub(super) fn masked(self, condition: Value<'t>, denied: bool) -> Self {
         let mask = match self.mask {
             None => (condition, denied),

@@ -16,7 +16,7 @@ pub(super) fn pull_back<'t>(
     let Some(any) = values.cotangents.first() else {
         return gradients;
     };
-    let forward = Replay::new(expression, values, any.trace());
+    let forward = Recomputed::new(expression, values, any.trace());
     let depends = dependence(expression, wrt);
     let mut parts = vec![AdjointParts::default(); expression.values().len()];
     for (number, output) in expression.outputs().iter().enumerate() {
@@ -75,13 +75,13 @@ fn dependence(expression: &Expression, wrt: &[bool]) -> Vec<bool> {
 
 /// The values of the function, computed again from its inputs. Those that the derivative does not
 /// use are left out of it in the end.
-struct Replay<'e, 't> {
+struct Recomputed<'e, 't> {
     expression: &'e Expression,
     values: Vec<Value<'t>>,
     outputs: Vec<Value<'t>>,
 }
 
-impl<'e, 't> Replay<'e, 't> {
+impl<'e, 't> Recomputed<'e, 't> {
     fn new(expression: &'e Expression, given: GradientValues<'_, 't>, tracer: &'t Tracer) -> Self {
         let mut values: Vec<Value<'t>> = Vec::with_capacity(expression.values().len());
         for (of, def) in expression.values() {
@@ -96,7 +96,7 @@ impl<'e, 't> Replay<'e, 't> {
                 }
             });
         }
-        Replay { expression, values, outputs: given.outputs.to_vec() }
+        Recomputed { expression, values, outputs: given.outputs.to_vec() }
     }
 
     fn step(&self, primitive: Primitive, number: usize, operands: &[ValueId]) -> Step<'t> {
