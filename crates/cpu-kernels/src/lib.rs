@@ -2,21 +2,24 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   index, matmul, random, range, softmax
+//   index, matmul, program, random, range, softmax
 //   reduce
-//   convert, functions
+//   convert, movers
+//   blocks, functions
 //   loops
 //   instruction_set, pool, runs, shared_pointer, values
 //   shared
+mod blocks;
 mod convert;
 #[allow(dead_code)]
 mod functions;
 pub mod index;
 pub mod instruction_set;
-#[allow(dead_code)]
 mod loops;
 pub mod matmul;
+mod movers;
 pub mod pool;
+pub mod program;
 pub mod random;
 pub mod range;
 pub mod reduce;
@@ -27,4 +30,5 @@ pub mod softmax;
 mod values;
 
 pub use instruction_set::InstructionSet;
+pub use program::{Program, StridedPointer};
 pub use runs::Axes;
