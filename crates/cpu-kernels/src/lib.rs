@@ -2,16 +2,15 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   index, program, softmax
+//   program, index, softmax
 //   movers, reduce
-//   blocks, convert
-//   functions
+//   blocks
+//   convert, functions
 //   loops
 //   instruction_set, pool, runs, shared_pointer, values
 //   shared
 mod blocks;
 mod convert;
-#[allow(dead_code)]
 mod functions;
 pub mod index;
 pub mod instruction_set;
