@@ -83,7 +83,7 @@ __device__ void sample(const Random& args) {
         sample<T, Distribution>(args);                                 \
     }
 
-FOR_FLOAT_DTYPES(RANDOM, uniform, Uniform)
-FOR_FLOAT_DTYPES(RANDOM, normal, Normal)
-FOR_DTYPES(RANDOM, random, Integers)
-FOR_DTYPES(RANDOM, bernoulli, Bernoulli)
+FOR_FLOATS(RANDOM, uniform, Uniform)
+FOR_FLOATS(RANDOM, normal, Normal)
+FOR_ALL(RANDOM, random, Integers)
+FOR_ALL(RANDOM, bernoulli, Bernoulli)

@@ -25,4 +25,4 @@ __device__ void arange(const Range& args) {
 #define RANGE(name, function, T) \
     extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Range args) { function<T>(args); }
 
-FOR_NUMBER_DTYPES(RANGE, arange, arange)
+FOR_NUMBERS(RANGE, arange, arange)

@@ -231,12 +231,12 @@ __device__ void reduce(const Reduce& args) {
         reduce<T, Reducer<T>>(args);                                   \
     }
 
-FOR_DTYPES(REDUCE, sum, Sum)
-FOR_DTYPES(REDUCE, prod, Prod)
-FOR_FLOAT_DTYPES(REDUCE, mean, Mean)
-FOR_DTYPES(REDUCE, amax, Amax)
-FOR_DTYPES(REDUCE, amin, Amin)
-FOR_DTYPES(REDUCE, argmax, Argmax)
-FOR_DTYPES(REDUCE, argmin, Argmin)
-FOR_DTYPES(REDUCE, any, Any)
-FOR_DTYPES(REDUCE, all, All)
+FOR_ALL(REDUCE, sum, Sum)
+FOR_ALL(REDUCE, prod, Prod)
+FOR_FLOATS(REDUCE, mean, Mean)
+FOR_ALL(REDUCE, amax, Amax)
+FOR_ALL(REDUCE, amin, Amin)
+FOR_ALL(REDUCE, argmax, Argmax)
+FOR_ALL(REDUCE, argmin, Argmin)
+FOR_ALL(REDUCE, any, Any)
+FOR_ALL(REDUCE, all, All)

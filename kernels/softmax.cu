@@ -125,7 +125,7 @@ __device__ void backward(const Rows& args) {
 #define BACKWARD(name, Op, T) \
     extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Rows args) { backward<T, Op>(args); }
 
-FOR_FLOAT_DTYPES(FORWARD, softmax, Softmax)
-FOR_FLOAT_DTYPES(FORWARD, log_softmax, LogSoftmax)
-FOR_FLOAT_DTYPES(BACKWARD, softmax_backward, SoftmaxBackward)
-FOR_FLOAT_DTYPES(BACKWARD, log_softmax_backward, LogSoftmaxBackward)
+FOR_FLOATS(FORWARD, softmax, Softmax)
+FOR_FLOATS(FORWARD, log_softmax, LogSoftmax)
+FOR_FLOATS(BACKWARD, softmax_backward, SoftmaxBackward)
+FOR_FLOATS(BACKWARD, log_softmax_backward, LogSoftmaxBackward)

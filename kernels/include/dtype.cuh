@@ -51,22 +51,6 @@ __device__ Value<T> load(const Stored<T>& element) {
     }
 }
 
-// The bits of one value in the low bytes of a word, as an immediate operand carries it.
-template <class T>
-__device__ Value<T> from_bits(uint64_t bits) {
-    if constexpr (std::is_same_v<T, f16>) {
-        return __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
-    } else if constexpr (std::is_same_v<T, f32>) {
-        return __uint_as_float(static_cast<unsigned>(bits));
-    } else if constexpr (std::is_same_v<T, f64>) {
-        return __longlong_as_double(static_cast<long long>(bits));
-    } else if constexpr (std::is_same_v<T, bool>) {
-        return static_cast<uint8_t>(bits) != 0;
-    } else {
-        return static_cast<T>(bits);
-    }
-}
-
 // From a value of any dtype to what is stored of dtype To, with one rounding at most. Floats become
 // integers by truncation; i64 saturates and takes NaN as 0, smaller ones are the low bytes of that,
 // bool is "not zero".

@@ -16,8 +16,8 @@
 //! folder's README. This crate knows bytes and names only.
 //!
 //! ```
-//! let module = kernels::module_of("add_f32").expect("there is such a kernel");
-//! assert!(module.entries.contains(&"add_f32"));
+//! let module = kernels::module_of("sum_f32").expect("there is such a kernel");
+//! assert!(module.entries.contains(&"sum_f32"));
 //! ```
 //!
 //! What it is not: it launches nothing. The crate `gpu-runtime` loads such an image and launches its
