@@ -1,7 +1,7 @@
 //! Elementwise functions for given dtypes: running and recording them, and their gradients, which
 //! are functions too.
 
-use expression::{Expression, Gradient, GradientOperand, ValueDef};
+use expression::{Expression, Gradient, GradientOperand};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
@@ -262,10 +262,10 @@ impl Gradients {
         let whole = function.derive(&wrt);
         whole.zeros.iter().for_each(|&input| sources[input] = Source::Zeros);
         for (result, &input) in whole.inputs.iter().enumerate() {
-            let value = whole.expression.outputs()[result].0 as usize;
-            if let ValueDef::Input(operand) = whole.expression.values()[value].1
-                && matches!(whole.operands[operand as usize], GradientOperand::Cotangent(_))
-            {
+            let operand = whole.expression.output_as_input(result);
+            let is_passed =
+                |operand: usize| matches!(whole.operands[operand], GradientOperand::Cotangent(_));
+            if operand.is_some_and(is_passed) {
                 sources[input] = Source::Passed;
                 wrt[input] = false;
             }
