@@ -5,18 +5,29 @@
 //   program
 //   movers
 //   blocks
+//   index, softmax
+//   reduce
+//   convert, functions
 //   loops
-//   instruction_set, pool
+//   instruction_set, pool, runs, shared_pointer, values
 //   shared
 mod blocks;
+mod convert;
+#[allow(dead_code)]
+mod functions;
+pub mod index;
 pub mod instruction_set;
 mod loops;
 mod movers;
 pub mod pool;
 pub mod program;
+pub mod reduce;
+mod runs;
 mod shared;
-#[allow(dead_code)]
+mod shared_pointer;
+pub mod softmax;
 mod values;
 
 pub use instruction_set::InstructionSet;
 pub use program::{Program, StridedPointer};
+pub use runs::Axes;
