@@ -1,7 +1,7 @@
 //! Caching allocators of host memory, over segments of one kind.
 
 use std::collections::BTreeMap;
-use std::env;
+use std::ffi::OsString;
 use std::fmt::Debug;
 use std::fs;
 use std::time::Instant;
@@ -143,12 +143,12 @@ pub(crate) fn explain<A: HostSegment>(
     error
 }
 
-/// The limit that an environment variable sets; `None` if it does not exist.
+/// The limit that the value of an environment variable sets; `None` if it is not set.
 ///
 /// # Errors
 /// It is no size.
-pub(crate) fn limit_of(variable: &'static str) -> Result<Option<u64>> {
-    let Some(value) = env::var_os(variable) else { return Ok(None) };
+pub(crate) fn limit_of(variable: &'static str, value: Option<OsString>) -> Result<Option<u64>> {
+    let Some(value) = value else { return Ok(None) };
     let value = value.to_string_lossy();
     sizes::parse(&value).map(Some).ok_or_else(|| Error::InvalidEnvironment {
         variable,
