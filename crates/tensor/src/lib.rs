@@ -62,7 +62,7 @@
 //   default, dims, layout, resolved_device, reserve, thread_pool
 //   error
 //   shape
-//   capture, checked_size, device, dtype, philox, shared, specializations
+//   capture, checked_size, device, dtype, inference, philox, shared, specializations
 mod access;
 mod autograd;
 mod capture;
@@ -78,6 +78,7 @@ mod dtype;
 mod error;
 mod factories;
 mod host;
+mod inference;
 mod layout;
 mod ops;
 mod options;
@@ -95,7 +96,11 @@ mod tensor;
 mod thread_pool;
 
 pub use access::ReadGuard;
-pub use autograd::{Backward, NoGradGuard, enable_grad, grad, is_grad_enabled, no_grad};
+pub use autograd::{
+    Backward, DetectAnomalyGuard, GradGuard, InferenceModeGuard, NoGradGuard, RemovableHandle,
+    enable_grad, grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
+    saved_bytes,
+};
 pub use context::{ExecutionContext, ExecutionContextGuard};
 pub use default::{
     DefaultGuard, default_device, default_dtype, enter_default_device, enter_default_dtype,

@@ -37,6 +37,11 @@ impl RepeatedOperands {
         RepeatedOperands(self.0 | 1 << operand)
     }
 
+    /// One bit for each operand, that of operand 0 the lowest.
+    pub const fn bits(self) -> u16 {
+        self.0
+    }
+
     /// Whether an operand is among them.
     pub const fn contains(self, operand: usize) -> bool {
         self.0 & 1 << operand != 0

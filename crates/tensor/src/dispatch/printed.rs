@@ -2,8 +2,11 @@
 //! the driver at its first launch.
 
 use expression::Expression;
-use expression::ptx::{DenseArguments, KernelSpec, LayoutClass, MAX_DIMS, StridedArguments, print};
-use gpu_runtime::{Device, Function, LaunchConfig};
+use expression::ptx::{
+    Broadcast2dArguments, DenseArguments, KernelSpec, LayoutClass, MAX_DIMS, RepeatedOperands,
+    StridedArguments, print,
+};
+use gpu_runtime::{Access, Device, Function, LaunchConfig};
 use smallvec::SmallVec;
 
 use super::cuda::{BLOCKS_PER_MULTIPROCESSOR, enqueue};
@@ -75,6 +78,27 @@ impl PrintedKernels {
                 enqueue(device, operands.tensors, &kernel.function, grid, &arguments)
             };
         }
+        if let Some((repeated, [rows, columns])) = rows(operands, space) {
+            let class = LayoutClass::Broadcast2d { repeated };
+            let kernel = self.kernel(printable, device, class)?;
+            let mut arguments = Broadcast2dArguments { rows, columns, ..Default::default() };
+            arguments.scalars[..scalars.len()].copy_from_slice(scalars);
+            for operand in 0..count {
+                arguments.addresses[operand] = operands.address(operand);
+                if let [row_stride, _] = *space.strides(operand) {
+                    arguments.row_strides[operand] = row_stride as i64;
+                }
+            }
+            let elements = kernel.elements_per_thread as usize;
+            let (grid, block) =
+                Broadcast2dArguments::launch_shape(rows, columns, elements, THREADS as u32);
+            let grid = LaunchConfig { grid, block, shared_bytes: 0 };
+            // SAFETY: as above; the rows and columns are the dimensions of the space, and which
+            // operands repeat along the columns is the kernel's class.
+            return unsafe {
+                enqueue(device, operands.tensors, &kernel.function, grid, &arguments)
+            };
+        }
         let outer = space.sizes().len().saturating_sub(MAX_DIMS);
         let strides: SmallVec<[&[isize]; 6]> =
             (0..count).map(|operand| &space.strides(operand)[outer..]).collect();
@@ -114,9 +138,10 @@ impl PrintedKernels {
     ) -> Result<&PrintedFunction> {
         let code = match class {
             LayoutClass::Dense => 0,
+            LayoutClass::Broadcast2d { repeated } => 1 << 8 | u64::from(repeated.bits()) << 9,
             LayoutClass::Strided { dims, wide } => (dims as u64) << 1 | u64::from(wide),
         };
-        self.0.try_get((device.index() as u64) << 8 | code, || {
+        self.0.try_get((device.index() as u64) << 32 | code, || {
             PrintedFunction::load(printable, device, class)
         })
     }
@@ -150,4 +175,24 @@ impl PrintedFunction {
         let blocks = needed.clamp(1, self.blocks) as u32;
         LaunchConfig { grid: [blocks, 1, 1], block: [THREADS as u32, 1, 1], shared_bytes: 0 }
     }
+}
+
+/// The space as rows of operands that are dense or repeat one element along a row: which of them
+/// repeat, and the numbers of rows and columns. `None` if it is not of this form, or an output
+/// repeats.
+fn rows(operands: &Operands<'_>, space: &IterationSpace) -> Option<(RepeatedOperands, [u64; 2])> {
+    let size = match *space.sizes() {
+        [columns] => [1, columns as u64],
+        [rows, columns] => [rows as u64, columns as u64],
+        _ => return None,
+    };
+    let mut repeated = RepeatedOperands::default();
+    for (operand, (_, access)) in operands.tensors.iter().enumerate() {
+        match (space.strides(operand).last()?, access) {
+            (1, _) => {}
+            (0, Access::Read) => repeated = repeated.with(operand),
+            _ => return None,
+        }
+    }
+    Some((repeated, size))
 }

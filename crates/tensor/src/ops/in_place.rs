@@ -4,7 +4,7 @@ use super::convert::copy_into;
 use super::movement::bring;
 use super::operand::{TensorOrScalar, expect_fits};
 use super::pointwise::{Kinds, Pointwise, apart_from};
-use crate::autograd::check_in_place;
+use crate::autograd::InPlace;
 use crate::dispatch::Blocking;
 use crate::{Error, Result, Scalar, Tensor};
 
@@ -81,7 +81,7 @@ impl Tensor {
     /// As [`Tensor::copy_`].
     #[track_caller]
     pub fn copy_with(&self, source: &Tensor, blocking: Blocking) -> Result<Tensor> {
-        check_in_place("copy_", self, &[source])?;
+        let write = InPlace::begin("copy_", self, &[source])?;
         if self.layout().shape().broadcast(source.shape()).as_ref() != Some(self.layout().shape()) {
             return Err(Error::ShapeMismatch {
                 op: "copy_",
@@ -98,7 +98,11 @@ impl Tensor {
         } else {
             bring(self, source, blocking)?;
         }
-        self.storage().bump_version();
-        Ok(self.clone())
+        Ok(write.finish(|_| {
+            |grad: &Tensor, needs: &[bool]| {
+                let of_self = needs[0].then(|| grad.zeros_like()).transpose()?;
+                Ok(vec![of_self, needs[1].then(|| grad.clone())])
+            }
+        }))
     }
 }
