@@ -60,7 +60,7 @@
 //   default, dims, layout, resolved_device, reserve, thread_pool
 //   error
 //   shape
-//   capture, checked_size, device, dtype, philox, shared, specializations
+//   capture, checked_size, device, dtype, shared, specializations
 mod access;
 mod autograd;
 mod capture;
@@ -79,7 +79,6 @@ mod host;
 mod layout;
 mod ops;
 mod options;
-mod philox;
 mod print;
 mod promote;
 mod random;
