@@ -62,7 +62,7 @@
 //   default, dims, layout, resolved_device, reserve, thread_pool
 //   error
 //   shape
-//   capture, checked_size, device, dtype, inference, philox, shared, specializations
+//   capture, checked_size, device, dtype, inference, shared, specializations
 mod access;
 mod autograd;
 mod capture;
@@ -82,7 +82,6 @@ mod inference;
 mod layout;
 mod ops;
 mod options;
-mod philox;
 mod print;
 mod promote;
 mod random;
