@@ -99,8 +99,7 @@ impl<'a> InPlace<'a> {
     }
 
     /// Finishes an operation after its write, and gives the target. If the operation is recorded,
-    /// `save` is called as by [`record`](super::record); the new values are
-    /// [`Saving::output`]. The backward function gives the gradients of the target as it was and of
+    /// `save` is called as by [`record`](super::record); the new values are the output. The backward function gives the gradients of the target as it was and of
     /// the operands.
     pub(crate) fn finish<B>(self, save: impl FnOnce(&Saving<'_>) -> B) -> Tensor
     where
