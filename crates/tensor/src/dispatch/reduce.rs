@@ -40,6 +40,7 @@ pub(crate) fn reduce(
     keepdim: bool,
 ) -> Result<Tensor> {
     let dtype = input.dtype();
+    operator.check_dtype(dtype, input.resolved_device())?;
     let output_shape = reduced_shape(input.shape(), dims, keepdim);
     let output =
         Tensor::uninit(output_shape, operator.operand_dtype(dtype, 0), input.resolved_device())?;
