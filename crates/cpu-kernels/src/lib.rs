@@ -2,7 +2,7 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   program, index, softmax
+//   index, matmul, program, random, range, softmax
 //   movers, reduce
 //   blocks
 //   convert, functions
@@ -15,9 +15,12 @@ mod functions;
 pub mod index;
 pub mod instruction_set;
 mod loops;
+pub mod matmul;
 mod movers;
 pub mod pool;
 pub mod program;
+pub mod random;
+pub mod range;
 pub mod reduce;
 mod runs;
 mod shared;
