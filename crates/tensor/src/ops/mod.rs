@@ -25,6 +25,7 @@ mod unary;
 mod values;
 mod view;
 mod view_shape;
+mod view_strided;
 
 pub use movement::To;
 pub use operand::TensorOrScalar;
