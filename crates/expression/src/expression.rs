@@ -1,5 +1,12 @@
 //! Expressions: straight-line programs of primitives.
 
+mod display;
+mod evaluate;
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 use crate::{ComputeType, Primitive};
@@ -27,13 +34,36 @@ pub enum ValueDef {
 ///
 /// It is data: compared and hashed by its structure, evaluated block by block on the CPU (the crate
 /// `cpu-kernels`), printed as PTX, and differentiated. Expressions are made by
-/// [`trace`](crate::trace), which checks the types, and never change.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// [`trace`](crate::trace), which checks the types, and never change; a clone is another handle.
+///
+/// ```
+/// use expression::{ComputeType, elementwise};
+///
+/// let f = elementwise([ComputeType::F32; 3], |[x, y, z]| (x * y + z).maximum(0.0));
+/// assert_eq!(f.to_string(), "\
+/// %0 = input f32 0
+/// %1 = input f32 1
+/// %2 = input f32 2
+/// %3 = mul f32 %0, %1
+/// %4 = add f32 %2, %3
+/// %5 = constant f32 0
+/// %6 = max f32 %4, %5
+/// return %6
+/// ");
+/// ```
+#[derive(Clone, Debug)]
 pub struct Expression {
+    body: Arc<Body>,
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Body {
     inputs: SmallVec<[ComputeType; 4]>,
     scalars: SmallVec<[ComputeType; 4]>,
     values: Vec<(ComputeType, ValueDef)>,
     outputs: SmallVec<[ValueId; 2]>,
+    /// The hash of the others, and 0 while it is computed.
+    fingerprint: u64,
 }
 
 impl Expression {
@@ -43,31 +73,72 @@ impl Expression {
         values: Vec<(ComputeType, ValueDef)>,
         outputs: SmallVec<[ValueId; 2]>,
     ) -> Expression {
-        Expression { inputs, scalars, values, outputs }
+        let mut body = Body { inputs, scalars, values, outputs, fingerprint: 0 };
+        let mut hasher = FxHasher::default();
+        body.hash(&mut hasher);
+        body.fingerprint = hasher.finish();
+        Expression { body: Arc::new(body) }
     }
 
     /// The types in which the elements of the input tensors are loaded.
     pub fn inputs(&self) -> &[ComputeType] {
-        &self.inputs
+        &self.body.inputs
     }
 
     /// The types of the numbers that a call gives.
     pub fn scalars(&self) -> &[ComputeType] {
-        &self.scalars
+        &self.body.scalars
     }
 
-    /// All values with their types, each after its operands.
+    /// All values with their types, each after its operands. Each of them is used; an input or
+    /// scalar that nothing depends on is not among them.
     pub fn values(&self) -> &[(ComputeType, ValueDef)] {
-        &self.values
+        &self.body.values
     }
 
     /// The results.
     pub fn outputs(&self) -> &[ValueId] {
-        &self.outputs
+        &self.body.outputs
     }
 
     /// The type of a value.
     pub fn type_of(&self, value: ValueId) -> ComputeType {
-        self.values[value.0 as usize].0
+        self.body.values[value.0 as usize].0
+    }
+
+    /// A hash of the structure, computed once: equal expressions have equal ones. It is the same in
+    /// every run of one build of a program, not beyond.
+    pub fn fingerprint(&self) -> u64 {
+        self.body.fingerprint
+    }
+
+    /// For each value whether it is the same for all elements: computed from scalars and constants
+    /// alone.
+    pub fn uniform_values(&self) -> Vec<bool> {
+        let mut uniform: Vec<bool> = Vec::with_capacity(self.body.values.len());
+        for (_, def) in &self.body.values {
+            uniform.push(match def {
+                ValueDef::Input(_) => false,
+                ValueDef::Scalar(_) | ValueDef::Constant(_) => true,
+                ValueDef::Apply(_, operands) => operands.iter().all(|id| uniform[id.0 as usize]),
+            });
+        }
+        uniform
+    }
+}
+
+impl PartialEq for Expression {
+    fn eq(&self, other: &Self) -> bool {
+        // The fingerprints differ for nearly all that differ.
+        Arc::ptr_eq(&self.body, &other.body)
+            || (self.body.fingerprint == other.body.fingerprint && self.body == other.body)
+    }
+}
+
+impl Eq for Expression {}
+
+impl Hash for Expression {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.body.fingerprint);
     }
 }

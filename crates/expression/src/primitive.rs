@@ -149,6 +149,112 @@ pub enum Primitive {
 }
 
 impl Primitive {
+    /// Every primitive, conversions to each type among them; for tables and tests.
+    #[rustfmt::skip]
+    pub const ALL: [Primitive; 68] = {
+        use Primitive::*;
+        [
+            Neg, Abs, Not, Sqrt, Rsqrt, Floor, Ceil, Round, Trunc, Exp, Exp2, Expm1, Log, Log2,
+            Log10, Log1p, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh,
+            Sigmoid, Erf, Erfc, Erfinv, Lgamma, Digamma, Convert(ComputeType::F64),
+            Convert(ComputeType::F32), Convert(ComputeType::I64), Convert(ComputeType::I32),
+            Convert(ComputeType::Bool), Add, Sub, Mul, Div, FloorDiv, Remainder, Fmod, Pow, Atan2,
+            Hypot, Copysign, Nextafter, Max, Min, Fmax, Fmin, And, Or, Xor, Shl, Shr, Gcd, Eq, Ne,
+            Lt, Le, Gt, Ge, Select,
+        ]
+    };
+
+    /// The name in the text form of expressions: `add`, `floor_div`, `select`.
+    #[expect(clippy::too_many_lines, reason = "a table")]
+    pub const fn name(self) -> &'static str {
+        use Primitive::*;
+        match self {
+            Neg => "neg",
+            Abs => "abs",
+            Not => "not",
+            Sqrt => "sqrt",
+            Rsqrt => "rsqrt",
+            Floor => "floor",
+            Ceil => "ceil",
+            Round => "round",
+            Trunc => "trunc",
+            Exp => "exp",
+            Exp2 => "exp2",
+            Expm1 => "expm1",
+            Log => "log",
+            Log2 => "log2",
+            Log10 => "log10",
+            Log1p => "log1p",
+            Sin => "sin",
+            Cos => "cos",
+            Tan => "tan",
+            Asin => "asin",
+            Acos => "acos",
+            Atan => "atan",
+            Sinh => "sinh",
+            Cosh => "cosh",
+            Tanh => "tanh",
+            Asinh => "asinh",
+            Acosh => "acosh",
+            Atanh => "atanh",
+            Sigmoid => "sigmoid",
+            Erf => "erf",
+            Erfc => "erfc",
+            Erfinv => "erfinv",
+            Lgamma => "lgamma",
+            Digamma => "digamma",
+            Convert(_) => "convert",
+            Add => "add",
+            Sub => "sub",
+            Mul => "mul",
+            Div => "div",
+            FloorDiv => "floor_div",
+            Remainder => "remainder",
+            Fmod => "fmod",
+            Pow => "pow",
+            Atan2 => "atan2",
+            Hypot => "hypot",
+            Copysign => "copysign",
+            Nextafter => "nextafter",
+            Max => "max",
+            Min => "min",
+            Fmax => "fmax",
+            Fmin => "fmin",
+            And => "and",
+            Or => "or",
+            Xor => "xor",
+            Shl => "shl",
+            Shr => "shr",
+            Gcd => "gcd",
+            Eq => "eq",
+            Ne => "ne",
+            Lt => "lt",
+            Le => "le",
+            Gt => "gt",
+            Ge => "ge",
+            Select => "select",
+        }
+    }
+
+    /// Whether `f(a, b)` is `f(b, a)`, whatever the operands.
+    pub const fn is_commutative(self) -> bool {
+        use Primitive::*;
+        matches!(self, Add | Mul | Max | Min | Fmax | Fmin | And | Or | Xor | Gcd | Eq | Ne | Hypot)
+    }
+
+    /// Whether IEEE 754 or integer arithmetic determines every bit of the result (but for which NaN
+    /// it is), so that all backends agree. The others are approximated, each within its bound.
+    pub const fn is_exact(self, of: ComputeType) -> bool {
+        use Primitive::*;
+        match self {
+            Pow => !of.is_float(),
+            Rsqrt | Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Asin
+            | Acos | Atan | Sinh | Cosh | Tanh | Asinh | Acosh | Atanh | Sigmoid | Erf | Erfc
+            | Erfinv | Lgamma | Digamma | Atan2 | Hypot => false,
+            _ => true,
+        }
+    }
+
     /// The number of operands.
     pub const fn arity(self) -> usize {
         use Primitive::*;

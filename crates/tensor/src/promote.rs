@@ -37,20 +37,31 @@ pub(crate) fn result_type(operands: &[Typed]) -> DType {
 }
 
 /// The smallest dtype that both can be converted to without changing category
-/// (`torch.promote_types`): any float counts as larger than every integer.
+/// (`torch.promote_types`): any float counts as larger than every integer. Two dtypes of which
+/// neither holds the other give the next larger one: `F16` and `BF16` give `F32`, `U8` and `I8` give
+/// `I16`.
 pub(crate) fn promote(a: DType, b: DType) -> DType {
-    if rank(a) >= rank(b) { a } else { b }
+    match (a, b) {
+        (DType::F16, DType::BF16) | (DType::BF16, DType::F16) => DType::F32,
+        (DType::U8, DType::I8) | (DType::I8, DType::U8) => DType::I16,
+        _ if rank(a) >= rank(b) => a,
+        _ => b,
+    }
 }
 
-/// The dtypes of this crate are totally ordered under promotion, since only one is unsigned.
+/// The order of dtypes under promotion, but for the two pairs of which neither holds the other.
 fn rank(dtype: DType) -> u8 {
     match dtype {
         DType::Bool => 0,
         DType::U8 => 1,
-        DType::I64 => 2,
-        DType::F16 => 3,
-        DType::F32 => 4,
-        DType::F64 => 5,
+        DType::I8 => 2,
+        DType::I16 => 3,
+        DType::I32 => 4,
+        DType::I64 => 5,
+        DType::F16 => 6,
+        DType::BF16 => 7,
+        DType::F32 => 8,
+        DType::F64 => 9,
     }
 }
 
@@ -68,8 +79,8 @@ fn combine(higher: Option<DType>, lower: Option<DType>) -> Option<DType> {
 pub(crate) fn category(dtype: DType) -> u8 {
     match dtype {
         DType::Bool => 0,
-        DType::U8 | DType::I64 => 1,
-        DType::F16 | DType::F32 | DType::F64 => 2,
+        _ if dtype.is_integer() => 1,
+        _ => 2,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Scalars: numbers beside tensors.
 
-use half::f16;
+use half::{bf16, f16};
 
 use super::DType;
 
@@ -58,9 +58,13 @@ impl Scalar {
         match dtype {
             DType::F16 => u64::from(f16::from_f64(self.to_f64()).to_bits()),
             DType::F32 => u64::from((self.to_f64() as f32).to_bits()),
+            DType::BF16 => u64::from(bf16::from_f64(self.to_f64()).to_bits()),
             DType::F64 => self.to_f64().to_bits(),
             DType::I64 => self.to_i64() as u64,
             // Through i64, so that -1 wraps to 255 as a cast of an integer tensor does.
+            DType::I32 => u64::from(self.to_i64() as u32),
+            DType::I16 => u64::from(self.to_i64() as u16),
+            DType::I8 => u64::from(self.to_i64() as u8),
             DType::U8 => u64::from(self.to_i64() as u8),
             DType::Bool => u64::from(self.to_bool()),
         }
@@ -72,7 +76,11 @@ impl Scalar {
             DType::F16 => Scalar::Float(f16::from_bits(bits as u16).to_f64()),
             DType::F32 => Scalar::Float(f64::from(f32::from_bits(bits as u32))),
             DType::F64 => Scalar::Float(f64::from_bits(bits)),
+            DType::BF16 => Scalar::Float(bf16::from_bits(bits as u16).to_f64()),
             DType::I64 => Scalar::Int(bits as i64),
+            DType::I32 => Scalar::Int(i64::from(bits as i32)),
+            DType::I16 => Scalar::Int(i64::from(bits as i16)),
+            DType::I8 => Scalar::Int(i64::from(bits as i8)),
             DType::U8 => Scalar::Int(i64::from(bits as u8)),
             DType::Bool => Scalar::Bool(bits as u8 != 0),
         }
@@ -92,10 +100,13 @@ macro_rules! scalar_from {
 
 scalar_from! {
     f16 => Float(f16::to_f64),
+    bf16 => Float(bf16::to_f64),
     f32 => Float(f64::from),
     f64 => Float(|value| value),
     i64 => Int(|value| value),
     i32 => Int(i64::from),
+    i16 => Int(i64::from),
+    i8 => Int(i64::from),
     u8 => Int(i64::from),
     // A number that no `i64` can be is the largest one.
     usize => Int(|value| i64::try_from(value).unwrap_or(i64::MAX)),

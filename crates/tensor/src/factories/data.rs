@@ -1,6 +1,6 @@
 //! Rust data that tensors are made of: numbers, and arrays, slices and vectors of them.
 
-use half::f16;
+use half::{bf16, f16};
 
 use crate::{Element, Error, Result};
 
@@ -71,7 +71,10 @@ macro_rules! numbers {
     )*};
 }
 
-numbers! { f16 => f16, f32 => f32, f64 => f64, i64 => i64, i32 => i64, u8 => u8, bool => bool }
+numbers! {
+    f64 => f64, f32 => f32, f16 => f16, bf16 => bf16,
+    i64 => i64, i32 => i64, i16 => i16, i8 => i8, u8 => u8, bool => bool
+}
 
 impl<D: Data> Data for [D] {
     type Number = D::Number;

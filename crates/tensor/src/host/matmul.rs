@@ -21,7 +21,7 @@ pub(crate) fn matmul(dtype: DType) -> Option<HostKernel<Matmul>> {
         DType::F32 => floats::<f32>,
         DType::F64 => floats::<f64>,
         DType::I64 => integers,
-        DType::U8 | DType::Bool => return None,
+        _ => return None,
     })
 }
 

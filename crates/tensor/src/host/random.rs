@@ -42,6 +42,7 @@ pub(crate) fn random(dtype: DType) -> Option<HostKernel<Random>> {
         DType::I64 => random_kernel::<i64>,
         DType::U8 => random_kernel::<u8>,
         DType::Bool => random_kernel::<bool>,
+        _ => return None,
     })
 }
 
@@ -54,6 +55,7 @@ pub(crate) fn bernoulli(dtype: DType) -> Option<HostKernel<Random>> {
         DType::I64 => bernoulli_kernel::<i64>,
         DType::U8 => bernoulli_kernel::<u8>,
         DType::Bool => bernoulli_kernel::<bool>,
+        _ => return None,
     })
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn arange(dtype: DType) -> Option<HostKernel<Range>> {
         DType::F64 => Some(float_kernel::<f64>),
         DType::I64 => Some(integer_kernel::<i64>),
         DType::U8 => Some(integer_kernel::<u8>),
-        DType::Bool => None,
+        _ => None,
     }
 }
 

@@ -7,11 +7,15 @@ use crate::host::copy;
 use crate::{DType, Result, Scalar, Tensor};
 
 /// Copies from each dtype, by [`DType::index`].
-static COPY: [Operator<Elementwise<2>>; 6] = [
-    Operator::new("copy_f16", copy::from_f16).with_signature(Signature::Converts(DType::F16)),
-    Operator::new("copy_f32", copy::from_f32).with_signature(Signature::Converts(DType::F32)),
+static COPY: [Operator<Elementwise<2>>; 10] = [
     Operator::new("copy_f64", copy::from_f64).with_signature(Signature::Converts(DType::F64)),
+    Operator::new("copy_f32", copy::from_f32).with_signature(Signature::Converts(DType::F32)),
+    Operator::new("copy_f16", copy::from_f16).with_signature(Signature::Converts(DType::F16)),
+    Operator::new("copy_bf16", |_| None).with_signature(Signature::Converts(DType::BF16)),
     Operator::new("copy_i64", copy::from_i64).with_signature(Signature::Converts(DType::I64)),
+    Operator::new("copy_i32", |_| None).with_signature(Signature::Converts(DType::I32)),
+    Operator::new("copy_i16", |_| None).with_signature(Signature::Converts(DType::I16)),
+    Operator::new("copy_i8", |_| None).with_signature(Signature::Converts(DType::I8)),
     Operator::new("copy_u8", copy::from_u8).with_signature(Signature::Converts(DType::U8)),
     Operator::new("copy_bool", copy::from_bool).with_signature(Signature::Converts(DType::Bool)),
 ];

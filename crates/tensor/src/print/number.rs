@@ -1,8 +1,8 @@
 //! The text of single numbers: one style and one width for all numbers of a tensor.
 
-use half::f16;
+use half::{bf16, f16};
 
-use crate::{DType, Result, Tensor};
+use crate::{DType, Element, Result, Tensor};
 
 /// The number of digits behind the point.
 const PRECISION: usize = 4;
@@ -21,6 +21,16 @@ enum Values {
     Bool(Vec<bool>),
 }
 
+/// The elements of a tensor of floats.
+fn floats<T: Element + Into<f64>>(tensor: &Tensor) -> Result<Values> {
+    Ok(Values::Float(tensor.to_vec::<T>()?.into_iter().map(Into::into).collect()))
+}
+
+/// The elements of a tensor of integers.
+fn integers<T: Element + Into<i64>>(tensor: &Tensor) -> Result<Values> {
+    Ok(Values::Int(tensor.to_vec::<T>()?.into_iter().map(Into::into).collect()))
+}
+
 #[derive(Clone, Copy)]
 enum Style {
     /// All are integers: `3.`
@@ -34,18 +44,19 @@ enum Style {
 impl Numbers {
     /// Reads the elements in row-major order; waits for them where the tensor lies on CUDA.
     pub(super) fn read(tensor: &Tensor) -> Result<Numbers> {
-        Ok(Numbers::of(match tensor.dtype() {
-            DType::F16 => {
-                Values::Float(tensor.to_vec::<f16>()?.into_iter().map(f64::from).collect())
-            }
-            DType::F32 => {
-                Values::Float(tensor.to_vec::<f32>()?.into_iter().map(f64::from).collect())
-            }
+        let values = match tensor.dtype() {
             DType::F64 => Values::Float(tensor.to_vec()?),
+            DType::F32 => floats::<f32>(tensor)?,
+            DType::F16 => floats::<f16>(tensor)?,
+            DType::BF16 => floats::<bf16>(tensor)?,
             DType::I64 => Values::Int(tensor.to_vec()?),
-            DType::U8 => Values::Int(tensor.to_vec::<u8>()?.into_iter().map(i64::from).collect()),
+            DType::I32 => integers::<i32>(tensor)?,
+            DType::I16 => integers::<i16>(tensor)?,
+            DType::I8 => integers::<i8>(tensor)?,
+            DType::U8 => integers::<u8>(tensor)?,
             DType::Bool => Values::Bool(tensor.to_vec()?),
-        }))
+        };
+        Ok(Numbers::of(values))
     }
 
     fn of(values: Values) -> Numbers {

@@ -76,9 +76,13 @@ pub(crate) fn check_integers(op: &'static str, low: i64, high: i64, dtype: DType
     // Up to these bounds each whole number is a value of the floating-point dtype.
     let (least, most) = match dtype {
         DType::F16 => (-(1 << 11), 1 << 11),
+        DType::BF16 => (-(1 << 8), 1 << 8),
         DType::F32 => (-(1 << 24), 1 << 24),
         DType::F64 => (-(1 << 53), 1 << 53),
         DType::I64 => (i64::MIN, i64::MAX),
+        DType::I32 => (i32::MIN.into(), i32::MAX.into()),
+        DType::I16 => (i16::MIN.into(), i16::MAX.into()),
+        DType::I8 => (i8::MIN.into(), i8::MAX.into()),
         DType::U8 => (0, 255),
         DType::Bool => (0, 1),
     };

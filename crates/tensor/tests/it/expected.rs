@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use half::f16;
+use half::{bf16, f16};
 use serde_json::Value;
 use tensor::{DType, Device, Element, Result, Tensor, with_default_dtype};
 
@@ -105,8 +105,12 @@ pub(crate) fn tensor_of(value: &Value, device: Device) -> Result<Tensor> {
     match dtype_of(value) {
         DType::F16 => make(floats(value).into_iter().map(f16::from_f64), shape, device),
         DType::F32 => make(floats(value).into_iter().map(|v| v as f32), shape, device),
+        DType::BF16 => make(floats(value).into_iter().map(bf16::from_f64), shape, device),
         DType::F64 => make(floats(value).into_iter(), shape, device),
         DType::I64 => make(integers(value), shape, device),
+        DType::I32 => make(integers(value).map(|v| v as i32), shape, device),
+        DType::I16 => make(integers(value).map(|v| v as i16), shape, device),
+        DType::I8 => make(integers(value).map(|v| v as i8), shape, device),
         DType::U8 => make(integers(value).map(|v| v as u8), shape, device),
         DType::Bool => make(data(value).map(|v| v.as_bool().expect("a bool")), shape, device),
     }
@@ -161,6 +165,7 @@ fn tolerance(dtype: DType) -> (f64, f64) {
         DType::F16 => (2e-3, 1e-3),
         DType::F32 => (2e-5, 2e-6),
         DType::F64 => (1e-12, 1e-12),
-        DType::I64 | DType::U8 | DType::Bool => (0.0, 0.0),
+        DType::BF16 => (1.6e-2, 1e-2),
+        _ => (0.0, 0.0),
     }
 }

@@ -18,7 +18,7 @@ fn draws(device: Device) -> Result<Vec<Vec<f64>>> {
             made.push(Tensor::randn([COUNT], (dtype, device))?);
             made.push(Tensor::empty([COUNT], (dtype, device))?.uniform_(-3.0, 2.5)?);
         }
-        for dtype in DType::ALL {
+        for dtype in [DType::F64, DType::F32, DType::F16, DType::I64, DType::U8, DType::Bool] {
             made.push(Tensor::randint(0, 2, [COUNT], (dtype, device))?);
             made.push(Tensor::empty([COUNT], (dtype, device))?.bernoulli_(0.3)?);
         }

@@ -1,0 +1,284 @@
+//! Loops over dense blocks that apply a function to each element, written so that LLVM makes vectors
+//! of them without asking whether the operands overlap.
+//!
+//! A result may lie exactly where an operand lies. A plain loop would have to be guarded by a check
+//! for overlapping ranges, which fails just then, and leaves the loop scalar. These loops read a
+//! chunk of every operand into an array before they write the chunk of the result; the arrays
+//! become registers.
+
+use std::array;
+use std::mem::MaybeUninit;
+
+/// Elements per chunk: several of the widest vectors for each type, and few enough for registers.
+/// With 16 or 32, LLVM unrolls the chunk before it looks for vectors, and finds worse ones.
+const CHUNK: usize = 64;
+
+/// Writes `f` of each element of `a` to `out`. Used within a
+/// [`Multiversioned`](crate::instruction_set::Multiversioned) loop; `f` is inlined.
+///
+/// # Safety
+/// `a` is valid for reads and `out` for writes of `length` elements, which need not be aligned. The
+/// two do not overlap, or begin at the same address and have elements of the same size.
+#[inline(always)]
+pub(crate) unsafe fn map1<A: Copy, R: Copy, F>(out: *mut R, a: *const A, length: usize, f: F)
+where
+    F: Fn(A) -> R,
+{
+    // SAFETY: the elements from `at` on lie within the operands, see `in_chunks`; what is read is
+    // read before it is written.
+    let chunk = |at: usize| unsafe {
+        let a = a.add(at).cast::<[A; CHUNK]>().read_unaligned();
+        array::from_fn(|lane| f(a[lane]))
+    };
+    // SAFETY: as above.
+    let one = |at: usize| unsafe { f(a.add(at).read_unaligned()) };
+    // SAFETY: `out` is valid for writes of `length` elements; `chunk` and `one` read just what lies
+    // where their results go, since operands lie there exactly or not at all.
+    unsafe { in_chunks(out, length, chunk, one) }
+}
+
+/// Writes `f` of the elements of `a` and `b` to `out`, as [`map1`] does.
+///
+/// # Safety
+/// The conditions of [`map1`], for each operand.
+#[inline(always)]
+pub(crate) unsafe fn map2<A: Copy, B: Copy, R: Copy, F>(
+    out: *mut R,
+    (a, b): (*const A, *const B),
+    length: usize,
+    f: F,
+) where
+    F: Fn(A, B) -> R,
+{
+    // SAFETY: as in `map1`.
+    let chunk = |at: usize| unsafe {
+        let a = a.add(at).cast::<[A; CHUNK]>().read_unaligned();
+        let b = b.add(at).cast::<[B; CHUNK]>().read_unaligned();
+        array::from_fn(|lane| f(a[lane], b[lane]))
+    };
+    // SAFETY: as in `map1`.
+    let one = |at: usize| unsafe { f(a.add(at).read_unaligned(), b.add(at).read_unaligned()) };
+    // SAFETY: as in `map1`.
+    unsafe { in_chunks(out, length, chunk, one) }
+}
+
+/// Writes `f` of the elements of `a`, `b` and `c` to `out`, as [`map1`] does.
+///
+/// # Safety
+/// The conditions of [`map1`], for each operand.
+#[inline(always)]
+pub(crate) unsafe fn map3<A: Copy, B: Copy, C: Copy, R: Copy, F>(
+    out: *mut R,
+    (a, b, c): (*const A, *const B, *const C),
+    length: usize,
+    f: F,
+) where
+    F: Fn(A, B, C) -> R,
+{
+    // SAFETY: as in `map1`.
+    let chunk = |at: usize| unsafe {
+        let a = a.add(at).cast::<[A; CHUNK]>().read_unaligned();
+        let b = b.add(at).cast::<[B; CHUNK]>().read_unaligned();
+        let c = c.add(at).cast::<[C; CHUNK]>().read_unaligned();
+        array::from_fn(|lane| f(a[lane], b[lane], c[lane]))
+    };
+    // SAFETY: as in `map1`.
+    let one = |at: usize| unsafe {
+        f(a.add(at).read_unaligned(), b.add(at).read_unaligned(), c.add(at).read_unaligned())
+    };
+    // SAFETY: as in `map1`.
+    unsafe { in_chunks(out, length, chunk, one) }
+}
+
+/// Writes results chunk by chunk. The last chunk ends with the last element, and overlaps the one
+/// before it: it is computed first, from operands that nothing has been written over yet, and
+/// written last.
+///
+/// # Safety
+/// `out` is valid for writes of `length` elements. `chunk` may be asked for any chunk that ends
+/// within `length` and whose elements have not been written yet, `one` for any such element.
+#[inline(always)]
+unsafe fn in_chunks<R: Copy>(
+    out: *mut R,
+    length: usize,
+    chunk: impl Fn(usize) -> [R; CHUNK],
+    one: impl Fn(usize) -> R,
+) {
+    if length < CHUNK {
+        for at in 0..length {
+            // SAFETY: `at` is less than `length`.
+            unsafe { out.add(at).write_unaligned(one(at)) };
+        }
+        return;
+    }
+    let last = length - CHUNK;
+    let at_last = chunk(last);
+    let mut at = 0;
+    while at < last {
+        // SAFETY: the chunk ends within `length`, since `at` is less than `last`.
+        unsafe { out.add(at).cast::<[R; CHUNK]>().write_unaligned(chunk(at)) };
+        at += CHUNK;
+    }
+    // SAFETY: it ends with `length`.
+    unsafe { out.add(last).cast::<[R; CHUNK]>().write_unaligned(at_last) };
+}
+
+/// Writes `f` of each element of `a` to `out`, as [`map1`] does, for functions of many instructions:
+/// LLVM makes vectors of the loop as a whole, instead of the chunk once it is unrolled.
+///
+/// # Safety
+/// The conditions of [`map1`].
+#[inline(always)]
+pub(crate) unsafe fn long_map1<A: Copy, R: Copy, F>(out: *mut R, a: *const A, length: usize, f: F)
+where
+    F: Fn(A) -> R,
+{
+    // SAFETY: `a` is valid for `length` elements.
+    let a = unsafe { Apart::new(a, out.cast(), length) };
+    let mut room = MaybeUninit::uninit();
+    let mut at = 0;
+    while at < length {
+        let count = a.step.min(length - at);
+        // SAFETY: `count` elements from `at` on are within the operands, and `from` is not where
+        // the results are written.
+        unsafe {
+            let from = a.read(at, count, &mut room);
+            let out = out.add(at);
+            for index in 0..count {
+                out.add(index).write_unaligned(f(from.add(index).read_unaligned()));
+            }
+        }
+        at += count;
+    }
+}
+
+/// Writes `f` of the elements of `a` and `b` to `out`, as [`long_map1`] does.
+///
+/// # Safety
+/// The conditions of [`map1`], for each operand.
+#[inline(always)]
+pub(crate) unsafe fn long_map2<A: Copy, B: Copy, R: Copy, F>(
+    out: *mut R,
+    (a, b): (*const A, *const B),
+    length: usize,
+    f: F,
+) where
+    F: Fn(A, B) -> R,
+{
+    // SAFETY: both are valid for `length` elements.
+    let (a, b) = unsafe { (Apart::new(a, out.cast(), length), Apart::new(b, out.cast(), length)) };
+    let (mut room_of_a, mut room_of_b) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+    let mut at = 0;
+    while at < length {
+        let count = a.step.min(b.step).min(length - at);
+        // SAFETY: as in `long_map1`.
+        unsafe {
+            let a = a.read(at, count, &mut room_of_a);
+            let b = b.read(at, count, &mut room_of_b);
+            let out = out.add(at);
+            for index in 0..count {
+                let result = f(a.add(index).read_unaligned(), b.add(index).read_unaligned());
+                out.add(index).write_unaligned(result);
+            }
+        }
+        at += count;
+    }
+}
+
+/// An operand that is read from somewhere else than the result is written to: from where it lies,
+/// or else piece by piece from a copy.
+struct Apart<T> {
+    start: *const T,
+    /// The number of elements in a piece: all of them if there is nothing to copy.
+    step: usize,
+    is_copied: bool,
+}
+
+/// Elements that are copied at a time.
+const PIECE: usize = 128;
+
+impl<T: Copy> Apart<T> {
+    /// # Safety
+    /// `start` is valid for reads of `length` elements.
+    #[inline(always)]
+    unsafe fn new(start: *const T, out: *const u8, length: usize) -> Apart<T> {
+        let is_copied = start.cast() == out;
+        Apart { start, step: if is_copied { PIECE } else { length }, is_copied }
+    }
+
+    /// The address to read `count` elements from, of those from `at` on.
+    ///
+    /// # Safety
+    /// `at + count` is at most the length that `new` was told, and `count` at most `step`.
+    #[inline(always)]
+    unsafe fn read(&self, at: usize, count: usize, room: &mut MaybeUninit<[T; PIECE]>) -> *const T {
+        // SAFETY: the elements are within the operand; there are at most `PIECE` if they are copied.
+        unsafe {
+            let bytes = count * size_of::<T>();
+            read(self.start.add(at).cast(), bytes, room.as_mut_ptr().cast(), self.is_copied).cast()
+        }
+    }
+}
+
+/// `from`, or `room` with a copy of the bytes there. It is not inlined since LLVM would compile the
+/// loop twice, for either address.
+///
+/// # Safety
+/// `from` is valid for reads of so many bytes, and so is `room` for writes if `is_copied`.
+#[inline(never)]
+unsafe fn read(from: *const u8, bytes: usize, room: *mut u8, is_copied: bool) -> *const u8 {
+    if !is_copied {
+        return from;
+    }
+    // SAFETY: `room` is a variable of the caller's that nothing else points to.
+    unsafe { room.copy_from_nonoverlapping(from, bytes) };
+    room
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Unary = fn(i32) -> i32;
+    type Binary = fn(i32, i32) -> i32;
+
+    #[test]
+    fn every_element_is_computed_once_also_where_the_operand_lies() {
+        let double: Unary = |x| x * 2;
+        for length in 0..=300 {
+            let a: Vec<i32> = (0..length).collect();
+            let doubled: Vec<i32> = a.iter().map(|x| x * 2).collect();
+            for loops in [map1::<i32, i32, Unary>, long_map1::<i32, i32, Unary>] {
+                let (mut in_place, mut apart) = (a.clone(), vec![0; a.len()]);
+                let start = in_place.as_mut_ptr();
+                // SAFETY: the vectors have so many elements, and are the same or apart.
+                unsafe {
+                    loops(start, start, a.len(), double);
+                    loops(apart.as_mut_ptr(), a.as_ptr(), a.len(), double);
+                }
+                assert_eq!((&in_place, &apart), (&doubled, &doubled));
+            }
+        }
+    }
+
+    #[test]
+    fn either_operand_may_lie_where_the_result_does() {
+        let subtract: Binary = |a, b| a - b;
+        for length in 0..=300 {
+            let (a, b): (Vec<i32>, Vec<i32>) = (0..length).map(|x| (3 * x, x * x)).unzip();
+            let difference: Vec<i32> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
+            for loops in [map2::<i32, i32, i32, Binary>, long_map2::<i32, i32, i32, Binary>] {
+                let (mut first, mut second, mut both) = (a.clone(), b.clone(), a.clone());
+                let (x, y, z) = (first.as_mut_ptr(), second.as_mut_ptr(), both.as_mut_ptr());
+                // SAFETY: the vectors have so many elements, and are the same or apart.
+                unsafe {
+                    loops(x, (x, b.as_ptr()), a.len(), subtract);
+                    loops(y, (a.as_ptr(), y), a.len(), subtract);
+                    loops(z, (z, z), a.len(), subtract);
+                }
+                assert_eq!((&first, &second), (&difference, &difference));
+                assert!(both.iter().all(|&zero| zero == 0));
+            }
+        }
+    }
+}
