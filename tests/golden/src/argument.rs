@@ -82,7 +82,8 @@ impl<'a> ArgumentReader<'a> {
     /// As [`ArgumentReader::values`].
     pub(crate) fn tensor(&self, stored: &StoredTensor) -> Result<Tensor, Failure> {
         let dtype = dtype(&stored.dtype)?;
-        let bytes = self.folder.storage(stored).map_err(|e| Failure::Elsewhere(format!("{e:#}")))?;
+        let bytes =
+            self.folder.storage(stored).map_err(|e| Failure::Elsewhere(format!("{e:#}")))?;
         let made = || {
             let bytes = Tensor::from_vec(bytes.to_vec(), [bytes.len()], Device::Cpu)?;
             let storage = Tensor::from_storage(bytes.storage(), dtype)?.to(self.device)?;

@@ -34,9 +34,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<()> {
     let lines = folder.lines().step_by(arguments.every).skip(from).take(arguments.count);
     for line in lines {
         let header: Header = serde_json::from_str(line).context("a case")?;
-        let sat = panic::catch_unwind(AssertUnwindSafe(|| {
-            exam::sit(&folder, &header, line, device)
-        }));
+        let sat =
+            panic::catch_unwind(AssertUnwindSafe(|| exam::sit(&folder, &header, line, device)));
         let panicked = sat.is_err();
         let result = sat.unwrap_or_else(|_| {
             let detail = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).clone();

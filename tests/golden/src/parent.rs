@@ -92,11 +92,7 @@ fn sit_all(arguments: &RunArguments, headers: &[Header]) -> Result<Vec<CaseResul
 }
 
 /// The results of a batch: a child that ends or hangs costs the case that it was at.
-fn sit_batch(
-    arguments: &RunArguments,
-    from: usize,
-    headers: &[Header],
-) -> Result<Vec<CaseResult>> {
+fn sit_batch(arguments: &RunArguments, from: usize, headers: &[Header]) -> Result<Vec<CaseResult>> {
     let mut results: Vec<CaseResult> = Vec::new();
     while results.len() < headers.len() {
         let (position, left) = (from + results.len(), headers.len() - results.len());

@@ -61,10 +61,13 @@ fn measured(folder: &CaseFolder, case: &TimedCase, device: Device) -> Result<u64
     };
     if case.mode == "fwd" {
         return no_grad(|| {
-            fastest(|| {
-                call.run()?;
-                Ok(())
-            }, finish)
+            fastest(
+                || {
+                    call.run()?;
+                    Ok(())
+                },
+                finish,
+            )
         });
     }
     let first = |outputs: Vec<Output>| match outputs.into_iter().next() {

@@ -80,10 +80,8 @@ fn positions(layout: &Layout) -> Vec<i64> {
     let mut positions: Vec<i64> = vec![layout.offset() as i64; layout.numel().min(1)];
     for (&size, &stride) in layout.shape().iter().zip(layout.strides()) {
         let steps: SmallVec<[i64; 8]> = (0..size as i64).map(|at| at * stride as i64).collect();
-        positions = positions
-            .iter()
-            .flat_map(|start| steps.iter().map(move |step| start + step))
-            .collect();
+        positions =
+            positions.iter().flat_map(|start| steps.iter().map(move |step| start + step)).collect();
     }
     positions
 }

@@ -5,9 +5,15 @@ use tensor::Tensor;
 use super::{Row, give, row};
 
 pub(super) static ROWS: &[Row] = &[
-    row("empty", "*size, dtype=None", |c| give(Tensor::empty(c.get::<Vec<usize>>("size")?, c.options()?))),
-    row("zeros", "*size, dtype=None", |c| give(Tensor::zeros(c.get::<Vec<usize>>("size")?, c.options()?))),
-    row("ones", "*size, dtype=None", |c| give(Tensor::ones(c.get::<Vec<usize>>("size")?, c.options()?))),
+    row("empty", "*size, dtype=None", |c| {
+        give(Tensor::empty(c.get::<Vec<usize>>("size")?, c.options()?))
+    }),
+    row("zeros", "*size, dtype=None", |c| {
+        give(Tensor::zeros(c.get::<Vec<usize>>("size")?, c.options()?))
+    }),
+    row("ones", "*size, dtype=None", |c| {
+        give(Tensor::ones(c.get::<Vec<usize>>("size")?, c.options()?))
+    }),
     row("full", "size, fill_value, *, dtype=None", |c| {
         give(Tensor::full(c.get::<Vec<usize>>("size")?, c.scalar("fill_value")?, c.options()?))
     }),

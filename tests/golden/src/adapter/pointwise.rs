@@ -67,8 +67,10 @@ pub(super) static BINARY: &[Row] = binary! {
 };
 
 pub(super) static OTHERS: &[Row] = &[
-    row("add", "x, other, *, alpha", |c| give(c.x()?.add_scaled(c.get("other")?, c.scalar("alpha")?))),
-    row("__rsub__", "x, other", |c| match c.get("other")? {
+    row("add", "x, other, *, alpha", |c| {
+        give(c.x()?.add_scaled(c.get("other")?, c.scalar("alpha")?))
+    }),
+    row("__rsub__", "x, other", |c| match c.get::<&Argument>("other")? {
         Argument::Tensor(other) => give(other.sub(c.x()?)),
         _ => give(c.scalar("other")? - c.x()?),
     }),
@@ -156,9 +158,13 @@ pub(super) static COPIES: &[Row] = &[
 
 /// Refuses memory formats other than the two by which the dimensions keep their order.
 fn preserving(c: &Call) -> Result<(), Failure> {
-    match c.get("memory_format")? {
+    match c.get::<&Argument>("memory_format")? {
         Argument::None => Ok(()),
-        Argument::MemoryFormat(name) if matches!(&**name, "contiguous_format" | "preserve_format") => Ok(()),
+        Argument::MemoryFormat(name)
+            if matches!(&**name, "contiguous_format" | "preserve_format") =>
+        {
+            Ok(())
+        }
         _ => Err(Failure::Unsupported("this memory format".to_owned())),
     }
 }

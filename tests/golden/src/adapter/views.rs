@@ -35,7 +35,11 @@ pub(super) static ROWS: &[Row] = &[
     row("as_strided", "x, size, stride, storage_offset=None", |c| {
         let offset: Option<usize> = c.get("storage_offset")?;
         let offset = offset.unwrap_or_else(|| c.x().map_or(0, Tensor::storage_offset));
-        give(c.x()?.as_strided(c.get::<Vec<usize>>("size")?, &c.get::<Vec<isize>>("stride")?, offset))
+        give(c.x()?.as_strided(
+            c.get::<Vec<usize>>("size")?,
+            &c.get::<Vec<isize>>("stride")?,
+            offset,
+        ))
     }),
 ];
 

@@ -161,20 +161,19 @@ pub(crate) fn same_gradients(
     Ok(())
 }
 
-fn check_view(
-    what: &str,
-    got: &Tensor,
-    check: &Written,
-    inputs: &[Tensor],
-) -> Result<(), Failure> {
+fn check_view(what: &str, got: &Tensor, check: &Written, inputs: &[Tensor]) -> Result<(), Failure> {
     let number = |name: &str| check.get(name).and_then(Written::integer);
     let of = number("of").and_then(|of| inputs.get(usize::try_from(of).ok()?));
     let of = of.ok_or_else(|| Failure::Elsewhere("a view of no input".to_owned()))?;
     if !got.shares_memory_with(of) {
         return wrong(format!("{what} is no view"));
     }
-    let strides: Vec<i64> =
-        check.get("strides").map_or(&[][..], Written::items).iter().filter_map(Written::integer).collect();
+    let strides: Vec<i64> = check
+        .get("strides")
+        .map_or(&[][..], Written::items)
+        .iter()
+        .filter_map(Written::integer)
+        .collect();
     let own: Vec<i64> = got.strides().iter().map(|&stride| stride as i64).collect();
     let offset = got.storage_offset() as i64 - of.storage_offset() as i64;
     if own != strides || Some(offset) != number("offset") {
@@ -186,12 +185,7 @@ fn check_view(
     Ok(())
 }
 
-fn same_form(
-    what: &str,
-    dtype: &str,
-    shape: &[usize],
-    want: &StoredTensor,
-) -> Result<(), Failure> {
+fn same_form(what: &str, dtype: &str, shape: &[usize], want: &StoredTensor) -> Result<(), Failure> {
     if dtype != want.dtype {
         return wrong(format!("{what}: dtype {dtype}, not {}", want.dtype));
     }

@@ -22,7 +22,11 @@ pub(super) fn check(
     };
     let a = Matrices::of(input);
     let orthonormal = |q: &Matrices| {
-        near("orthonormal factor", &q.transposed().times(q), &Matrices::identity(q.count, q.columns))
+        near(
+            "orthonormal factor",
+            &q.transposed().times(q),
+            &Matrices::identity(q.count, q.columns),
+        )
     };
     let product = |product: &Matrices, a: &Matrices| near("product", product, a);
     match (name, got) {
@@ -40,7 +44,12 @@ pub(super) fn check(
             orthonormal(&u)?;
             orthonormal(&vh.transposed())?;
             let k = s.columns;
-            product(&u.first_columns(k).scaled(&s).times(&vh.transposed().first_columns(k).transposed()), &a)
+            product(
+                &u.first_columns(k)
+                    .scaled(&s)
+                    .times(&vh.transposed().first_columns(k).transposed()),
+                &a,
+            )
         }
         ("eigh", [values, v]) => {
             near("eigenvalues", &Matrices::row_vectors(values), &Matrices::row_vectors(&want[0]))?;
@@ -152,9 +161,12 @@ mod tests {
             shape: shape.to_vec(),
             numbers: Numbers::Floating(numbers.to_vec()),
         };
-        let (q, r) = (array(&[2, 2], &[0.0, -1.0, -1.0, 0.0]), array(&[2, 2], &[-2.0, 1.0, 0.0, -3.0]));
+        let (q, r) =
+            (array(&[2, 2], &[0.0, -1.0, -1.0, 0.0]), array(&[2, 2], &[-2.0, 1.0, 0.0, -3.0]));
         let a = array(&[2, 2], &[0.0, 3.0, 2.0, -1.0]);
-        let qr = |a: &Array| check("qr", &[q.clone(), r.clone()], &[q.clone(), r.clone()], a, false, (0.0, 1e-9));
+        let qr = |a: &Array| {
+            check("qr", &[q.clone(), r.clone()], &[q.clone(), r.clone()], a, false, (0.0, 1e-9))
+        };
         assert!(qr(&a).is_ok());
         assert!(qr(&array(&[2, 2], &[0.0, 3.0, 2.0, 1.0])).is_err());
     }

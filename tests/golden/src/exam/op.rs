@@ -17,7 +17,8 @@ pub(super) fn sit(folder: &CaseFolder, case: &OpCase, device: Device) -> Result<
     let mut reader = ArgumentReader::new(folder, device);
     let mut args = reader.values(&case.args)?;
     let kwargs = reader.entries(&case.kwargs)?;
-    if case.inplace && !case.direct
+    if case.inplace
+        && !case.direct
         && let Some(Argument::Tensor(first)) = args.first_mut()
     {
         *first = first.clone_data().map_err(|error| Failure::Elsewhere(error.to_string()))?;

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use safetensors::SafeTensors;
 
 pub(crate) use array::{Array, Numbers, decode, size_of};
-pub(crate) use case::{Gradients, Header, OpCase, ProgramCase, Step, TimedCase};
+pub(crate) use case::{Header, OpCase, ProgramCase, Step, TimedCase};
 pub(crate) use packed::pack;
 pub(crate) use stored::StoredTensor;
 pub(crate) use written::Written;

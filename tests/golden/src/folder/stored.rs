@@ -22,7 +22,8 @@ impl StoredTensor {
     pub(crate) fn of(value: &Written) -> Option<StoredTensor> {
         let size = |value: &Written| usize::try_from(value.integer()?).ok();
         let [dtype, at, len] = value.get("t")?.items() else { return None };
-        let shape: Vec<usize> = value.get("shape")?.items().iter().map(size).collect::<Option<_>>()?;
+        let shape: Vec<usize> =
+            value.get("shape")?.items().iter().map(size).collect::<Option<_>>()?;
         let strides = match value.get("strides") {
             Some(strides) => {
                 let stride = |value: &Written| value.integer().map(|stride| stride as isize);
