@@ -18,22 +18,15 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    /// Runs the cases of a folder, or of a packed file, and compares their results.
+    /// Runs the cases of a folder, and compares their results.
     Run(RunArguments),
     /// Times the shapes of a folder.
     Time(TimeArguments),
-    /// Packs a folder into one compressed file.
-    Pack {
-        /// The folder.
-        dir: PathBuf,
-        /// The file that is written.
-        file: PathBuf,
-    },
 }
 
 #[derive(Args, Debug, Clone)]
 pub(crate) struct RunArguments {
-    /// The folder of cases, or a file that `pack` made of one.
+    /// The folder of cases.
     pub(crate) dir: PathBuf,
     /// The device that the cases run on: `cpu`, or `software:N` for the first of N software devices.
     #[arg(long, default_value = "cpu")]

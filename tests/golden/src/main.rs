@@ -51,7 +51,6 @@ fn main() -> ExitCode {
         Command::Run(run) if run.from.is_some() => child::run(&run).map(|()| true),
         Command::Run(run) => parent::run(&run),
         Command::Time(time) => timing::run(&time).map(|()| true),
-        Command::Pack { dir, file } => folder::pack(&dir, &file).map(|()| true),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

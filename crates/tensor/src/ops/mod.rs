@@ -3,7 +3,10 @@
 
 mod arithmetic;
 mod compare;
+mod contract;
 mod convert;
+mod einsum;
+mod flip;
 mod in_place;
 mod index;
 mod join;
@@ -19,15 +22,21 @@ mod reduce;
 mod reduce_arg;
 mod repeated;
 mod softmax;
+mod split;
+mod stack;
 mod storage;
 mod ternary;
+mod triangle;
 mod unary;
 mod values;
 mod view;
+mod view_dims;
 mod view_shape;
 mod view_strided;
 
 pub use movement::To;
 pub use operand::TensorOrScalar;
 pub use pending_tensor::PendingTensor;
+pub use split::SplitPoints;
+pub use stack::GridIndexing;
 pub use view_shape::ViewShape;

@@ -266,7 +266,7 @@ impl Tensor {
     }
 
     /// The part that a function of the layout cuts out. The gradient of the rest is zero.
-    fn part(
+    pub(super) fn part(
         &self,
         name: &'static str,
         cut: impl Fn(&Layout) -> Result<Layout, NoLayout> + Send + Sync + 'static,

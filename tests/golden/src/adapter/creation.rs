@@ -1,6 +1,6 @@
 //! New tensors.
 
-use tensor::Tensor;
+use tensor::{Scalar, Tensor};
 
 use super::{Row, give, row};
 
@@ -21,8 +21,32 @@ pub(super) static ROWS: &[Row] = &[
         give(Tensor::scalar(c.scalar("value")?, c.options()?))
     }),
     row("eye", "n, *, dtype=None", |c| give(Tensor::eye(c.get("n")?, c.options()?))),
+    row("eye", "n, m, *, dtype=None", |c| {
+        give(Tensor::eye_with(c.get("n")?, c.get("m")?, c.options()?))
+    }),
+    row("tril_indices", "row, col, offset=0, *, dtype=None", |c| {
+        give(Tensor::tril_indices(c.get("row")?, c.get("col")?, c.get("offset")?, c.options()?))
+    }),
+    row("triu_indices", "row, col, offset=0, *, dtype=None", |c| {
+        give(Tensor::triu_indices(c.get("row")?, c.get("col")?, c.get("offset")?, c.options()?))
+    }),
+    row("logspace", "start, end, steps, base=10.0, *, dtype=None", |c| {
+        let (start, end, base) = (c.get("start")?, c.get("end")?, c.get("base")?);
+        give(Tensor::logspace(start, end, c.get("steps")?, base, c.options()?))
+    }),
+    row("arange", "start, end, step=1, *, dtype=None", |c| {
+        match (c.scalar("start")?, c.scalar("end")?, c.scalar("step")?) {
+            (Scalar::Int(start), Scalar::Int(end), Scalar::Int(step)) => {
+                give(Tensor::arange((start, end, step), c.options()?))
+            }
+            (start, end, step) => {
+                let steps = (start.to_f64(), end.to_f64(), step.to_f64());
+                give(Tensor::arange(steps, c.options()?))
+            }
+        }
+    }),
     row("arange", "end, *, dtype=None", |c| match c.scalar("end")? {
-        tensor::Scalar::Int(end) => give(Tensor::arange(end, c.options()?)),
+        Scalar::Int(end) => give(Tensor::arange(end, c.options()?)),
         end => give(Tensor::arange(end.to_f64(), c.options()?)),
     }),
     row("linspace", "start, end, steps, *, dtype=None", |c| {

@@ -175,6 +175,8 @@ fn table() -> &'static HashMap<&'static str, Vec<&'static Row>> {
             pointwise::COPIES,
             reductions::ROWS,
             views::ROWS,
+            views::ORDERS,
+            views::PARTS,
             views::JOINS,
             indexing::ROWS,
             linear::ROWS,

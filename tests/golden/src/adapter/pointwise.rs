@@ -1,6 +1,6 @@
 //! Operations element by element, and conversions of dtypes.
 
-use tensor::{DType, Tensor};
+use tensor::{DType, Scalar, Tensor};
 
 use super::{Call, Row, give, row};
 use crate::argument::{Argument, dtype};
@@ -152,6 +152,11 @@ pub(super) static COPIES: &[Row] = &[
     row("contiguous", "x, *, memory_format=None", |c| {
         preserving(c)?;
         give(c.x()?.contiguous())
+    }),
+    row("item", "x", |c| match c.x()?.dtype() {
+        DType::Bool => give(c.x()?.item::<bool>()),
+        dtype if dtype.is_float() => give(c.x()?.item::<f64>().map(Scalar::Float)),
+        _ => give(c.x()?.item::<i64>().map(Scalar::Int)),
     }),
     row("detach", "x", |c| give(Ok(c.x()?.detach()))),
 ];

@@ -102,6 +102,7 @@ fn default(text: &str) -> Argument {
         "True" => Argument::Truth(true),
         "False" => Argument::Truth(false),
         "[]" => Argument::List(Vec::new()),
+        "[0,1]" => Argument::List(vec![Argument::Integer(0), Argument::Integer(1)]),
         _ => match (text.parse(), text.parse(), text.strip_prefix('\'')) {
             (Ok(integer), ..) => Argument::Integer(integer),
             (_, Ok(float), _) => Argument::Float(float),

@@ -2,20 +2,20 @@
 
 mod array;
 mod case;
-mod packed;
 mod stored;
 mod written;
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use flate2::read::GzDecoder;
 use safetensors::SafeTensors;
 
 pub(crate) use array::{Array, Numbers, decode, size_of};
 pub(crate) use case::{Header, OpCase, ProgramCase, Step, TimedCase};
-pub(crate) use packed::pack;
 pub(crate) use stored::StoredTensor;
 pub(crate) use written::Written;
 
@@ -30,20 +30,12 @@ pub(crate) struct CaseFolder {
 }
 
 impl CaseFolder {
-    /// Reads a folder, or a file that [`pack`] made of one.
+    /// Reads a folder. Its files may be compressed, and then their names end in `.gz`.
     ///
     /// # Errors
     /// A file cannot be read, or is not what the protocol says.
     pub(crate) fn open(path: &Path) -> Result<CaseFolder> {
-        let (lines, pools) = if path.is_dir() {
-            let read = |name: &str| {
-                let path = path.join(name);
-                fs::read(&path).with_context(|| format!("cannot read {}", path.display()))
-            };
-            (read(CASES)?, read(POOLS)?)
-        } else {
-            packed::unpack(path)?
-        };
+        let (lines, pools) = (read(path, CASES)?, read(path, POOLS)?);
         let tensors = SafeTensors::deserialize(&pools).context("the pools of numbers")?;
         let pools = tensors.iter().map(|(name, view)| (name.to_owned(), view.data().to_vec()));
         Ok(CaseFolder { pools: pools.collect(), lines: String::from_utf8(lines)? })
@@ -77,4 +69,17 @@ impl CaseFolder {
         let numbers = numbers.at(&stored.positions()).context("outside of its storage")?;
         Ok(Array { dtype: stored.dtype.clone(), shape: stored.shape.clone(), numbers })
     }
+}
+
+/// A file of a folder, compressed or not.
+fn read(folder: &Path, name: &str) -> Result<Vec<u8>> {
+    let packed = folder.join(format!("{name}.gz"));
+    let Ok(file) = File::open(&packed) else {
+        let plain = folder.join(name);
+        return fs::read(&plain).with_context(|| format!("cannot read {}", plain.display()));
+    };
+    let mut bytes = Vec::new();
+    let read = GzDecoder::new(file).read_to_end(&mut bytes);
+    read.with_context(|| format!("cannot unpack {}", packed.display()))?;
+    Ok(bytes)
 }
