@@ -92,3 +92,13 @@ pub(crate) fn bits_of_i32(number: i32) -> u64 {
 pub(crate) fn i32_of(bits: u64) -> i32 {
     bits as u32 as i32
 }
+
+/// The number with these bits; a large `I64` is rounded.
+pub(crate) fn f64_of(bits: u64, of: ComputeType) -> f64 {
+    match of {
+        ComputeType::F64 => f64::from_bits(bits),
+        ComputeType::F32 => f64::from(f32_of(bits)),
+        ComputeType::I64 => bits as i64 as f64,
+        ComputeType::I32 | ComputeType::Bool => f64::from(i32_of(bits)),
+    }
+}

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::expression::{Expression, ValueDef, ValueId};
-use crate::simplify::{Known, Operands, Simpler};
+use crate::simplify::{KnownValues, Simpler, ValueIds};
 use crate::{ComputeType, Primitive, reference};
 
 /// An expression that is being written.
@@ -34,7 +34,7 @@ impl Draft {
         let types: SmallVec<[ComputeType; 3]> =
             operands.iter().map(|&operand| self.type_of(operand)).collect();
         let result = primitive.result_type(&types)?;
-        let mut operands: Operands = operands.into();
+        let mut operands: ValueIds = operands.into();
         if let Some(bits) = self.folded(primitive, &operands) {
             return Some(self.push(result, ValueDef::Constant(bits)));
         }
@@ -42,7 +42,7 @@ impl Draft {
             // Constants come last, where the identities look for them.
             operands.sort_by_key(|&id| (self.constant(id).is_some(), id));
         }
-        let Some(simpler) = Known(&self.values).simpler(primitive, &operands) else {
+        let Some(simpler) = KnownValues(&self.values).simpler(primitive, &operands) else {
             return Some(self.push(result, ValueDef::Apply(primitive, operands)));
         };
         match simpler {
@@ -60,7 +60,8 @@ impl Draft {
         }
     }
 
-    fn constant(&self, id: ValueId) -> Option<u64> {
+    /// The bits, if the value is a constant.
+    pub(crate) fn constant(&self, id: ValueId) -> Option<u64> {
         match self.values[id.0 as usize].1 {
             ValueDef::Constant(bits) => Some(bits),
             _ => None,
@@ -69,7 +70,7 @@ impl Draft {
 
     /// The bits of a primitive of constants. Approximated functions are left to the backends, whose
     /// results would differ from the reference's in the last digits.
-    fn folded(&self, primitive: Primitive, operands: &Operands) -> Option<u64> {
+    fn folded(&self, primitive: Primitive, operands: &ValueIds) -> Option<u64> {
         let of = self.type_of(*operands.last()?);
         if !primitive.is_exact(of) {
             return None;
@@ -111,3 +112,6 @@ impl Draft {
         Expression::new(inputs.into(), scalars.into(), values, outputs)
     }
 }
+
+#[cfg(test)]
+mod tests;

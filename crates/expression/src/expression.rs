@@ -53,11 +53,11 @@ pub enum ValueDef {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Expression {
-    body: Arc<Body>,
+    body: Arc<ExpressionBody>,
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Body {
+struct ExpressionBody {
     inputs: SmallVec<[ComputeType; 4]>,
     scalars: SmallVec<[ComputeType; 4]>,
     values: Vec<(ComputeType, ValueDef)>,
@@ -73,7 +73,7 @@ impl Expression {
         values: Vec<(ComputeType, ValueDef)>,
         outputs: SmallVec<[ValueId; 2]>,
     ) -> Expression {
-        let mut body = Body { inputs, scalars, values, outputs, fingerprint: 0 };
+        let mut body = ExpressionBody { inputs, scalars, values, outputs, fingerprint: 0 };
         let mut hasher = FxHasher::default();
         body.hash(&mut hasher);
         body.fingerprint = hasher.finish();
@@ -110,6 +110,37 @@ impl Expression {
     /// every run of one build of a program, not beyond.
     pub fn fingerprint(&self) -> u64 {
         self.body.fingerprint
+    }
+
+    /// The expression without the inputs that it does not use, and the numbers that the others had.
+    pub(crate) fn without_unused_inputs(&self) -> (Expression, Vec<usize>) {
+        let mut used = vec![false; self.body.inputs.len()];
+        for (_, def) in &self.body.values {
+            if let ValueDef::Input(number) = def {
+                used[*number as usize] = true;
+            }
+        }
+        let kept: Vec<usize> = (0..used.len()).filter(|&number| used[number]).collect();
+        let mut values = self.body.values.clone();
+        for (_, def) in &mut values {
+            if let ValueDef::Input(number) = def {
+                *number = kept.partition_point(|&earlier| earlier < *number as usize) as u32;
+            }
+        }
+        let inputs = kept.iter().map(|&number| self.body.inputs[number]).collect();
+        let (scalars, outputs) = (self.body.scalars.clone(), self.body.outputs.clone());
+        (Expression::new(inputs, scalars, values, outputs), kept)
+    }
+
+    /// The input that a result is, if it is one as it came: nothing has to be computed for it.
+    ///
+    /// # Panics
+    /// There is no such result.
+    pub fn output_as_input(&self, output: usize) -> Option<usize> {
+        match self.body.values[self.body.outputs[output].0 as usize].1 {
+            ValueDef::Input(number) => Some(number as usize),
+            _ => None,
+        }
     }
 
     /// For each value whether it is the same for all elements: computed from scalars and constants

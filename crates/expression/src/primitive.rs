@@ -109,7 +109,8 @@ pub enum Primitive {
     Copysign,
     /// The number next to `a` towards `b`; floats.
     Nextafter,
-    /// The larger one; NaN if one of them is. Floats and integers.
+    /// The larger one; NaN if one of them is. Of a positive and a negative zero it is either, as of
+    /// the three that follow. Floats and integers.
     Max,
     /// The smaller one; NaN if one of them is. Floats and integers.
     Min,
@@ -236,10 +237,11 @@ impl Primitive {
         }
     }
 
-    /// Whether `f(a, b)` is `f(b, a)`, whatever the operands.
+    /// Whether `f(a, b)` is `f(b, a)`, and its derivative as well: those of `Fmax` and `Fmin` prefer
+    /// the first of equal operands.
     pub const fn is_commutative(self) -> bool {
         use Primitive::*;
-        matches!(self, Add | Mul | Max | Min | Fmax | Fmin | And | Or | Xor | Gcd | Eq | Ne | Hypot)
+        matches!(self, Add | Mul | Max | Min | And | Or | Xor | Gcd | Eq | Ne | Hypot)
     }
 
     /// Whether IEEE 754 or integer arithmetic determines every bit of the result (but for which NaN

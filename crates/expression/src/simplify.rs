@@ -9,16 +9,16 @@ use crate::expression::{ValueDef, ValueId};
 use crate::{ComputeType, Constant, Primitive, reference};
 
 /// The operands of a primitive.
-pub(crate) type Operands = SmallVec<[ValueId; 3]>;
+pub(crate) type ValueIds = SmallVec<[ValueId; 3]>;
 
-/// What a value is instead.
+/// The simpler value that a value is.
 pub(crate) enum Simpler {
     /// An earlier value.
     Same(ValueId),
     /// Another function of earlier values.
-    Apply(Primitive, Operands),
+    Apply(Primitive, ValueIds),
     /// The first function of a second one's value: the outer, the inner, and the inner's operands.
-    Nested(Primitive, Primitive, Operands),
+    Nested(Primitive, Primitive, ValueIds),
     /// A constant of the result's type.
     Constant(u64),
     /// A function of an earlier value and a constant of that value's type.
@@ -27,9 +27,9 @@ pub(crate) enum Simpler {
 
 /// The values that there are, as the rules see them.
 #[derive(Clone, Copy)]
-pub(crate) struct Known<'v>(pub(crate) &'v [(ComputeType, ValueDef)]);
+pub(crate) struct KnownValues<'v>(pub(crate) &'v [(ComputeType, ValueDef)]);
 
-impl Known<'_> {
+impl KnownValues<'_> {
     fn type_of(self, id: ValueId) -> ComputeType {
         self.0[id.0 as usize].0
     }
@@ -55,8 +55,8 @@ impl Known<'_> {
         }
     }
 
-    /// What a primitive of these values is instead, if there is something simpler.
-    pub(crate) fn simpler(self, primitive: Primitive, operands: &Operands) -> Option<Simpler> {
+    /// The simpler value that a primitive of these values is, if there is one.
+    pub(crate) fn simpler(self, primitive: Primitive, operands: &ValueIds) -> Option<Simpler> {
         match operands.as_slice() {
             [a] => self.unary(primitive, *a),
             [a, b] => self.binary(primitive, *a, *b),
@@ -179,6 +179,9 @@ impl Known<'_> {
             Or | Xor | Ne if is_false => Some(Simpler::Same(a)),
             And | Or if is_true || is_false || a == b => {
                 Some(Simpler::Same(if a == b { a } else { b }))
+            }
+            And if let (Some(a), Some(b)) = (self.operand(a, Not), self.operand(b, Not)) => {
+                Some(Simpler::Nested(Not, Or, smallvec![a, b]))
             }
             Xor | Ne if is_true => Some(Simpler::Apply(Not, smallvec![a])),
             Eq if is_false => Some(Simpler::Apply(Not, smallvec![a])),

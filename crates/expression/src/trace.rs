@@ -7,6 +7,7 @@ use std::fmt;
 
 use smallvec::{SmallVec, smallvec};
 
+use crate::constant::f64_of;
 use crate::draft::Draft;
 use crate::expression::{Expression, ValueDef, ValueId};
 use crate::{ComputeType, Constant, Primitive};
@@ -21,18 +22,53 @@ use crate::{ComputeType, Constant, Primitive};
 ///
 /// # Panics
 /// All of them panic if the operands' types differ, if there is no such function of the type, or if
-/// the type has no such constant: an expression that is written so is wrong, whatever it is called
-/// with.
+/// the type has no such constant. In a closure for [`try_trace`] that is an error instead.
 #[derive(Clone, Copy)]
 pub struct Value<'t> {
-    trace: &'t Trace,
+    trace: &'t Tracer,
     id: ValueId,
 }
 
 /// The expression that is being traced. Equal values are computed once, and identities that hold
 /// for every value (signed zeros, infinities and NaN among them) are applied.
-pub struct Trace {
+pub struct Tracer {
     draft: RefCell<Draft>,
+    on_error: OnError,
+    /// The first error, if errors are kept.
+    error: RefCell<Option<TracingError>>,
+}
+
+/// The reaction to a function that does not exist.
+enum OnError {
+    /// At once, where the mistake is.
+    Panic,
+    /// At the end of the trace, as an error.
+    Keep,
+}
+
+/// A closure that is no elementwise function of values of the types that it was given.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum TracingError {
+    /// A primitive has no meaning for values of these types.
+    #[error("{primitive} of {}: there is no such function", names(.types))]
+    NoSuchFunction {
+        /// The primitive.
+        primitive: Primitive,
+        /// The types of its operands.
+        types: Vec<ComputeType>,
+    },
+    /// A type has no such value: a fraction among integers, 2 among truth values.
+    #[error("{constant:?} is no value of {of}")]
+    NoSuchConstant {
+        /// The number.
+        constant: Constant,
+        /// The type of what it stands beside.
+        of: ComputeType,
+    },
+}
+
+fn names(types: &[ComputeType]) -> String {
+    types.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// The expression that a closure computes from `inputs` tensors and `scalars` numbers of these
@@ -50,16 +86,54 @@ pub struct Trace {
 pub fn trace(
     inputs: &[ComputeType],
     scalars: &[ComputeType],
-    f: impl for<'t> FnOnce(&'t Trace, &[Value<'t>], &[Value<'t>]) -> SmallVec<[Value<'t>; 2]>,
+    f: impl for<'t> FnOnce(&'t Tracer, &[Value<'t>], &[Value<'t>]) -> SmallVec<[Value<'t>; 2]>,
 ) -> Expression {
-    let trace = Trace { draft: RefCell::default() };
+    match trace_with(OnError::Panic, inputs, scalars, f) {
+        Ok(expression) => expression,
+        Err(error) => unreachable!("{error}: errors panic where they are made"),
+    }
+}
+
+/// [`trace`] of a closure that may be no function of values of these types.
+///
+/// ```
+/// use expression::{ComputeType, try_trace};
+/// use smallvec::smallvec;
+///
+/// let of = |of| try_trace(&[of; 2], &[], |_, x, _| smallvec![x[0] & x[1]]);
+/// assert!(of(ComputeType::I32).is_ok());
+/// let error = of(ComputeType::F32).expect_err("floats have no bits");
+/// assert_eq!(error.to_string(), "and of f32, f32: there is no such function");
+/// ```
+///
+/// # Errors
+/// The first thing in the closure that is no function or constant of the types that it is applied
+/// to. The rest of the closure has run over other values then.
+pub fn try_trace(
+    inputs: &[ComputeType],
+    scalars: &[ComputeType],
+    f: impl for<'t> FnOnce(&'t Tracer, &[Value<'t>], &[Value<'t>]) -> SmallVec<[Value<'t>; 2]>,
+) -> Result<Expression, TracingError> {
+    trace_with(OnError::Keep, inputs, scalars, f)
+}
+
+fn trace_with(
+    on_error: OnError,
+    inputs: &[ComputeType],
+    scalars: &[ComputeType],
+    f: impl for<'t> FnOnce(&'t Tracer, &[Value<'t>], &[Value<'t>]) -> SmallVec<[Value<'t>; 2]>,
+) -> Result<Expression, TracingError> {
+    let trace = Tracer { draft: RefCell::default(), on_error, error: RefCell::default() };
     let of = |types: &[ComputeType], def: fn(u32) -> ValueDef| -> Vec<Value<'_>> {
         (0..).zip(types).map(|(number, &of)| trace.push(of, def(number))).collect()
     };
     let (tensors, numbers) = (of(inputs, ValueDef::Input), of(scalars, ValueDef::Scalar));
     let outputs: SmallVec<[ValueId; 2]> =
         f(&trace, &tensors, &numbers).iter().map(|value| value.id).collect();
-    trace.draft.borrow().finish(inputs, scalars, &outputs)
+    match trace.error.take() {
+        Some(error) => Err(error),
+        None => Ok(trace.draft.borrow().finish(inputs, scalars, &outputs)),
+    }
 }
 
 /// The expression with one result that a closure computes from tensors of these types.
@@ -77,7 +151,7 @@ pub fn elementwise<const N: usize>(
     trace(&inputs, &[], |_, tensors, _| smallvec![f(std::array::from_fn(|i| tensors[i]))])
 }
 
-impl Trace {
+impl Tracer {
     fn push(&self, of: ComputeType, def: ValueDef) -> Value<'_> {
         Value { trace: self, id: self.draft.borrow_mut().push(of, def) }
     }
@@ -85,26 +159,46 @@ impl Trace {
     /// A constant of type `of`.
     ///
     /// # Panics
-    /// The type has no such value: a fraction among integers, 2 among truth values.
+    /// The type has no such value: a fraction among integers, 2 among truth values. In
+    /// [`try_trace`] that is an error in the end.
     pub fn constant(&self, of: ComputeType, constant: impl Into<Constant>) -> Value<'_> {
         let constant = constant.into();
-        let Some(bits) = constant.bits(of) else {
-            panic!("{constant:?} is no value of {of}");
-        };
+        let bits = constant.bits(of).unwrap_or_else(|| {
+            self.fail(TracingError::NoSuchConstant { constant, of });
+            0
+        });
+        self.push(of, ValueDef::Constant(bits))
+    }
+
+    /// The constant with these bits.
+    pub(crate) fn constant_of_bits(&self, of: ComputeType, bits: u64) -> Value<'_> {
         self.push(of, ValueDef::Constant(bits))
     }
 
     /// A primitive of some values.
     ///
     /// # Panics
-    /// There is no such function of these types.
+    /// There is no such function of these types. In [`try_trace`] that is an error in the end.
     pub fn apply<'t>(&'t self, primitive: Primitive, operands: &[Value<'t>]) -> Value<'t> {
         let ids: SmallVec<[ValueId; 3]> = operands.iter().map(|operand| operand.id).collect();
-        let Some(id) = self.draft.borrow_mut().apply(primitive, &ids) else {
-            let types: Vec<ComputeType> = operands.iter().map(|a| a.compute_type()).collect();
-            panic!("{primitive} of {types:?}: there is no such function");
-        };
+        let applied = self.draft.borrow_mut().apply(primitive, &ids);
+        let id = applied.unwrap_or_else(|| {
+            let types = operands.iter().map(|operand| operand.compute_type()).collect();
+            self.fail(TracingError::NoSuchFunction { primitive, types });
+            // Some value, so that the closure can go on.
+            self.push(ComputeType::F32, ValueDef::Constant(0)).id
+        });
         Value { trace: self, id }
+    }
+
+    #[track_caller]
+    fn fail(&self, error: TracingError) {
+        match self.on_error {
+            OnError::Panic => panic!("{error}"),
+            OnError::Keep => {
+                self.error.borrow_mut().get_or_insert(error);
+            }
+        }
     }
 }
 
@@ -115,7 +209,7 @@ impl<'t> Value<'t> {
     }
 
     /// The expression that the value belongs to.
-    pub fn trace(self) -> &'t Trace {
+    pub fn trace(self) -> &'t Tracer {
         self.trace
     }
 
@@ -125,6 +219,23 @@ impl<'t> Value<'t> {
     /// The type has no such value: a fraction among integers, 2 among truth values.
     pub fn constant(self, constant: impl Into<Constant>) -> Value<'t> {
         self.trace.constant(self.compute_type(), constant)
+    }
+
+    /// The number, if the value is a constant.
+    pub(crate) fn constant_f64(self) -> Option<f64> {
+        let draft = self.trace.draft.borrow();
+        let bits = draft.constant(self.id)?;
+        Some(f64_of(bits, draft.type_of(self.id)))
+    }
+
+    /// Whether the value is the constant 0, of either sign.
+    pub(crate) fn is_zero(self) -> bool {
+        self.constant_f64() == Some(0.0)
+    }
+
+    /// Whether the value is the constant 1.
+    pub(crate) fn is_one(self) -> bool {
+        self.constant_f64() == Some(1.0)
     }
 
     /// A primitive of this value.
@@ -137,6 +248,15 @@ impl<'t> Value<'t> {
         self.trace.apply(primitive, &[self, other.beside(self)])
     }
 }
+
+/// Values of one trace are compared: whether they are the same one.
+impl PartialEq for Value<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.trace, other.trace) && self.id == other.id
+    }
+}
+
+impl Eq for Value<'_> {}
 
 impl fmt::Debug for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

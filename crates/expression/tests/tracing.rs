@@ -137,7 +137,7 @@ fn integers_of_narrow_dtypes_wrap_around_where_they_are_told_to() {
 }
 
 #[test]
-#[should_panic(expected = "mul of [F32, I32]: there is no such function")]
+#[should_panic(expected = "mul of f32, i32: there is no such function")]
 fn types_that_differ_are_refused() {
     let _ = elementwise([F32, I32], |[x, y]| x * y);
 }

@@ -22,6 +22,7 @@
 //! - [`Tensor`]: all operations are its methods; [`tensor!`] and [`Tensor::zeros`] make tensors.
 //! - [`TensorOptions`]: dtype, device, kind of memory and gradients of new tensors.
 //! - [`Backward`], [`grad`] and [`no_grad`]: gradients.
+//! - [`cpu`]: the memory of tensors on the CPU.
 //! - [`cuda`]: devices, streams, events, graphs and memory, the functions of `torch.cuda`.
 //! - [`manual_seed`] and [`Generator`]: random numbers, which are the same on every device.
 //! - [`Error`]: the errors by kind.
@@ -49,7 +50,7 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   context, factories
+//   context, cpu, factories
 //   ops, random
 //   host
 //   dispatch, print
@@ -59,12 +60,13 @@
 //   default, dims, layout, resolved_device, reserve, thread_pool
 //   error
 //   shape
-//   capture, checked_size, device, dtype, philox, shared
+//   capture, checked_size, device, dtype, inference, philox, shared
 mod access;
 mod autograd;
 mod capture;
 mod checked_size;
 mod context;
+pub mod cpu;
 pub mod cuda;
 mod default;
 mod device;
@@ -74,6 +76,7 @@ mod dtype;
 mod error;
 mod factories;
 mod host;
+mod inference;
 mod layout;
 mod ops;
 mod options;
@@ -90,7 +93,11 @@ mod tensor;
 mod thread_pool;
 
 pub use access::ReadGuard;
-pub use autograd::{Backward, NoGradGuard, enable_grad, grad, is_grad_enabled, no_grad};
+pub use autograd::{
+    Backward, DetectAnomalyGuard, GradGuard, InferenceModeGuard, NoGradGuard, RemovableHandle,
+    enable_grad, grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
+    saved_bytes,
+};
 pub use context::{ExecutionContext, ExecutionContextGuard};
 pub use default::{
     DefaultGuard, default_device, default_dtype, enter_default_device, enter_default_dtype,

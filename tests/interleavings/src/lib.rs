@@ -1,4 +1,4 @@
-//! What threads share in `gpu-runtime`, `gpu-alloc` and `tensor`, compiled with locks and atomics that try every
+//! What threads share in `gpu-runtime`, `gpu-alloc`, `cpu-kernels` and `tensor`, compiled with locks and atomics that try every
 //! order in which threads can come to them: the files of the module `shared` there, what policies lend
 //! here, and models around them. Each test is run once for each such order, with at most three threads
 //! that are stopped where they could have gone on.
@@ -19,15 +19,20 @@ mod idle;
 mod latch;
 #[path = "../../../crates/gpu-runtime/src/shared/newest.rs"]
 mod newest;
+#[path = "../../../crates/cpu-kernels/src/shared/offer.rs"]
+mod offer;
 #[path = "../../../crates/tensor/src/shared/owners.rs"]
 mod owners;
 #[path = "../../../crates/gpu-runtime/src/shared/recent.rs"]
 mod recent;
+#[path = "../../../crates/cpu-kernels/src/shared/sleeper.rs"]
+mod sleeper;
 #[path = "../../../crates/gpu-runtime/src/shared/words.rs"]
 mod words;
 
 mod events;
 mod notes;
+mod offers;
 mod pools;
 mod queue;
 mod records;

@@ -49,7 +49,8 @@ impl<'t> Value<'t> {
 
     /// `x tanh(log(1 + exp(x)))`
     pub fn mish(self) -> Value<'t> {
-        self * self.exp().log1p().tanh()
+        // Beyond the threshold the logarithm is `x` as far as its hyperbolic tangent shows.
+        self * self.softplus(1.0, 20.0).tanh()
     }
 
     /// `log(1 + exp(beta x)) / beta`, and `x` itself where `beta x` exceeds the threshold.
@@ -60,13 +61,15 @@ impl<'t> Value<'t> {
 
     /// `log(sigmoid(x))`, without overflow.
     pub fn logsigmoid(self) -> Value<'t> {
-        self.minimum(0.0) - (-self.abs()).exp().log1p()
+        let is_negative = self.lt(0.0);
+        let size = is_negative.select(self, -self);
+        is_negative.select(self, 0.0) - size.exp().log1p()
     }
 
     /// `scale x` where the value is positive, else `scale alpha (exp(input_scale x) - 1)`.
     pub fn elu(self, alpha: f64, scale: f64, input_scale: f64) -> Value<'t> {
         let negative = (self * input_scale).expm1() * (alpha * scale);
-        self.gt(0.0).select(self * scale, negative)
+        self.le(0.0).select(negative, self * scale)
     }
 
     /// [`Value::elu`] with the two numbers that keep mean and variance.
@@ -81,12 +84,13 @@ impl<'t> Value<'t> {
 
     /// `x / 6 + 1 / 2`, brought between 0 and 1.
     pub fn hardsigmoid(self) -> Value<'t> {
-        (self + 3.0).hardtanh(0.0, 6.0) / 6.0
+        (self + 3.0).clamp(0.0, 6.0) / 6.0
     }
 
     /// `x` times its [`Value::hardsigmoid`].
     pub fn hardswish(self) -> Value<'t> {
-        self * (self + 3.0).hardtanh(0.0, 6.0) / 6.0
+        let middle = self.lt(3.0).select(self * (self + 3.0) / 6.0, self);
+        self.le(-3.0).select(0.0, middle)
     }
 
     /// `x / (1 + |x|)`

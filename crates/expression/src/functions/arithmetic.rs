@@ -23,7 +23,7 @@ impl<'t> Value<'t> {
         self.gt(0).select(1, self.lt(0).select(-1, self.constant(0)))
     }
 
-    /// What is left of a float by [`Value::trunc`].
+    /// The fraction: the value without its [`Value::trunc`].
     pub fn frac(self) -> Value<'t> {
         self - self.trunc()
     }
@@ -117,8 +117,9 @@ impl<'t> Value<'t> {
     }
 
     fn zero_times(self, other: Value<'t>, log: Value<'t>) -> Value<'t> {
-        let product = self.eq(0.0).select(0.0, self * log);
-        other.isnan().select(other, product)
+        // Elsewhere the product is 0 by itself, and has its derivatives.
+        let is_infinite = log.isinf() | log.isnan() & !other.isnan();
+        (self.eq(0.0) & is_infinite).select(0.0, self * log)
     }
 
     /// 0, `values` or 1: as this value is negative, zero or positive.

@@ -1,9 +1,11 @@
 //! Elementwise functions of two operands: arithmetic, powers, extremes.
 
+use smallvec::SmallVec;
+
 use super::compare;
 use super::operand::{SavedOperand, TensorOrScalar};
 use super::pointwise::{Promotion, pointwise, pointwise_in_place};
-use crate::autograd::record;
+use crate::autograd::{InPlace, Saving, record};
 use crate::dispatch::abi::Elementwise;
 use crate::dispatch::{HostKernels, Operator};
 use crate::host::binary;
@@ -147,14 +149,14 @@ impl Binary {
             return Ok(output);
         }
         let name = self.operator.name();
-        let save = || {
+        let save = |saving: &Saving<'_>| {
             let needed = matches!(self.left, OfOperands(_)) || matches!(self.right, OfOperands(_));
-            needed.then(|| [SavedOperand::new(a), SavedOperand::new(b)])
+            needed.then(|| [SavedOperand::new(saving, a), SavedOperand::new(saving, b)])
         };
         Ok(match (a, b) {
             (TensorOrScalar::Tensor(x), TensorOrScalar::Tensor(y)) => {
-                record(name, [x, y], output, |_| {
-                    let saved = save();
+                record(name, [x, y], output, |saving| {
+                    let saved = save(saving);
                     move |grad: &Tensor, [x, y]| {
                         let gradient = |side: &BinaryDerivative| side.apply(grad, saved.as_ref());
                         Ok([
@@ -165,14 +167,14 @@ impl Binary {
                 })
             }
             (TensorOrScalar::Tensor(x), TensorOrScalar::Scalar(_)) => {
-                record(name, [x], output, |_| {
-                    let saved = save();
+                record(name, [x], output, |saving| {
+                    let saved = save(saving);
                     move |grad: &Tensor, _| Ok([Some(self.left.apply(grad, saved.as_ref())?)])
                 })
             }
             (TensorOrScalar::Scalar(_), TensorOrScalar::Tensor(y)) => {
-                record(name, [y], output, |_| {
-                    let saved = save();
+                record(name, [y], output, |saving| {
+                    let saved = save(saving);
                     move |grad: &Tensor, _| Ok([Some(self.right.apply(grad, saved.as_ref())?)])
                 })
             }
@@ -188,8 +190,24 @@ impl Binary {
         other: TensorOrScalar<'_>,
     ) -> Result<Tensor> {
         let operands = [target.into(), other];
+        let others: SmallVec<[&Tensor; 1]> = other.tensor().into_iter().collect();
+        let write = InPlace::begin(name, target, &others)?;
+        let of_other = other.tensor().is_some() && write.needs(1);
+        let saves = matches!(self.left, OfOperands(_)) && write.needs(0)
+            || matches!(self.right, OfOperands(_)) && of_other;
+        let before = write.copy_if(saves)?;
         pointwise_in_place(name, &self.operator, self.promotion, target, operands)?;
-        Ok(target.clone())
+        Ok(write.finish(|saving| {
+            let before = before.map(|before| SavedOperand::Tensor(before.save(saving)));
+            let saved = before.map(|before| [before, SavedOperand::new(saving, other)]);
+            move |grad: &Tensor, needs: &[bool]| {
+                let sides = [&self.left, &self.right];
+                let gradient = |(side, needed): (&BinaryDerivative, &bool)| {
+                    needed.then(|| side.apply(grad, saved.as_ref())).transpose()
+                };
+                sides.into_iter().zip(needs).map(gradient).collect()
+            }
+        }))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::convert::{copy_into, fill};
 use super::movement::bring;
 use super::pointwise::apart_from;
-use crate::autograd::check_in_place;
+use crate::autograd::InPlace;
 use crate::dispatch::Blocking;
 use crate::{Error, Result, Scalar, Tensor};
 
@@ -14,10 +14,9 @@ impl Tensor {
     /// The tensor requires gradients, or its elements share memory (after `expand`).
     #[track_caller]
     pub fn fill_(&self, value: impl Into<Scalar>) -> Result<Tensor> {
-        check_in_place("fill_", self, &[])?;
+        let write = InPlace::begin("fill_", self, &[])?;
         fill(self, value.into())?;
-        self.storage().bump_version();
-        Ok(self.clone())
+        Ok(write.finish_constant())
     }
 
     /// Sets all elements to zero, and gives the same handle.
@@ -26,10 +25,9 @@ impl Tensor {
     /// As [`Tensor::fill_`].
     #[track_caller]
     pub fn zero_(&self) -> Result<Tensor> {
-        check_in_place("zero_", self, &[])?;
+        let write = InPlace::begin("zero_", self, &[])?;
         fill(self, Scalar::Int(0))?;
-        self.storage().bump_version();
-        Ok(self.clone())
+        Ok(write.finish_constant())
     }
 
     /// Copies the elements of `source`, which may lie on any device, into this tensor, broadcast
@@ -51,7 +49,7 @@ impl Tensor {
     /// As [`Tensor::copy_`].
     #[track_caller]
     pub fn copy_with(&self, source: &Tensor, blocking: Blocking) -> Result<Tensor> {
-        check_in_place("copy_", self, &[source])?;
+        let write = InPlace::begin("copy_", self, &[source])?;
         if self.layout().shape().broadcast(source.shape()).as_ref() != Some(self.layout().shape()) {
             return Err(Error::ShapeMismatch {
                 op: "copy_",
@@ -68,7 +66,11 @@ impl Tensor {
         } else {
             bring(self, source, blocking)?;
         }
-        self.storage().bump_version();
-        Ok(self.clone())
+        Ok(write.finish(|_| {
+            |grad: &Tensor, needs: &[bool]| {
+                let of_self = needs[0].then(|| grad.zeros_like()).transpose()?;
+                Ok(vec![of_self, needs[1].then(|| grad.clone())])
+            }
+        }))
     }
 }

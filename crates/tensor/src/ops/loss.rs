@@ -1,6 +1,6 @@
 //! Losses: the distance between predictions and targets as one number.
 
-use crate::autograd::{SavedTensor, record};
+use crate::autograd::record;
 use crate::{DType, Error, Result, Shape, Tensor};
 
 /// Losses, which are means over the batch (`reduction="mean"`). Gradients flow to `self`, and for
@@ -31,9 +31,9 @@ impl Tensor {
         let dim = class_dim(self);
         let chosen = target.unsqueeze(dim)?;
         let output = self.detach().gather(dim, &chosen)?.mean()?.neg()?;
-        Ok(record("nll_loss", [self], output, |_| {
+        Ok(record("nll_loss", [self], output, |saving| {
             let (shape, dtype) = (self.layout().shape().clone(), self.dtype());
-            let chosen = SavedTensor::new(&chosen);
+            let chosen = saving.save(&chosen);
             move |grad: &Tensor, _| {
                 let chosen = chosen.get()?;
                 let share = grad.div(chosen.numel())?.neg()?.expand(chosen.shape())?;

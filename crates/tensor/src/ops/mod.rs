@@ -20,6 +20,7 @@ mod pending_tensor;
 mod pointwise;
 mod reduce;
 mod reduce_arg;
+mod region;
 mod repeated;
 mod softmax;
 mod split;

@@ -1,6 +1,6 @@
 //! The operands of operations: tensors or numbers.
 
-use crate::autograd::SavedTensor;
+use crate::autograd::{SavedTensor, Saving};
 use crate::promote::Typed;
 use crate::{Result, Scalar, Tensor};
 
@@ -54,9 +54,9 @@ pub(super) enum SavedOperand {
 }
 
 impl SavedOperand {
-    pub(super) fn new(operand: TensorOrScalar<'_>) -> SavedOperand {
+    pub(super) fn new(saving: &Saving<'_>, operand: TensorOrScalar<'_>) -> SavedOperand {
         match operand {
-            TensorOrScalar::Tensor(tensor) => SavedOperand::Tensor(SavedTensor::new(tensor)),
+            TensorOrScalar::Tensor(tensor) => SavedOperand::Tensor(saving.save(tensor)),
             TensorOrScalar::Scalar(number) => SavedOperand::Scalar(number),
         }
     }

@@ -7,7 +7,6 @@ use smallvec::SmallVec;
 
 use super::convert::convert;
 use super::operand::TensorOrScalar;
-use crate::autograd::check_in_place;
 use crate::dispatch::abi::Elementwise;
 use crate::dispatch::{self, Input, Operator, Signature, TypedOperator};
 use crate::host::elements::scalar_of;
@@ -64,11 +63,11 @@ pub(super) fn pointwise<const N: usize, const M: usize>(
 }
 
 /// Applies an operator to `operands`, of which `target` is the first, and writes the result into
-/// `target`, in its dtype.
+/// `target`, in its dtype. The caller records it.
 ///
 /// # Errors
 /// As [`pointwise`]; the result would be of a higher category than the target's dtype, or larger
-/// than the target; the target or an operand requires gradients.
+/// than the target.
 #[track_caller]
 pub(super) fn pointwise_in_place<const N: usize, const M: usize>(
     name: &'static str,
@@ -78,8 +77,6 @@ pub(super) fn pointwise_in_place<const N: usize, const M: usize>(
     operands: [TensorOrScalar<'_>; M],
 ) -> Result<()> {
     let tensors = tensors(array::from_fn(|position| NAMES[position]), &operands);
-    let others: SmallVec<[&Tensor; 4]> = tensors.iter().map(|(_, tensor)| *tensor).collect();
-    check_in_place(name, target, &others)?;
     let (dtype, result) = (target.dtype(), promoted(operator, promotion, operands));
     if category(result) > category(dtype) {
         let arguments = vec![("self", dtype), ("the result", result)];
@@ -96,9 +93,7 @@ pub(super) fn pointwise_in_place<const N: usize, const M: usize>(
         let rule = "an operation in place cannot change the tensor's shape";
         return Err(Error::ShapeMismatch { op: name, shapes, rule });
     }
-    run(operator.for_dtype(dtype), target.resolved_device(), Input::Tensor(target), operands)?;
-    target.storage().bump_version();
-    Ok(())
+    run(operator.for_dtype(dtype), target.resolved_device(), Input::Tensor(target), operands)
 }
 
 /// A copy of `source` where writing `target` element by element would change elements of it that

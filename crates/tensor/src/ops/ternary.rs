@@ -3,7 +3,7 @@
 
 use super::operand::{SavedOperand, TensorOrScalar};
 use super::pointwise::{Promotion, pointwise, pointwise_in_place};
-use crate::autograd::{SavedTensor, record, record_many};
+use crate::autograd::{InPlace, SavedTensor, record, record_many};
 use crate::dispatch::abi::Elementwise;
 use crate::dispatch::{Operator, Signature};
 use crate::host::ternary;
@@ -41,8 +41,8 @@ impl Tensor {
         let inputs: Vec<&Tensor> = [a, b].into_iter().filter_map(TensorOrScalar::tensor).collect();
         // One gradient for each operand that is a tensor, in order.
         let first_is_a = a.tensor().is_some();
-        Ok(record_many("where", &inputs, output, |_| {
-            let condition = SavedTensor::new(condition);
+        Ok(record_many("where", &inputs, output, |saving| {
+            let condition = saving.save(condition);
             move |grad: &Tensor, needs: &[bool]| {
                 let condition = condition.get()?;
                 let gradient = |(position, needed): (usize, &bool)| match needed {
@@ -67,8 +67,8 @@ impl Tensor {
         let (min, max) = (min.into(), max.into());
         let operands = [self.into(), TensorOrScalar::Scalar(min), TensorOrScalar::Scalar(max)];
         let output = pointwise(&CLAMP, Promotion::Common, ["self", "min", "max"], operands)?;
-        Ok(record("clamp", [self], output, |_| {
-            let x = SavedTensor::new(self);
+        Ok(record("clamp", [self], output, |saving| {
+            let x = saving.save(self);
             move |grad: &Tensor, _| {
                 let x = x.get()?;
                 // At the bounds themselves the gradient is zero, as in PyTorch.
@@ -89,8 +89,9 @@ impl Tensor {
         let output = pointwise(&LERP, Promotion::Common, ["self", "end", "weight"], operands)?;
         let mut inputs = vec![self, end];
         inputs.extend(weight.tensor());
-        Ok(record_many("lerp", &inputs, output, |_| {
-            let [start, end, weight] = [self.into(), end.into(), weight].map(SavedOperand::new);
+        Ok(record_many("lerp", &inputs, output, |saving| {
+            let [start, end, weight] =
+                [self.into(), end.into(), weight].map(|operand| SavedOperand::new(saving, operand));
             move |grad: &Tensor, needs: &[bool]| {
                 let (start, end, weight) = (start.get()?, end.get()?, weight.get()?);
                 let toward_end = || grad.mul(weight.operand());
@@ -134,8 +135,8 @@ impl Tensor {
         let names = ["self", "a", "b", "value"];
         let operands = [self.into(), a.into(), b.into(), TensorOrScalar::Scalar(value)];
         let output = pointwise(&ADDCMUL, Promotion::Common, names, operands)?;
-        Ok(record("addcmul", [self, a, b], output, |_| {
-            let (a, b) = (SavedTensor::new(a), SavedTensor::new(b));
+        Ok(record("addcmul", [self, a, b], output, |saving| {
+            let (a, b) = (saving.save(a), saving.save(b));
             move |grad: &Tensor, [_, needs_a, needs_b]: [bool; 3]| {
                 let times = |other: &SavedTensor| grad.mul(&other.get()?)?.mul(value);
                 Ok([
@@ -157,8 +158,8 @@ impl Tensor {
         let names = ["self", "a", "b", "value"];
         let operands = [self.into(), a.into(), b.into(), TensorOrScalar::Scalar(value)];
         let output = pointwise(&ADDCDIV, Promotion::Common, names, operands)?;
-        Ok(record("addcdiv", [self, a, b], output, |_| {
-            let (a, b) = (SavedTensor::new(a), SavedTensor::new(b));
+        Ok(record("addcdiv", [self, a, b], output, |saving| {
+            let (a, b) = (saving.save(a), saving.save(b));
             move |grad: &Tensor, [_, needs_a, needs_b]: [bool; 3]| {
                 let over_b = || grad.mul(value)?.div(&b.get()?);
                 let of_b = || over_b()?.mul(&a.get()?)?.div(&b.get()?)?.neg();
@@ -177,24 +178,55 @@ impl Tensor {
     /// `self += alpha * other`
     #[track_caller]
     pub fn add_scaled_(&self, other: &Tensor, alpha: impl Into<Scalar>) -> Result<Tensor> {
-        let operands = [self.into(), other.into(), TensorOrScalar::Scalar(alpha.into())];
+        let alpha = alpha.into();
+        let operands = [self.into(), other.into(), TensorOrScalar::Scalar(alpha)];
+        let write = InPlace::begin("add_scaled_", self, &[other])?;
         pointwise_in_place("add_scaled_", &ADD_SCALED, Promotion::Common, self, operands)?;
-        Ok(self.clone())
+        Ok(write.finish(|_| {
+            move |grad: &Tensor, needs: &[bool]| {
+                Ok(vec![Some(grad.clone()), needs[1].then(|| grad.mul(alpha)).transpose()?])
+            }
+        }))
     }
 
     /// `self += value * a * b`
     #[track_caller]
     pub fn addcmul_(&self, a: &Tensor, b: &Tensor, value: impl Into<Scalar>) -> Result<Tensor> {
-        let operands = [self.into(), a.into(), b.into(), TensorOrScalar::Scalar(value.into())];
+        let value = value.into();
+        let operands = [self.into(), a.into(), b.into(), TensorOrScalar::Scalar(value)];
+        let write = InPlace::begin("addcmul_", self, &[a, b])?;
         pointwise_in_place("addcmul_", &ADDCMUL, Promotion::Common, self, operands)?;
-        Ok(self.clone())
+        Ok(write.finish(|saving| {
+            let (a, b) = (saving.save(a), saving.save(b));
+            move |grad: &Tensor, needs: &[bool]| {
+                let times = |other: &SavedTensor| grad.mul(&other.get()?)?.mul(value);
+                Ok(vec![
+                    Some(grad.clone()),
+                    needs[1].then(|| times(&b)).transpose()?,
+                    needs[2].then(|| times(&a)).transpose()?,
+                ])
+            }
+        }))
     }
 
     /// `self += value * a / b`
     #[track_caller]
     pub fn addcdiv_(&self, a: &Tensor, b: &Tensor, value: impl Into<Scalar>) -> Result<Tensor> {
-        let operands = [self.into(), a.into(), b.into(), TensorOrScalar::Scalar(value.into())];
+        let value = value.into();
+        let operands = [self.into(), a.into(), b.into(), TensorOrScalar::Scalar(value)];
+        let write = InPlace::begin("addcdiv_", self, &[a, b])?;
         pointwise_in_place("addcdiv_", &ADDCDIV, Promotion::Common, self, operands)?;
-        Ok(self.clone())
+        Ok(write.finish(|saving| {
+            let (a, b) = (saving.save(a), saving.save(b));
+            move |grad: &Tensor, needs: &[bool]| {
+                let over_b = || grad.mul(value)?.div(&b.get()?);
+                let of_b = || over_b()?.mul(&a.get()?)?.div(&b.get()?)?.neg();
+                Ok(vec![
+                    Some(grad.clone()),
+                    needs[1].then(over_b).transpose()?,
+                    needs[2].then(of_b).transpose()?,
+                ])
+            }
+        }))
     }
 }

@@ -85,7 +85,13 @@ static RELU_BACKWARD: Operator<Elementwise<3>> =
 
 #[track_caller]
 fn relu_backward(grad: &Tensor, y: &Tensor) -> Result<Tensor> {
-    pointwise(&RELU_BACKWARD, Promotion::Common, ["grad", "self"], [grad.into(), y.into()])
+    let operands = [grad.into(), y.into()];
+    let output = pointwise(&RELU_BACKWARD, Promotion::Common, ["grad", "self"], operands)?;
+    // It is linear in `grad`, and constant in `y` but for the step.
+    Ok(record("relu_backward", [grad], output, |saving| {
+        let y = saving.save(y);
+        move |grad: &Tensor, _| Ok([Some(relu_backward(grad, &y.get()?)?)])
+    }))
 }
 
 impl Unary {
@@ -93,10 +99,10 @@ impl Unary {
     fn apply(&'static self, x: &Tensor) -> Result<Tensor> {
         let output =
             pointwise(&self.operator, self.promotion, ["self"], [TensorOrScalar::Tensor(x)])?;
-        Ok(record(self.operator.name(), [x], output, |output| {
+        Ok(record(self.operator.name(), [x], output, |saving| {
             let saved = match self.derivative {
-                OfInput(_) => Some(SavedTensor::new(x)),
-                OfOutput(_) => Some(SavedTensor::new(output)),
+                OfInput(_) => Some(saving.save(x)),
+                OfOutput(_) => Some(saving.save_output()),
                 Linear(_) => None,
             };
             move |grad: &Tensor, _| Ok([Some(self.derivative.apply(grad, saved.as_ref())?)])

@@ -1,0 +1,7 @@
+//! Kernels against plain loops, in every instruction set that the processor has.
+
+mod guarded;
+mod index;
+mod reductions;
+mod softmax;
+mod values;

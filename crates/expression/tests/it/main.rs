@@ -1,0 +1,9 @@
+//! Expressions as their users see them, and printed kernels on the software driver.
+
+mod device;
+mod elements;
+mod layouts;
+mod memory;
+mod primitives;
+mod scalar;
+mod text;
