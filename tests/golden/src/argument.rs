@@ -90,10 +90,7 @@ impl<'a> ArgumentReader<'a> {
             let view = storage.as_strided(&*stored.shape, &stored.strides, stored.offset)?;
             if stored.grad { view.requires_grad_(true) } else { Ok(view) }
         };
-        made().map_err(|error| match Failure::Library(error) {
-            unsupported if unsupported.is_unsupported() => unsupported,
-            failure => Failure::Elsewhere(format!("an input: {}", failure.detail())),
-        })
+        made().map_err(Failure::of_preparation)
     }
 }
 

@@ -15,6 +15,16 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// An error of the library in what a case needs before its call.
+    pub(crate) fn of_preparation(error: tensor::Error) -> Failure {
+        match Failure::Library(error) {
+            unsupported if unsupported.is_unsupported() => {
+                Failure::Unsupported(unsupported.detail())
+            }
+            failure => Failure::Elsewhere(format!("an input: {}", failure.detail())),
+        }
+    }
+
     /// Whether it means that the library has no such operation or dtype.
     pub(crate) fn is_unsupported(&self) -> bool {
         match self {

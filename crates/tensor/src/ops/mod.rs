@@ -9,6 +9,7 @@ mod einsum;
 mod flip;
 mod in_place;
 mod index;
+mod indexing;
 mod join;
 mod large;
 mod loss;
@@ -35,6 +36,7 @@ mod view_dims;
 mod view_shape;
 mod view_strided;
 
+pub use indexing::TensorIndex;
 pub use movement::To;
 pub use operand::TensorOrScalar;
 pub use pending_tensor::PendingTensor;

@@ -38,12 +38,7 @@ impl Tensor {
                 why: "they must add up to the size of the dimension",
             });
         }
-        let mut start = 0;
-        let part = |&size: &usize| {
-            start += size;
-            self.narrow(own as isize, start - size, size)
-        };
-        sizes.iter().map(part).collect()
+        self.parts(OP, own, sizes)
     }
 
     /// Parts along `dim`, cut at the points; a part may be empty.
@@ -65,20 +60,22 @@ impl Tensor {
         const OP: &str = "tensor_split";
         self.at_least(OP, 1)?;
         let own = resolve_dim(OP, dim, self.dims())?;
-        let (size, own) = (self.shape()[own], own as isize);
+        let size = self.shape()[own];
         match points {
             SplitPoints::Sections(0) => Err(no_sections(OP, 0, size)),
             SplitPoints::Sections(count) => {
                 let (least, larger) = (size / count, size % count);
-                let start = |part: usize| part * least + part.min(larger);
-                (0..count)
-                    .map(|part| self.narrow(own, start(part), start(part + 1) - start(part)))
-                    .collect()
+                let sizes: Vec<usize> =
+                    (0..count).map(|part| least + usize::from(part < larger)).collect();
+                self.parts(OP, own, &sizes)
             }
             SplitPoints::Indices(indices) => {
                 let ends = indices.iter().copied().chain([isize::MAX]);
                 let starts = [0].into_iter().chain(indices.iter().copied());
-                starts.zip(ends).map(|(start, end)| self.slice(own, start, end, 1)).collect()
+                starts
+                    .zip(ends)
+                    .map(|(start, end)| self.slice(own as isize, start, end, 1))
+                    .collect()
             }
         }
     }

@@ -65,16 +65,6 @@ impl Tensor {
         self.transpose(-2, -1)
     }
 
-    /// The parts at each index of `dim`, without that dimension.
-    ///
-    /// # Errors
-    /// There is no such dimension.
-    pub fn unbind(&self, dim: isize) -> Result<Vec<Tensor>> {
-        self.at_least("unbind", 1)?;
-        let own = resolve_dim("unbind", dim, self.dims())? as isize;
-        (0..self.size(own)? as isize).map(|index| self.select(own, index)).collect()
-    }
-
     /// The tensor with one dimension cut into several, one of whose sizes may be -1.
     ///
     /// ```

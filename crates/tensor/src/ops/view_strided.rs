@@ -49,9 +49,10 @@ impl Tensor {
                 why: "there must be one for each size, and none may be negative",
             });
         }
-        let view = self.alias(Layout::strided(shape, Strides::from_slice(strides), offset))?;
-        Ok(record("as_strided", [self], view, |view| {
-            let (own, seen) = (self.layout().clone(), view.layout().clone());
+        let seen = Layout::strided(shape, Strides::from_slice(strides), offset);
+        let view = self.shown(seen)?;
+        let (own, seen) = (self.layout().clone(), view.layout().clone());
+        Ok(record("as_strided", [self], view, |_| {
             move |grad: &Tensor, _| Ok([Some(gathered(&own, &seen, grad)?)])
         }))
     }

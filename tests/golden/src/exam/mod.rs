@@ -19,8 +19,9 @@ pub(crate) fn sit(folder: &CaseFolder, header: &Header, line: &str, device: Devi
         "program" => read(line).and_then(|case| program::sit(folder, &case, device)),
         kind => Err(Failure::Unsupported(format!("the kind {kind}"))),
     };
-    let (verdict, detail) = judge(outcome, header.error.is_some());
-    CaseResult { id: header.id, verdict, detail, saved: None }
+    let saved = outcome.as_ref().ok().copied().flatten();
+    let (verdict, detail) = judge(outcome.map(|_| ()), header.error.is_some());
+    CaseResult { id: header.id, verdict, detail, saved }
 }
 
 /// The verdict on what came of a case. One that asks for an error is passed by any error of the

@@ -2,18 +2,22 @@
 
 use tensor::{Device, Tensor, no_grad};
 
-use super::gradients::gradients;
+use super::gradients::{Order, gradients, kept_bytes};
 use crate::adapter::{Output, PreparedCall};
 use crate::argument::{Argument, ArgumentReader};
 use crate::compare::{Expectation, same_gradients, wrong};
 use crate::failure::Failure;
-use crate::folder::{CaseFolder, ProgramCase, Step, Written};
+use crate::folder::{CaseFolder, Gradients, ProgramCase, Step, Written};
 
-/// Sits a case.
+/// Sits a case. It gives the bytes that the graph keeps for backward.
 ///
 /// # Errors
 /// It is not passed, or the place that is expected to fail gave an error.
-pub(super) fn sit(folder: &CaseFolder, case: &ProgramCase, device: Device) -> Result<(), Failure> {
+pub(super) fn sit(
+    folder: &CaseFolder,
+    case: &ProgramCase,
+    device: Device,
+) -> Result<Option<u64>, Failure> {
     let mut reader = ArgumentReader::new(folder, device);
     reader.values(&case.leaves)?;
     let mut values = reader.inputs.clone();
@@ -28,7 +32,7 @@ pub(super) fn sit(folder: &CaseFolder, case: &ProgramCase, device: Device) -> Re
         }
     }
     if failing_step.is_some() {
-        return Ok(());
+        return Ok(None);
     }
     let results: Vec<Output> =
         case.results.iter().map(|&number| Output::Tensor(values[number].clone())).collect();
@@ -38,7 +42,10 @@ pub(super) fn sit(folder: &CaseFolder, case: &ProgramCase, device: Device) -> Re
     }
     let leaves: Vec<&Tensor> =
         values[..case.leaves.len()].iter().filter(|leaf| leaf.requires_grad()).collect();
-    derive(folder, case, &reader, &results, &leaves, fails_backward)
+    let all: Vec<Output> = values.iter().cloned().map(Output::Tensor).collect();
+    let kept = kept_bytes(&all, &reader.inputs);
+    derive(&Derivation { folder, asked: &case.gradients, reader: &reader, leaves }, &results)?;
+    Ok(Some(kept))
 }
 
 /// An error in a step that is expected to succeed. One that says that there is no such dtype stays
@@ -73,26 +80,34 @@ fn check_results(
     expected.check(results, &[])
 }
 
-fn derive(
-    folder: &CaseFolder,
-    case: &ProgramCase,
-    reader: &ArgumentReader<'_>,
-    results: &[Output],
-    leaves: &[&Tensor],
-    fails: bool,
-) -> Result<(), Failure> {
-    let asked = &case.gradients;
-    if asked.cotangents.is_empty() || !fails && asked.grads.is_none() {
+/// The derivatives that a case asks for.
+struct Derivation<'a> {
+    folder: &'a CaseFolder,
+    asked: &'a Gradients,
+    reader: &'a ArgumentReader<'a>,
+    leaves: Vec<&'a Tensor>,
+}
+
+/// Computes the gradients of the results by the leaves, and of these once more, and compares them
+/// where they are given. An error case has no gradients to compare with.
+fn derive(derivation: &Derivation<'_>, results: &[Output]) -> Result<(), Failure> {
+    let Derivation { folder, asked, reader, leaves } = derivation;
+    if asked.cotangents.is_empty() {
         return Ok(());
     }
-    let found = gradients(reader, results, &asked.cotangents, leaves)?;
+    let found = gradients(reader, results, &asked.cotangents, leaves, Order::Again)?;
     let Some(grads) = &asked.grads else { return Ok(()) };
     let tolerance = (asked.grad_rtol, asked.grad_atol);
     same_gradients(folder, "gradient", &found, grads, tolerance)?;
-    match &asked.grads2 {
-        Some(_) => Err(Failure::Unsupported("second derivatives".to_owned())),
-        None => Ok(()),
-    }
+    let Some(seconds) = &asked.grads2 else { return Ok(()) };
+    let weighed = |(gradient, weight): (Option<Tensor>, &Written)| {
+        let weight = if *weight == Written::Null { None } else { Some(weight.clone()) };
+        Some((Output::Tensor(gradient?), weight?))
+    };
+    let (firsts, weights): (Vec<Output>, Vec<Written>) =
+        found.into_iter().zip(&asked.weights).filter_map(weighed).unzip();
+    let found = gradients(reader, &firsts, &weights, leaves, Order::First)?;
+    same_gradients(folder, "second derivative", &found, seconds, tolerance)
 }
 
 /// The value that a step makes.

@@ -36,13 +36,6 @@ impl Numbers {
             Numbers::Whole(numbers) => numbers.iter().map(|&number| number as f64).collect(),
         }
     }
-
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            Numbers::Floating(numbers) => numbers.len(),
-            Numbers::Whole(numbers) => numbers.len(),
-        }
-    }
 }
 
 /// The bytes of an element of the dtype with this short name.

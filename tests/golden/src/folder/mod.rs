@@ -15,7 +15,7 @@ use flate2::read::GzDecoder;
 use safetensors::SafeTensors;
 
 pub(crate) use array::{Array, Numbers, decode, size_of};
-pub(crate) use case::{Header, OpCase, ProgramCase, Step, TimedCase};
+pub(crate) use case::{Gradients, Header, OpCase, ProgramCase, Step, TimedCase};
 pub(crate) use stored::StoredTensor;
 pub(crate) use written::Written;
 
