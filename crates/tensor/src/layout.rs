@@ -358,6 +358,13 @@ impl Layout {
                 _ => return Ok(None),
             });
         }
+        // A new dimension of size 1 has the stride that a row-major tensor's would have, as in
+        // PyTorch.
+        for dim in (0..added).rev().filter(|&dim| shape[dim] == 1) {
+            let inner = shape.get(dim + 1).copied().zip(strides.get(dim + 1).copied());
+            let step = inner.map(|(size, stride)| CheckedSize::from(stride) * size);
+            strides[dim] = step.and_then(CheckedSize::distance).unwrap_or(1);
+        }
         Layout::strided(shape.clone(), strides, self.offset).map(Some)
     }
 

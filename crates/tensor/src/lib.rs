@@ -110,7 +110,8 @@ pub use factories::{Data, Number, Steps};
 
 pub use dispatch::Blocking;
 pub use ops::{
-    GridIndexing, PendingTensor, SplitPoints, TensorIndex, TensorOrScalar, To, ViewShape,
+    GridIndexing, MemoryFormat, PendingTensor, SplitPoints, TensorIndex, TensorOrScalar, To,
+    ViewShape,
 };
 pub use options::TensorOptions;
 pub use random::{

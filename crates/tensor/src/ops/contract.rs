@@ -88,8 +88,8 @@ impl Tensor {
         for (&i, &j) in own.iter().zip(&theirs) {
             match (self.shape()[i], other.shape()[j]) {
                 (m, n) if m == n => {}
-                (_, 1) => a = a.sum_dims(&[i as isize], true)?,
-                (1, _) => b = b.sum_dims(&[j as isize], true)?,
+                (_, 1) => a = a.sum_dims(&[i as isize], true)?.to(self.dtype())?,
+                (1, _) => b = b.sum_dims(&[j as isize], true)?.to(other.dtype())?,
                 _ => return Err(mismatch(OP, self, other, "sizes that pair off must be equal")),
             }
         }

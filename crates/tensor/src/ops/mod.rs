@@ -14,6 +14,7 @@ mod join;
 mod large;
 mod loss;
 mod matmul;
+mod memory_format;
 mod movement;
 mod operand;
 mod operators;
@@ -37,6 +38,7 @@ mod view_shape;
 mod view_strided;
 
 pub use indexing::TensorIndex;
+pub use memory_format::MemoryFormat;
 pub use movement::To;
 pub use operand::TensorOrScalar;
 pub use pending_tensor::PendingTensor;

@@ -7,7 +7,7 @@ use crate::{Error, Result, Shape, Tensor};
 pub enum GridIndexing {
     /// As of matrices: the first tensor runs along the first dimension.
     Ij,
-    /// As of pictures: the first tensor runs along the second dimension.
+    /// As of plots: the first tensor runs along the second dimension, the second along the first.
     Xy,
 }
 
@@ -127,8 +127,7 @@ impl Tensor {
         for (dim, vector) in vectors.iter().enumerate() {
             let mut along = vec![1; shape.len()];
             along[dim] = vector.numel();
-            let grid = vector.view(along)?.expand(&shape)?;
-            grids.push(if swapped { grid.transpose(0, 1)? } else { grid });
+            grids.push(vector.view(along)?.expand(&shape)?);
         }
         if swapped {
             grids.swap(0, 1);

@@ -23,7 +23,10 @@ impl Tensor {
     pub fn tril(&self, diagonal: i64) -> Result<Tensor> {
         self.at_least("tril", 2)?;
         let kept = self.columns_minus_rows()?.le(diagonal)?;
-        Tensor::where_(&kept, self, false)
+        let output = Tensor::where_(&kept, &self.detach(), false)?;
+        Ok(record("tril", [self], output, |_| {
+            move |grad: &Tensor, _| Ok([Some(grad.tril(diagonal)?)])
+        }))
     }
 
     /// The elements on and above a diagonal of the matrices in the last two dimensions, and zeros
@@ -35,7 +38,10 @@ impl Tensor {
     pub fn triu(&self, diagonal: i64) -> Result<Tensor> {
         self.at_least("triu", 2)?;
         let kept = self.columns_minus_rows()?.ge(diagonal)?;
-        Tensor::where_(&kept, self, false)
+        let output = Tensor::where_(&kept, &self.detach(), false)?;
+        Ok(record("triu", [self], output, |_| {
+            move |grad: &Tensor, _| Ok([Some(grad.triu(diagonal)?)])
+        }))
     }
 
     /// A matrix with the number of each element's column less that of its row.

@@ -31,7 +31,7 @@ pub(super) static ROWS: &[Row] = &[
         give(Tensor::triu_indices(c.get("row")?, c.get("col")?, c.get("offset")?, c.options()?))
     }),
     row("logspace", "start, end, steps, base=10.0, *, dtype=None", |c| {
-        let (start, end, base) = (c.get("start")?, c.get("end")?, c.get("base")?);
+        let (start, end, base) = (c.float("start")?, c.float("end")?, c.get("base")?);
         give(Tensor::logspace(start, end, c.get("steps")?, base, c.options()?))
     }),
     row("arange", "start, end, step=1, *, dtype=None", |c| {
@@ -50,7 +50,7 @@ pub(super) static ROWS: &[Row] = &[
         end => give(Tensor::arange(end.to_f64(), c.options()?)),
     }),
     row("linspace", "start, end, steps, *, dtype=None", |c| {
-        give(Tensor::linspace(c.get("start")?, c.get("end")?, c.get("steps")?, c.options()?))
+        give(Tensor::linspace(c.float("start")?, c.float("end")?, c.get("steps")?, c.options()?))
     }),
     row("empty_like", "x, *, dtype=None", |c| give(c.x()?.empty_like_with(c.options()?))),
     row("zeros_like", "x, *, dtype=None", |c| give(c.x()?.zeros_like_with(c.options()?))),

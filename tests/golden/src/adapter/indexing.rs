@@ -23,8 +23,21 @@ pub(super) static ROWS: &[Row] = &[
     row("index_add_", "x, dim, index, source", |c| {
         give(c.x()?.index_add_(c.get("dim")?, c.get("index")?, c.get("source")?))
     }),
+    // The scaled elements are added.
+    row("index_add", "x, dim, index, source, *, alpha", |c| {
+        let scaled = c.get::<&Tensor>("source")?.mul(c.scalar("alpha")?)?;
+        give(c.x()?.index_add(c.get("dim")?, c.get("index")?, &scaled))
+    }),
+    row("index_add_", "x, dim, index, source, *, alpha", |c| {
+        let scaled = c.get::<&Tensor>("source")?.mul(c.scalar("alpha")?)?;
+        give(c.x()?.index_add_(c.get("dim")?, c.get("index")?, &scaled))
+    }),
     row("__getitem__", "x, indices", |c| give(c.x()?.index(&indices(c)?))),
-    row("nonzero|argwhere", "x", |c| give(c.x()?.nonzero())),
+    row("argwhere", "x", |c| give(c.x()?.argwhere())),
+    row("nonzero", "x, *, as_tuple=False", |c| match c.get("as_tuple")? {
+        false => give(c.x()?.nonzero()),
+        true => give(c.x()?.atleast_1d()?.nonzero()?.unbind(1)),
+    }),
     row("masked_select", "x, mask", |c| give(c.x()?.masked_select(c.get("mask")?))),
     row("take", "x, index", |c| give(c.x()?.take(c.get("index")?))),
     row("take_along_dim", "x, indices, dim=None", |c| {

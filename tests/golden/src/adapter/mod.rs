@@ -5,6 +5,7 @@
 //! with several signatures has a row for each; the first that the arguments fit is called. What is
 //! in no row is unsupported: nothing is ignored.
 
+mod conversions;
 mod convert;
 mod creation;
 mod indexing;
@@ -74,6 +75,28 @@ impl Call {
     /// A number.
     fn scalar(&self, name: &str) -> Result<Scalar, Failure> {
         self.get(name)
+    }
+
+    /// A float, which may be given as a tensor of one element.
+    fn float(&self, name: &str) -> Result<f64, Failure> {
+        match self.argument(name)? {
+            Argument::Tensor(tensor) => Ok(tensor.item()?),
+            _ => self.get(name),
+        }
+    }
+
+    /// An integer, which may be given as a tensor of one element.
+    fn integer<T: TryFrom<i64> + for<'a> FromArgument<'a>>(
+        &self,
+        name: &str,
+    ) -> Result<T, Failure> {
+        match self.argument(name)? {
+            Argument::Tensor(tensor) => {
+                let number = T::try_from(tensor.item()?);
+                number.map_err(|_| Failure::Unsupported(format!("such a number as {name}")))
+            }
+            _ => self.get(name),
+        }
     }
 
     /// Dimensions: one, several, or none.
@@ -171,8 +194,9 @@ fn table() -> &'static HashMap<&'static str, Vec<&'static Row>> {
             pointwise::OTHERS,
             pointwise::IN_PLACE,
             pointwise::OTHERS_IN_PLACE,
-            pointwise::CONVERSIONS,
-            pointwise::COPIES,
+            pointwise::OF_TENSORS,
+            conversions::CONVERSIONS,
+            conversions::COPIES,
             reductions::ROWS,
             views::ROWS,
             views::ORDERS,

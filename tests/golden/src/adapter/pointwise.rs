@@ -1,10 +1,9 @@
 //! Operations element by element, and conversions of dtypes.
 
-use tensor::{DType, Scalar, Tensor};
+use tensor::Tensor;
 
-use super::{Call, Row, give, row};
-use crate::argument::{Argument, dtype};
-use crate::failure::Failure;
+use super::{Row, give, row};
+use crate::argument::Argument;
 
 /// Rows of operations on one tensor, by name and method.
 macro_rules! unary {
@@ -17,6 +16,13 @@ macro_rules! unary {
 macro_rules! binary {
     ($($names:literal $method:ident;)*) => {
         &[$(row($names, "x, other", |c| give(c.x()?.$method(c.operand("other")?)))),*]
+    };
+}
+
+/// Rows of operations on two tensors, which take no number.
+macro_rules! of_tensors {
+    ($($names:literal $method:ident;)*) => {
+        &[$(row($names, "x, other", |c| give(c.x()?.$method(c.get::<&Tensor>("other")?)))),*]
     };
 }
 
@@ -51,8 +57,6 @@ pub(super) static BINARY: &[Row] = binary! {
     "mul|multiply|__rmul__" mul;
     "div|true_divide|divide" div;
     "pow" pow;
-    "maximum" maximum;
-    "minimum" minimum;
     "remainder" remainder;
     "floor_divide" floor_divide;
     "eq" eq;
@@ -61,6 +65,11 @@ pub(super) static BINARY: &[Row] = binary! {
     "le|less_equal" le;
     "gt|greater" gt;
     "ge|greater_equal" ge;
+};
+
+pub(super) static OF_TENSORS: &[Row] = of_tensors! {
+    "maximum" maximum;
+    "minimum" minimum;
     "logical_and" logical_and;
     "logical_or" logical_or;
     "logical_xor" logical_xor;
@@ -118,58 +127,3 @@ pub(super) static OTHERS_IN_PLACE: &[Row] = &[
     row("zero_", "x", |c| give(c.x()?.zero_())),
     row("copy_", "x, source", |c| give(c.x()?.copy_(c.get("source")?))),
 ];
-
-/// Rows of conversions to a dtype.
-macro_rules! conversions {
-    ($($name:literal $dtype:literal;)*) => {
-        &[$(row($name, "x, *, memory_format=None", |c| {
-            preserving(c)?;
-            give(c.x()?.to(dtype($dtype)?))
-        })),*]
-    };
-}
-
-pub(super) static CONVERSIONS: &[Row] = conversions! {
-    "bfloat16" "bf16";
-    "bool" "bool";
-    "byte" "u8";
-    "char" "i8";
-    "double" "f64";
-    "float" "f32";
-    "half" "f16";
-    "int" "i32";
-    "long" "i64";
-    "short" "i16";
-};
-
-pub(super) static COPIES: &[Row] = &[
-    row("to", "x, dtype", |c| give(c.x()?.to(c.get::<DType>("dtype")?))),
-    row("to", "x, other", |c| give(c.x()?.to(c.get::<&Tensor>("other")?.dtype()))),
-    row("clone", "x, *, memory_format=None", |c| {
-        preserving(c)?;
-        give(c.x()?.clone_data())
-    }),
-    row("contiguous", "x, *, memory_format=None", |c| {
-        preserving(c)?;
-        give(c.x()?.contiguous())
-    }),
-    row("item", "x", |c| match c.x()?.dtype() {
-        DType::Bool => give(c.x()?.item::<bool>()),
-        dtype if dtype.is_float() => give(c.x()?.item::<f64>().map(Scalar::Float)),
-        _ => give(c.x()?.item::<i64>().map(Scalar::Int)),
-    }),
-    row("detach", "x", |c| give(Ok(c.x()?.detach()))),
-];
-
-/// Refuses memory formats other than the two by which the dimensions keep their order.
-fn preserving(c: &Call) -> Result<(), Failure> {
-    match c.get::<&Argument>("memory_format")? {
-        Argument::None => Ok(()),
-        Argument::MemoryFormat(name)
-            if matches!(&**name, "contiguous_format" | "preserve_format") =>
-        {
-            Ok(())
-        }
-        _ => Err(Failure::Unsupported("this memory format".to_owned())),
-    }
-}

@@ -1,6 +1,6 @@
 //! Reductions, and functions along a dimension.
 
-use tensor::Tensor;
+use tensor::{DType, Tensor};
 
 use super::{Row, give, row};
 
@@ -47,6 +47,13 @@ pub(super) static ROWS: &[Row] = &[
         give(c.x()?.argmin(c.get::<Option<isize>>("dim")?, c.get("keepdim")?))
     }),
     row("softmax|nn.functional.softmax", "x, dim", |c| give(c.x()?.softmax(c.get("dim")?))),
+    // PyTorch's documentation: the input is converted before the operation.
+    row("softmax|nn.functional.softmax", "x, dim, *, dtype", |c| {
+        give(c.x()?.to(c.get::<DType>("dtype")?)?.softmax(c.get("dim")?))
+    }),
+    row("log_softmax|nn.functional.log_softmax", "x, dim, *, dtype", |c| {
+        give(c.x()?.to(c.get::<DType>("dtype")?)?.log_softmax(c.get("dim")?))
+    }),
     row("log_softmax|nn.functional.log_softmax", "x, dim", |c| {
         give(c.x()?.log_softmax(c.get("dim")?))
     }),

@@ -20,7 +20,7 @@ pub(super) static ROWS: &[Row] = &[
     row("t", "x", |c| give(c.x()?.t())),
     row("permute", "x, *dims", |c| give(c.x()?.permute(&c.get::<Vec<isize>>("dims")?))),
     row("narrow", "x, dim, start, length", |c| {
-        give(c.x()?.narrow(c.get("dim")?, c.get("start")?, c.get("length")?))
+        give(c.x()?.narrow(c.get("dim")?, c.integer("start")?, c.get("length")?))
     }),
     row("slice", "x, dim=0, start=None, end=None, step=1", |c| {
         let start = c.get::<Option<isize>>("start")?.unwrap_or(0);
@@ -98,6 +98,14 @@ fn diagonal(c: &Call) -> Outcome {
 fn points(c: &Call, call: impl Fn(SplitPoints<'_>) -> Result<Vec<Tensor>, Failure>) -> Outcome {
     match c.get::<&Argument>("points")? {
         Argument::Integer(_) => give(Ok(call(SplitPoints::Sections(c.get("points")?))?)),
+        Argument::Tensor(points) if points.dims() == 0 => {
+            give(Ok(call(SplitPoints::Sections(c.integer("points")?))?))
+        }
+        Argument::Tensor(points) => {
+            let indices: Vec<isize> =
+                points.to_vec::<i64>()?.into_iter().map(|index| index as isize).collect();
+            give(Ok(call(SplitPoints::Indices(&indices))?))
+        }
         _ => give(Ok(call(SplitPoints::Indices(&c.get::<Vec<isize>>("points")?))?)),
     }
 }

@@ -38,7 +38,9 @@ impl Labelled {
             return Ok(self);
         }
         let labels = self.labels.iter().copied().filter(|&label| needed(label)).collect();
-        Ok(Labelled { tensor: self.tensor.sum_dims(&dims, false)?, labels })
+        // Integers are summed in a wider dtype, and a product has that of its operands.
+        let summed = self.tensor.sum_dims(&dims, false)?.to(self.tensor.dtype())?;
+        Ok(Labelled { tensor: summed, labels })
     }
 
     /// The product of two, summed over all dimensions whose labels are not needed: a product of

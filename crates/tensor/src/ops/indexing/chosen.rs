@@ -1,7 +1,8 @@
 //! Elements that are chosen by their positions or by what they are.
 
 use super::advanced::linear_index;
-use crate::{DType, Error, Result, Tensor};
+use crate::autograd::record;
+use crate::{DType, Error, Result, Shape, Tensor};
 
 /// Elements by position, made of [`Tensor::index_select`] and [`Tensor::gather`].
 impl Tensor {
@@ -61,9 +62,18 @@ impl Tensor {
             let rule = "it must be bool";
             return Err(Error::DTypeMismatch { op: "masked_select", arguments, rule });
         }
-        let both = Tensor::broadcast_tensors(&[self, mask])?;
+        let source = self.detach();
+        let both = Tensor::broadcast_tensors(&[&source, mask])?;
         let positions = both[1].flatten()?.nonzero()?.flatten()?;
-        both[0].flatten()?.index_select(0, &positions)
+        let output = both[0].flatten()?.index_select(0, &positions)?;
+        Ok(record("masked_select", [self], output, |saving| {
+            let (shape, mask) = (both[0].layout().shape().clone(), saving.save(mask));
+            // The positions are found again, so that the graph keeps nothing but the mask.
+            move |grad: &Tensor, _| {
+                let positions = mask.get()?.expand(&shape)?.flatten()?.nonzero()?.flatten()?;
+                Ok([Some(spread(grad, &positions, &shape)?)])
+            }
+        }))
     }
 
     /// The elements at positions of the tensor as if it were flat; negative ones count from the end.
@@ -73,15 +83,25 @@ impl Tensor {
     #[track_caller]
     pub fn take(&self, index: &Tensor) -> Result<Tensor> {
         index.expect_dtype("take", DType::I64)?;
-        let positions = linear_index(&[index.flatten()?], &[self.numel()])?;
-        self.flatten()?.index_select(0, &positions)?.reshape(index.layout().shape())
+        let numel = self.numel();
+        let positions = linear_index(&[index.flatten()?], &[numel])?;
+        let output = self.detach().flatten()?.index_select(0, &positions)?;
+        let output = output.reshape(index.layout().shape())?;
+        Ok(record("take", [self], output, |saving| {
+            let (shape, index) = (self.layout().shape().clone(), saving.save(index));
+            move |grad: &Tensor, _| {
+                let positions = linear_index(&[index.get()?.flatten()?], &[numel])?;
+                Ok([Some(spread(&grad.flatten()?, &positions, &shape)?)])
+            }
+        }))
     }
 
     /// [`Tensor::gather`] of two tensors that are broadcast in all dimensions but `dim`, as the
     /// indices of a sort need it.
     ///
     /// # Errors
-    /// The numbers of dimensions differ, there is no such dimension, or the sizes do not fit.
+    /// The numbers of dimensions differ, there is no such dimension, or the sizes do not fit. A
+    /// negative index counts from the end; whether there is one, the host waits for.
     #[track_caller]
     pub fn take_along_dim(&self, index: &Tensor, dim: isize) -> Result<Tensor> {
         const OP: &str = "take_along_dim";
@@ -100,6 +120,19 @@ impl Tensor {
         let with_one = |x: &Tensor| x.layout().shape().with(own, 1);
         let common = with_one(self).broadcast(&with_one(index)).ok_or_else(mismatch)?;
         let source = self.expand(&common.with(own, self.shape()[own]))?;
-        source.gather(dim, &index.expand(&common.with(own, index.shape()[own]))?)
+        let index = index.expand(&common.with(own, index.shape()[own]))?;
+        let wrapped = match index.lt(0)?.any()?.item::<bool>()? {
+            true => Tensor::where_(&index.lt(0)?, &index.add(self.shape()[own])?, &index)?,
+            false => index,
+        };
+        source.gather(dim, &wrapped)
     }
+}
+
+/// A tensor of zeros, but for elements at positions of it as if it were flat, where the elements of
+/// a vector are added.
+#[track_caller]
+fn spread(elements: &Tensor, positions: &Tensor, shape: &Shape) -> Result<Tensor> {
+    let zeros = Tensor::zeros([shape.numel()], (elements.dtype(), elements.device()))?;
+    zeros.index_add(0, positions, elements)?.reshape(shape)
 }
