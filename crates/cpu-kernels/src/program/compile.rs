@@ -3,7 +3,7 @@
 use expression::{ComputeType, DType, Expression, Primitive, ValueDef, ValueId};
 use smallvec::SmallVec;
 
-use super::{Location, Program, Step, Uniform};
+use super::{BlockStep, Program, UniformValue};
 use crate::blocks;
 use crate::instruction_set::InstructionSet;
 
@@ -35,13 +35,23 @@ impl Program {
             expression.outputs().iter().map(|&output| expression.type_of(output)).collect();
         assert_eq!(types(inputs), expression.inputs(), "the types of the inputs");
         assert_eq!(types(outputs), results, "the types of the outputs");
-        let mut compiler = Compiler::new(set, expression);
+        let mut compiler = ExpressionCompiler::new(set, expression);
         compiler.add_values();
         compiler.finish(inputs, outputs)
     }
 }
 
-struct Compiler<'e> {
+/// A block of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ValuePlace {
+    Input(usize),
+    Output(usize),
+    /// By its number among those that are filled.
+    Uniform(usize),
+    Slot(usize),
+}
+
+struct ExpressionCompiler<'e> {
     set: InstructionSet,
     expression: &'e Expression,
     /// The last step or store that reads a value.
@@ -49,19 +59,19 @@ struct Compiler<'e> {
     /// The number of a value among the uniform ones.
     uniform_numbers: Vec<Option<usize>>,
     /// The places of values that are neither uniform nor dead.
-    locations: Vec<Option<Location>>,
-    uniforms: Vec<Uniform>,
+    locations: Vec<Option<ValuePlace>>,
+    uniforms: Vec<UniformValue>,
     filled: Vec<(usize, ComputeType)>,
-    steps: Vec<Step<Location>>,
+    steps: Vec<BlockStep<ValuePlace>>,
     slots: Vec<usize>,
     free: Vec<usize>,
     cost: usize,
 }
 
-impl<'e> Compiler<'e> {
-    fn new(set: InstructionSet, expression: &'e Expression) -> Compiler<'e> {
+impl<'e> ExpressionCompiler<'e> {
+    fn new(set: InstructionSet, expression: &'e Expression) -> ExpressionCompiler<'e> {
         let count = expression.values().len();
-        Compiler {
+        ExpressionCompiler {
             set,
             expression,
             last_reads: last_reads(expression),
@@ -86,7 +96,7 @@ impl<'e> Compiler<'e> {
             }
             match def {
                 ValueDef::Input(input) => {
-                    self.locations[number] = Some(Location::Input(*input as usize));
+                    self.locations[number] = Some(ValuePlace::Input(*input as usize));
                 }
                 ValueDef::Apply(primitive, operands) => self.add_step(number, *primitive, operands),
                 ValueDef::Scalar(_) | ValueDef::Constant(_) => {
@@ -98,15 +108,15 @@ impl<'e> Compiler<'e> {
 
     fn add_uniform(&mut self, number: usize, def: &ValueDef) {
         let uniform = match def {
-            ValueDef::Scalar(scalar) => Uniform::Scalar(*scalar as usize),
-            ValueDef::Constant(bits) => Uniform::Constant(*bits),
+            ValueDef::Scalar(scalar) => UniformValue::Scalar(*scalar as usize),
+            ValueDef::Constant(bits) => UniformValue::Constant(*bits),
             ValueDef::Apply(primitive, operands) => {
                 let mut numbers = [0; 3];
                 for (slot, operand) in numbers.iter_mut().zip(operands) {
                     *slot = self.uniform_numbers[operand.0 as usize]
                         .expect("what uniform values are computed from is uniform");
                 }
-                Uniform::Apply(self.kernel(*primitive, operands), numbers)
+                UniformValue::Apply(self.kernel(*primitive, operands), numbers)
             }
             ValueDef::Input(_) => unreachable!("inputs are not uniform"),
         };
@@ -122,7 +132,7 @@ impl<'e> Compiler<'e> {
 
     fn add_step(&mut self, number: usize, primitive: Primitive, operands: &[ValueId]) {
         let kernel = self.kernel(primitive, operands);
-        // Operands that the primitive does not have are the first one, too.
+        // OperandList that the primitive does not have are the first one, too.
         let mut places = [self.location(operands[0]); 3];
         for (place, &operand) in places.iter_mut().zip(operands) {
             *place = self.location(operand);
@@ -131,7 +141,7 @@ impl<'e> Compiler<'e> {
         let now = self.steps.len();
         for &operand in operands {
             let is_last = self.last_reads[operand.0 as usize] == now;
-            if let Some(Location::Slot(slot)) = self.locations[operand.0 as usize]
+            if let Some(ValuePlace::Slot(slot)) = self.locations[operand.0 as usize]
                 && is_last
                 && !self.free.contains(&slot)
             {
@@ -140,40 +150,40 @@ impl<'e> Compiler<'e> {
         }
         let out = self.result(number);
         self.locations[number] = Some(out);
-        self.steps.push(Step { kernel, out, operands: places });
+        self.steps.push(BlockStep { kernel, out, operands: places });
         self.cost += cost(primitive);
     }
 
     /// The place of a value that was computed before.
-    fn location(&mut self, value: ValueId) -> Location {
+    fn location(&mut self, value: ValueId) -> ValuePlace {
         let Some(uniform) = self.uniform_numbers[value.0 as usize] else {
             return self.locations[value.0 as usize].expect("operands come before their uses");
         };
         let known = self.filled.iter().position(|&(number, _)| number == uniform);
-        Location::Uniform(known.unwrap_or_else(|| {
+        ValuePlace::Uniform(known.unwrap_or_else(|| {
             self.filled.push((uniform, self.expression.type_of(value)));
             self.filled.len() - 1
         }))
     }
 
     /// The place for a result: the output that it is, or a slot.
-    fn result(&mut self, number: usize) -> Location {
+    fn result(&mut self, number: usize) -> ValuePlace {
         let value = ValueId(number as u32);
         let outputs = self.expression.outputs();
         if let Some(output) = outputs.iter().position(|&output| output == value) {
-            return Location::Output(output);
+            return ValuePlace::Output(output);
         }
         let size = self.expression.type_of(value).size();
         if let Some(at) = self.free.iter().position(|&slot| self.slots[slot] == size) {
-            return Location::Slot(self.free.swap_remove(at));
+            return ValuePlace::Slot(self.free.swap_remove(at));
         }
         self.slots.push(size);
-        Location::Slot(self.slots.len() - 1)
+        ValuePlace::Slot(self.slots.len() - 1)
     }
 
     fn finish(mut self, inputs: &[DType], outputs: &[DType]) -> Program {
         let expression = self.expression;
-        let stores: Vec<Location> =
+        let stores: Vec<ValuePlace> =
             expression.outputs().iter().map(|&output| self.location(output)).collect();
         let mut last_reads: SmallVec<[Option<usize>; 4]> = inputs.iter().map(|_| None).collect();
         for (number, (_, def)) in expression.values().iter().enumerate() {
@@ -181,54 +191,49 @@ impl<'e> Compiler<'e> {
                 last_reads[*input as usize] = Some(self.last_reads[number]);
             }
         }
+        let own = |output: usize| ValuePlace::Output(output);
         let writes = (0..outputs.len())
             .map(|output| {
-                let own = |step: &Step<Location>| step.out == Location::Output(output);
-                self.steps.iter().position(own).unwrap_or(self.steps.len() + output)
+                let written = self.steps.iter().position(|step| step.out == own(output));
+                written.unwrap_or(self.steps.len() + output)
             })
             .collect();
-        let mut program = Program {
+        let is_plain = |dtype: &DType| dtype.compute_type().dtype() == *dtype;
+        let are_own = stores.iter().enumerate().all(|(output, &store)| store == own(output));
+        let copied = match (&stores[..], inputs, outputs) {
+            ([ValuePlace::Input(_)], [input], [output]) if input == output => Some(input.size()),
+            _ => None,
+        };
+        let filled = self.filled.len();
+        let block = |location: ValuePlace| match location {
+            ValuePlace::Input(input) => input,
+            ValuePlace::Output(output) => inputs.len() + output,
+            ValuePlace::Uniform(uniform) => inputs.len() + outputs.len() + uniform,
+            ValuePlace::Slot(slot) => inputs.len() + outputs.len() + filled + slot,
+        };
+        let numbered = |step: &BlockStep<ValuePlace>| BlockStep {
+            kernel: step.kernel,
+            out: block(step.out),
+            operands: step.operands.map(block),
+        };
+        let of_operands = inputs.iter().chain(outputs);
+        let values: usize = of_operands.clone().map(|of| of.compute_type().size()).sum();
+        let uniform_values: usize = self.filled.iter().map(|(_, of)| of.size()).sum();
+        Program {
             set: self.set,
             inputs: inputs.into(),
             outputs: outputs.into(),
-            copied: None,
-            single: None,
-            uniforms: self.uniforms,
-            filled: self.filled,
-            steps: self.steps,
-            stores,
+            copied,
+            is_plain: are_own && of_operands.clone().all(is_plain),
+            steps: self.steps.iter().map(numbered).collect(),
+            stores: stores.into_iter().map(block).collect(),
             last_reads,
             writes,
-            slots: self.slots,
-            cost: self.cost,
-        };
-        program.single = program.single_step();
-        program.copied = program.copy();
-        program
-    }
-}
-
-impl Program {
-    /// The step, if there is one only, which reads and writes what is in memory.
-    fn single_step(&self) -> Option<Step<usize>> {
-        let [step] = self.steps[..] else { return None };
-        let is_plain = |dtype: &DType| dtype.compute_type().dtype() == *dtype;
-        if self.outputs.len() != 1 || !self.inputs.iter().chain(&self.outputs).all(is_plain) {
-            return None;
-        }
-        let mut operands = [0; 3];
-        for (operand, location) in operands.iter_mut().zip(step.operands) {
-            let Location::Input(input) = location else { return None };
-            *operand = input;
-        }
-        Some(Step { kernel: step.kernel, out: 0, operands })
-    }
-
-    /// The size of the elements, if all that is done is a copy of one input.
-    fn copy(&self) -> Option<usize> {
-        match (&self.stores[..], &self.inputs[..], &self.outputs[..]) {
-            ([Location::Input(_)], [input], [output]) if input == output => Some(input.size()),
-            _ => None,
+            value_bytes: values + uniform_values + self.slots.iter().sum::<usize>(),
+            slots: self.slots.into(),
+            cost: self.cost + of_operands.map(|of| of.size()).sum::<usize>(),
+            uniforms: self.uniforms,
+            filled: self.filled,
         }
     }
 }

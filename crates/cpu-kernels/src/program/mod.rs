@@ -3,10 +3,12 @@
 
 mod compile;
 mod copying;
+mod dense;
 mod layout;
 mod plan;
 mod run;
 mod scratch;
+mod tiles;
 mod walk;
 
 use expression::{ComputeType, DType};
@@ -18,7 +20,7 @@ use crate::instruction_set::InstructionSet;
 /// An elementwise function for tensors of certain dtypes, ready to run.
 ///
 /// The work is done in blocks of at most 1024 elements, so that what is computed in between stays in
-/// the first-level cache: one loop for each primitive. Operands whose elements lie in memory one
+/// the first-level cache: one loop for each primitive. OperandList whose elements lie in memory one
 /// after the other, in the type that is computed with, are used where they lie; others are brought
 /// into a block and back. Temporary tensors are never made, whatever the dtypes and layouts.
 ///
@@ -48,20 +50,25 @@ pub struct Program {
     outputs: SmallVec<[DType; 2]>,
     /// Bytes per element if all that is done is a copy of the one input.
     copied: Option<usize>,
-    /// The loop, if there is one only and all its operands are inputs of the program.
-    single: Option<Step<usize>>,
-    uniforms: Vec<Uniform>,
-    /// Those that are operands of steps or are stored.
+    /// Whether dense operands need no scratch memory to be brought to, whatever is done with them.
+    is_plain: bool,
+    uniforms: Vec<UniformValue>,
+    /// The uniform values that blocks are filled with, and their types.
     filled: Vec<(usize, ComputeType)>,
-    steps: Vec<Step<Location>>,
-    stores: Vec<Location>,
+    /// OperandList and results are numbers of blocks: first those of the inputs, then those of the
+    /// outputs, the filled ones, and the slots.
+    steps: Vec<BlockStep<usize>>,
+    /// The block of each output's values.
+    stores: SmallVec<[usize; 2]>,
     /// For each input when it is read for the last time, if ever, and for each output when it is
     /// written: the number of a step, or of a store counted on from the steps.
     last_reads: SmallVec<[Option<usize>; 4]>,
     writes: SmallVec<[usize; 2]>,
-    /// Bytes per value, of the blocks that are neither inputs nor outputs.
-    slots: Vec<usize>,
-    /// Bytes that could be moved while one element is computed.
+    /// Bytes per value, of the blocks for what is computed in between.
+    slots: SmallVec<[usize; 8]>,
+    /// Bytes per value, of all blocks.
+    value_bytes: usize,
+    /// Bytes that are moved for an element, or could be while it is computed.
     cost: usize,
 }
 
@@ -71,7 +78,7 @@ pub struct Program {
 pub struct StridedPointer<'a> {
     /// The first element.
     pub start: *mut u8,
-    /// As many as there are sizes.
+    /// The strides, as many as there are sizes.
     pub strides: &'a [isize],
 }
 
@@ -84,7 +91,7 @@ impl<'a> StridedPointer<'a> {
 
 /// A value that is the same for all elements.
 #[derive(Clone, Copy, Debug)]
-enum Uniform {
+enum UniformValue {
     Scalar(usize),
     Constant(u64),
     /// A function of earlier ones.
@@ -93,43 +100,15 @@ enum Uniform {
 
 /// A primitive of whole blocks.
 #[derive(Clone, Copy, Debug)]
-struct Step<L> {
+struct BlockStep<L> {
     kernel: BlockKernel,
     out: L,
     operands: [L; 3],
 }
 
-/// A block of values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Location {
-    Input(usize),
-    Output(usize),
-    /// By its number among those that are filled.
-    Uniform(usize),
-    Slot(usize),
-}
-
 impl Program {
-    /// The bytes per value of the block that an input is read from.
-    fn input_size(&self, input: usize) -> usize {
-        self.inputs[input].compute_type().size()
-    }
-
-    /// The bytes per value of the block that an output is made in.
-    fn output_size(&self, output: usize) -> usize {
-        self.outputs[output].compute_type().size()
-    }
-}
-
-/// An address that several threads know.
-#[derive(Clone, Copy)]
-struct Shared(*mut u8);
-
-// SAFETY: threads use elements of their own of what lies there.
-unsafe impl Sync for Shared {}
-
-impl Shared {
-    fn address(self) -> *mut u8 {
-        self.0
+    /// The block of an output.
+    fn output_block(&self, output: usize) -> usize {
+        self.inputs.len() + output
     }
 }

@@ -138,6 +138,20 @@ fn a_number_is_gathered_from_as_a_vector_of_one() -> Result<()> {
 }
 
 #[test]
+fn indices_are_integers_of_four_or_eight_bytes_and_none_are_of_any_dtype() -> Result<()> {
+    for_each_device(|device| {
+        let x = matrix(DType::F32, device)?;
+        let index = Tensor::from_vec(vec![1i32, 0], [2], device)?;
+        assert_eq!(numbers(&x.index_select(0, &index)?)?, [2.0, 5.0, 4.0, 1.0, 0.0, 3.0]);
+        assert_eq!(numbers(&x.gather(1, &index.view([2, 1])?)?)?, [0.0, 2.0]);
+        let bytes = Tensor::zeros([2, 1], (DType::U8, device))?;
+        assert!(x.gather(1, &bytes).is_err());
+        assert_eq!(x.gather(1, &bytes.narrow(1, 0, 0)?)?.shape(), [2, 0]);
+        Ok(())
+    })
+}
+
+#[test]
 fn softmax_has_all_floats_and_rounds_them_once() -> Result<()> {
     for_each_device(|device| {
         for dtype in DType::ALL {
