@@ -41,7 +41,8 @@ impl Tensor {
         let output =
             Tensor::uninit(index.layout().shape().clone(), self.dtype(), self.resolved_device())?;
         let source = dense(&source, self.dtype())?;
-        let call = Call { output: &output, source: &source, index, large: source.shape(), dim };
+        let call =
+            IndexedCall { output: &output, source: &source, index, large: source.shape(), dim };
         call.run(&GATHER, index.shape().get(dim).copied().unwrap_or(1))?;
         Ok(record("gather", [self], output, |saving| {
             let (shape, index) = (self.layout().shape().clone(), saving.save(index));
@@ -99,8 +100,13 @@ impl Tensor {
         let shape = selected_shape(self, own, index);
         let output = Tensor::uninit(shape, self.dtype(), self.resolved_device())?;
         let source = dense(self, self.dtype())?;
-        let call =
-            Call { output: &output, source: &source, index, large: source.shape(), dim: own };
+        let call = IndexedCall {
+            output: &output,
+            source: &source,
+            index,
+            large: source.shape(),
+            dim: own,
+        };
         call.run(&INDEX_SELECT, index.numel())?;
         Ok(record("index_select", [self], output, |saving| {
             let (shape, index) = (self.layout().shape().clone(), saving.save(index));
@@ -160,7 +166,7 @@ fn scatter_into(target: &Tensor, dim: isize, index: &Tensor, source: &Tensor) ->
     let index = &apart(target, index)?;
     let count = index.shape().get(own).copied().unwrap_or(1);
     add_into_dense(&covered, &part, |sums, part| {
-        Call { output: sums, source: part, index, large: covered.shape(), dim: own }
+        IndexedCall { output: sums, source: part, index, large: covered.shape(), dim: own }
             .run(&SCATTER_ADD, count)
     })
 }
@@ -178,7 +184,7 @@ fn add_slices(target: &Tensor, dim: isize, index: &Tensor, source: &Tensor) -> R
     }
     let index = &apart(target, index)?;
     add_into_dense(target, source, |sums, source| {
-        Call { output: sums, source, index, large: target.shape(), dim: own }
+        IndexedCall { output: sums, source, index, large: target.shape(), dim: own }
             .run(&INDEX_ADD, index.numel())
     })
 }
@@ -221,7 +227,7 @@ fn selected_shape(x: &Tensor, dim: usize, index: &Tensor) -> Shape {
 }
 
 /// An indexed call with the shapes of its tensors, which [`IndexCall`] has as three dimensions.
-struct Call<'a> {
+struct IndexedCall<'a> {
     output: &'a Tensor,
     source: &'a Tensor,
     index: &'a Tensor,
@@ -230,7 +236,7 @@ struct Call<'a> {
     dim: usize,
 }
 
-impl Call<'_> {
+impl IndexedCall<'_> {
     #[track_caller]
     fn run(&self, operator: &'static Operator<Index>, count: usize) -> Result<()> {
         let index = dense(self.index, DType::I64)?;
