@@ -111,7 +111,10 @@ pub use error::{AutogradError, Error, Result};
 pub use factories::{Data, Number, Steps};
 
 pub use dispatch::Blocking;
-pub use ops::{PendingTensor, RoundingMode, TensorOrScalar, To, ViewShape};
+pub use ops::{
+    GridIndexing, MemoryFormat, PendingTensor, RoundingMode, SplitPoints, TensorIndex,
+    TensorOrScalar, To, ViewShape,
+};
 pub use options::TensorOptions;
 pub use random::{
     Generator, GeneratorState, SeedGuard, enter_manual_seed, fold_in, generator, initial_seed,
