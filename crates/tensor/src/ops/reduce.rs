@@ -226,12 +226,13 @@ impl Tensor {
             DType::F16 | DType::BF16 => x.to(DType::F32),
             _ => Ok(x),
         };
-        let output = no_grad(|| {
+        let variance = || {
             let x = wide(self.clone())?;
             let distance = x.sub(&x.mean_dims(dims, true)?)?;
             let squares = distance.square()?.sum_dims(dims, keepdim)?;
             squares.div(degrees.max(0.0))?.to(self.dtype())
-        })?;
+        };
+        let output = at_place(Location::caller(), || no_grad(variance))?;
         Ok(record("var", [self], output, |saving| {
             let (x, dims) = (saving.save(self), dims.to_vec());
             move |grad: &Tensor, _| {
