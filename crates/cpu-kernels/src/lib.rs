@@ -2,7 +2,8 @@
 //!
 //! - [`program`]: elementwise functions, which are [expressions](expression::Expression) of any
 //!   size, over operands of any dtype and layout.
-//! - [`reduce`], [`softmax`] and [`index`]: what is no function of single elements.
+//! - [`reduce`], [`softmax`], [`index`] and [`matmul`]: what is no function of single elements.
+//! - [`random`] and [`range`]: elements from nothing.
 //! - [`pool`]: the threads that work is split between.
 //! - [`instruction_set`]: which instructions the processor has, and loops that are compiled for each
 //!   of the sets.
@@ -19,7 +20,7 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   program, index, softmax
+//   index, matmul, program, random, range, softmax
 //   movers, reduce
 //   blocks
 //   convert, functions
@@ -32,9 +33,12 @@ mod functions;
 pub mod index;
 pub mod instruction_set;
 mod loops;
+pub mod matmul;
 mod movers;
 pub mod pool;
 pub mod program;
+pub mod random;
+pub mod range;
 pub mod reduce;
 mod runs;
 mod shared;

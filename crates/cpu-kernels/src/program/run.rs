@@ -5,7 +5,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::copying::COPIED_LENGTH;
-use super::dense::Addresses;
+use super::dense::BlockAddresses;
 use super::layout::{Refresh, Strided, gather, is_dense, scatter};
 use super::plan::{OperandPlace, Plan};
 use super::scratch::with_scratch;
@@ -178,7 +178,7 @@ impl Program {
         let at = |place: usize| unsafe { scratch.add(place) };
         let operands = plan.inputs.iter().chain(&plan.outputs);
         let operands = operands.map(|place| place.scratch.map_or(scratch, at));
-        let mut addresses: Addresses =
+        let mut addresses: BlockAddresses =
             operands.chain(plan.places.iter().map(|&place| at(place))).collect();
         // SAFETY: a block has room for the largest one.
         unsafe { self.fill(&addresses, &plan.uniforms, plan.walk.largest()) };
@@ -207,7 +207,7 @@ impl Program {
     unsafe fn load(
         &self,
         plan: &Plan<'_>,
-        addresses: &mut Addresses,
+        addresses: &mut BlockAddresses,
         position: &Position<'_>,
         (is_first, transit): (bool, *mut u8),
     ) {
