@@ -122,8 +122,8 @@ impl Program {
         let uniforms = unsafe { self.uniforms(scalars) };
         let plan = Plan::new(self, walk, outputs, inputs, uniforms);
         let cost = plan.walk.largest().saturating_mul(self.cost);
-        let shared = SharedPlan(plan);
-        pool::split(shared.plan().walk.blocks(), cost, |range| {
+        let shared = SharedPlan(&plan);
+        pool::split(plan.walk.blocks(), cost, |range| {
             let plan = shared.plan();
             with_scratch(plan.scratch, |scratch| {
                 // SAFETY: the scratch memory is as large as the plan says, and this thread's own;
@@ -327,14 +327,14 @@ impl OperandPlace<'_> {
 }
 
 /// A plan that several threads follow.
-struct SharedPlan<'a>(Plan<'a>);
+struct SharedPlan<'p, 'a>(&'p Plan<'a>);
 
 // SAFETY: what keeps a plan from being shared are the addresses of operands, of which threads use
 // elements of their own.
-unsafe impl Sync for SharedPlan<'_> {}
+unsafe impl Sync for SharedPlan<'_, '_> {}
 
-impl<'a> SharedPlan<'a> {
-    fn plan(&self) -> &Plan<'a> {
-        &self.0
+impl<'p, 'a> SharedPlan<'p, 'a> {
+    fn plan(&self) -> &'p Plan<'a> {
+        self.0
     }
 }
