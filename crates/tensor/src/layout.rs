@@ -3,8 +3,10 @@
 
 mod contiguous_runs;
 mod problem;
+mod region;
 
 pub(crate) use problem::NoLayout;
+pub(crate) use region::Region;
 use smallvec::SmallVec;
 
 use crate::Shape;
@@ -146,6 +148,34 @@ impl Layout {
         self.shape[dim] > 1 && self.strides[dim] == 0
     }
 
+    /// Whether the elements are different ones, and lie side by side in the order of some
+    /// dimensions ("non-overlapping and dense" in PyTorch).
+    pub(crate) fn is_dense(&self) -> bool {
+        if self.contiguous {
+            return true;
+        }
+        let mut runs: SmallVec<[Run; 4]> =
+            self.shape.iter().copied().zip(copied(&self.strides)).collect();
+        runs.sort_unstable_by_key(|&(_, stride)| stride);
+        let mut expected = 1;
+        runs.iter().filter(|(size, _)| *size != 1).all(|&(size, stride)| {
+            let fits = stride == expected;
+            expected = expected.saturating_mul(size as isize);
+            fits
+        })
+    }
+
+    /// The position of the first element of the storage that the layout has, in elements.
+    pub(crate) fn start(&self) -> usize {
+        let back = |(&size, &stride): (&usize, &isize)| match stride {
+            ..0 => stride.unsigned_abs() * size.saturating_sub(1),
+            _ => 0,
+        };
+        // A layout that begins before its storage cannot be made.
+        let before: usize = self.shape.iter().zip(&self.strides).map(back).sum();
+        self.offset.saturating_sub(before)
+    }
+
     /// The layout whose dimension `i` is dimension `order[i]` of this one; each must stand in
     /// `order` once. The elements are the same, so `numel` and `end` are as well.
     pub(crate) fn permute(&self, order: &[usize]) -> Layout {
@@ -222,10 +252,73 @@ impl Layout {
         }
     }
 
+    /// The part of these sizes, none of which is larger than its own, where all indices begin.
+    ///
+    /// # Errors
+    /// As [`Layout::strided`].
+    pub(crate) fn corner(&self, sizes: &[usize]) -> Result<Layout, NoLayout> {
+        let mut layout = self.clone();
+        for (dim, &size) in sizes.iter().enumerate() {
+            if size != layout.shape[dim] {
+                layout = layout.slice(dim, 0, size, 1)?;
+            }
+        }
+        Ok(layout)
+    }
+
     /// The layout at `index` of `dim`, which must exist, without that dimension.
     pub(crate) fn select(&self, dim: usize, index: usize) -> Result<Layout, NoLayout> {
         let at = self.slice(dim, index, 1, 1)?;
         at.without_dims(|candidate, _| candidate == dim)
+    }
+
+    /// The diagonal of two dimensions as a new last one, `offset` above the main one.
+    ///
+    /// # Errors
+    /// The numbers overflow.
+    pub(crate) fn diagonal(
+        &self,
+        offset: isize,
+        row: usize,
+        column: usize,
+    ) -> Result<Layout, NoLayout> {
+        let (down, right) = (offset.min(0).unsigned_abs(), offset.max(0) as usize);
+        let (rows, columns) = (self.shape[row], self.shape[column]);
+        let length = rows.saturating_sub(down).min(columns.saturating_sub(right));
+        let kept = || (0..self.shape.len()).filter(|&dim| dim != row && dim != column);
+        let shape: Shape = kept().map(|dim| self.shape[dim]).chain([length]).collect();
+        let mut strides: Strides = kept().map(|dim| self.strides[dim]).collect();
+        let step = CheckedSize::from(self.strides[row]) + CheckedSize::from(self.strides[column]);
+        let start = match length {
+            0 => CheckedSize::from(self.offset),
+            _ => {
+                CheckedSize::from(self.strides[row]) * down
+                    + CheckedSize::from(self.strides[column]) * right
+                    + self.offset
+            }
+        };
+        let (Some(step), Some(start)) = (step.distance(), start.size()) else {
+            return Err(NoLayout::TooLarge(shape));
+        };
+        strides.push(step);
+        Layout::strided(shape, strides, start)
+    }
+
+    /// The layout with the elements along some dimensions in reverse order.
+    ///
+    /// # Errors
+    /// The numbers overflow.
+    pub(crate) fn reversed(&self, dims: &[usize]) -> Result<Layout, NoLayout> {
+        let (mut strides, mut offset) = (copied(&self.strides), CheckedSize::from(self.offset));
+        for &dim in dims {
+            offset =
+                offset + CheckedSize::from(self.strides[dim]) * self.shape[dim].saturating_sub(1);
+            strides[dim] = -strides[dim];
+        }
+        match offset.size() {
+            Some(offset) => Layout::strided(self.shape.clone(), strides, offset),
+            None => Err(NoLayout::TooLarge(self.shape.clone())),
+        }
     }
 
     /// The layout without the dimensions for which `gone(dim, size)` holds; they must have size 1.
@@ -264,6 +357,13 @@ impl Layout {
                 1 => 0,
                 _ => return Ok(None),
             });
+        }
+        // A new dimension of size 1 has the stride that a row-major tensor's would have, as in
+        // PyTorch.
+        for dim in (0..added).rev().filter(|&dim| shape[dim] == 1) {
+            let inner = shape.get(dim + 1).copied().zip(strides.get(dim + 1).copied());
+            let step = inner.map(|(size, stride)| CheckedSize::from(stride) * size);
+            strides[dim] = step.and_then(CheckedSize::distance).unwrap_or(1);
         }
         Layout::strided(shape.clone(), strides, self.offset).map(Some)
     }

@@ -5,13 +5,13 @@ use std::marker::PhantomData;
 use expression::Primitive;
 
 use super::block::{BlockArguments, BlockKernel};
-use crate::functions::{self, Binary, BinaryLoop, Unary, UnaryLoop};
+use crate::functions::{self, BinaryFunction, BinaryLoop, UnaryFunction, UnaryLoop};
 use crate::instruction_set::{InstructionSet, Isa, Multiversioned};
 
 /// The loop over a block of a function of one number.
 struct Elementary1<F, T>(PhantomData<fn(F, T)>);
 
-impl<F: Unary<T>, T: Copy + 'static> Multiversioned for Elementary1<F, T> {
+impl<F: UnaryFunction<T>, T: Copy + 'static> Multiversioned for Elementary1<F, T> {
     type Arguments = BlockArguments;
     type Output = ();
 
@@ -26,7 +26,7 @@ impl<F: Unary<T>, T: Copy + 'static> Multiversioned for Elementary1<F, T> {
 /// The loop over blocks of a function of two numbers.
 struct Elementary2<F, T>(PhantomData<fn(F, T)>);
 
-impl<F: Binary<T>, T: Copy + 'static> Multiversioned for Elementary2<F, T> {
+impl<F: BinaryFunction<T>, T: Copy + 'static> Multiversioned for Elementary2<F, T> {
     type Arguments = BlockArguments;
     type Output = ();
 
