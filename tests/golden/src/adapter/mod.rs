@@ -91,7 +91,7 @@ impl Call {
         name: &str,
     ) -> Result<T, Failure> {
         match self.argument(name)? {
-            Argument::Tensor(tensor) => {
+            Argument::Tensor(tensor) if tensor.dtype().is_integer() => {
                 let number = T::try_from(tensor.item()?);
                 number.map_err(|_| Failure::Unsupported(format!("such a number as {name}")))
             }
