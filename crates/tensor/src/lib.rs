@@ -41,10 +41,12 @@
 //! copies in flight.
 //!
 //! # How it is built
-//! An operation is data (`ops`): an operator with the CPU's kernels by dtype and the name of the
-//! CUDA kernel, the rule of type promotion, and the derivative. There is one dispatcher
-//! (`dispatch`), whose calls are structs that the kernels of both devices take; `host` has the
-//! CPU's kernels, and the crate `kernels` those for CUDA. `autograd` records operations and walks
+//! An elementwise operation is data (`ops`): a name, the rule of type promotion, and a closure that
+//! is traced into an expression of the crate `expression`, once for each combination of dtypes. The
+//! dispatcher (`dispatch`) runs it on the CPU by the crate `cpu-kernels` and on CUDA as PTX that is
+//! printed from it; its derivative is an expression too. Other operations are operators with the
+//! CPU's kernels by dtype (`host`) and the name of the CUDA kernel in the crate `kernels`; their
+//! calls are structs that the kernels of both devices take. `autograd` records operations and walks
 //! back through them; the graph itself hangs from the tensors (`tensor::history`). `access` holds
 //! the memory that the host reads or writes.
 
@@ -60,7 +62,7 @@
 //   default, dims, layout, resolved_device, reserve, thread_pool
 //   error
 //   shape
-//   capture, checked_size, device, dtype, inference, philox, shared
+//   capture, checked_size, device, dtype, inference, shared, specializations
 mod access;
 mod autograd;
 mod capture;
@@ -80,7 +82,6 @@ mod inference;
 mod layout;
 mod ops;
 mod options;
-mod philox;
 mod print;
 mod promote;
 mod random;
@@ -88,6 +89,7 @@ mod reserve;
 mod resolved_device;
 mod shape;
 mod shared;
+mod specializations;
 mod storage;
 mod tensor;
 mod thread_pool;
@@ -110,8 +112,8 @@ pub use factories::{Data, Number, Steps};
 
 pub use dispatch::Blocking;
 pub use ops::{
-    GridIndexing, MemoryFormat, PendingTensor, SplitPoints, TensorIndex, TensorOrScalar, To,
-    ViewShape,
+    GridIndexing, MemoryFormat, PendingTensor, RoundingMode, SplitPoints, TensorIndex,
+    TensorOrScalar, To, ViewShape,
 };
 pub use options::TensorOptions;
 pub use random::{

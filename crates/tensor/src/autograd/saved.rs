@@ -107,11 +107,6 @@ impl Saving<'_> {
         self.needs[input]
     }
 
-    /// The output, or the first of several.
-    pub(crate) fn output(&self) -> &Tensor {
-        self.outputs[0]
-    }
-
     /// Saves an input, or a tensor that is neither input nor output. An input that shares memory
     /// with the tensor that the operation has written is lost already, which the backward pass
     /// will say.

@@ -1,11 +1,10 @@
-//! The operations on tensors. An elementwise operation is data: an operator with its kernels, the
-//! rule of type promotion and the derivative; the methods of [`Tensor`](crate::Tensor) apply it.
+//! The operations on tensors. An elementwise operation is data (`pointwise`), one line in a file of
+//! its family (`elementwise`); the methods of [`Tensor`](crate::Tensor) apply it.
 
-mod arithmetic;
-mod compare;
 mod contract;
 mod convert;
 mod einsum;
+mod elementwise;
 mod flip;
 mod in_place;
 mod index;
@@ -28,15 +27,14 @@ mod softmax;
 mod split;
 mod stack;
 mod storage;
-mod ternary;
 mod triangle;
-mod unary;
 mod values;
 mod view;
 mod view_dims;
 mod view_shape;
 mod view_strided;
 
+pub use elementwise::arithmetic::RoundingMode;
 pub use indexing::TensorIndex;
 pub use memory_format::MemoryFormat;
 pub use movement::To;

@@ -58,6 +58,7 @@ from_argument! {
     bool: Argument::Truth(value) => Some(*value);
     i64: Argument::Integer(value) => Some(*value);
     isize: Argument::Integer(value) => Some(*value as isize);
+    i32: Argument::Integer(value) => i32::try_from(*value).ok();
     usize: Argument::Integer(value) => usize::try_from(*value).ok();
     &'a str: Argument::Text(text) => Some(text);
     DType: Argument::DType(dtype) => Some(*dtype);

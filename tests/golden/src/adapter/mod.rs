@@ -5,6 +5,7 @@
 //! with several signatures has a row for each; the first that the arguments fit is called. What is
 //! in no row is unsupported: nothing is ignored.
 
+mod activations;
 mod conversions;
 mod convert;
 mod creation;
@@ -190,11 +191,14 @@ fn table() -> &'static HashMap<&'static str, Vec<&'static Row>> {
             creation::ROWS,
             random::ROWS,
             pointwise::UNARY,
+            pointwise::UNARY_IN_PLACE,
             pointwise::BINARY,
-            pointwise::OTHERS,
-            pointwise::IN_PLACE,
-            pointwise::OTHERS_IN_PLACE,
+            pointwise::BINARY_IN_PLACE,
             pointwise::OF_TENSORS,
+            pointwise::OTHERS,
+            activations::ROWS,
+            activations::OF_ONE,
+            activations::OF_TWO,
             conversions::CONVERSIONS,
             conversions::COPIES,
             reductions::ROWS,

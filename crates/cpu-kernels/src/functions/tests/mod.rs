@@ -4,5 +4,5 @@
 
 mod double;
 mod single;
-mod speed;
+mod specials;
 mod sweep;

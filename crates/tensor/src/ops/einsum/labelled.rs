@@ -38,7 +38,7 @@ impl Labelled {
             return Ok(self);
         }
         let labels = self.labels.iter().copied().filter(|&label| needed(label)).collect();
-Ok(Labelled { tensor: self.tensor.sum_dims(&dims, false)?, labels })
+        Ok(Labelled { tensor: self.tensor.sum_dims(&dims, false)?, labels })
     }
 
     /// [`Labelled::summed_but`] in the dtype of the operand, which integers are not summed in.

@@ -1,0 +1,13 @@
+//! Elements on their way between memory and blocks: copies of any layout, and conversions between
+//! dtypes and the types that are computed with.
+
+mod convert;
+mod copy;
+mod element;
+mod fill;
+mod half;
+mod transpose;
+
+pub(crate) use convert::{load, store};
+pub(crate) use copy::{Copy2d, CopyKernel, copy};
+pub(crate) use fill::fill;

@@ -1,0 +1,358 @@
+//! Elementwise functions for given dtypes: running and recording them, and their gradients, which
+//! are functions too.
+
+use expression::{Expression, Gradient, GradientOperand};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
+
+use crate::autograd::{InPlace, SavedTensor, Saving, record_many, record_outputs};
+use crate::dispatch::{Elementwise, Outputs};
+use crate::resolved_device::ResolvedDevice;
+use crate::specializations::Specializations;
+use crate::{DType, Result, Shape, Tensor};
+
+/// An elementwise function of tensors of given dtypes and of numbers, with its derivative. It lives
+/// as long as the process.
+pub(super) struct PointwiseFunction {
+    elementwise: Elementwise,
+    derivative: FunctionDerivative,
+    /// The gradients of some inputs, by [`Needs`].
+    gradients: Specializations<FunctionGradients>,
+}
+
+/// The derivative of a function.
+pub(super) enum FunctionDerivative {
+    /// Follows from the expression.
+    Derived,
+    /// The gradients of those inputs for which it is true.
+    Given(Box<dyn Fn(&Expression, &[bool]) -> Gradient + Send + Sync>),
+    /// The outputs are constants for autograd.
+    None,
+}
+
+/// The device and the shape of the results of a call.
+pub(super) struct ResultPlace {
+    pub(super) device: ResolvedDevice,
+    pub(super) shape: Shape,
+}
+
+/// The inputs whose gradients are needed, one bit each.
+type Needs = u64;
+
+/// The gradients of some inputs of a function.
+struct FunctionGradients {
+    /// Where the gradient of each input comes from.
+    sources: SmallVec<[GradientSource; 4]>,
+    /// The function that computes those that are computed.
+    function: Option<&'static PointwiseFunction>,
+    /// The operands of that function.
+    operands: Vec<GradientOperand>,
+}
+
+/// The source of a gradient.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum GradientSource {
+    /// It is not needed.
+    None,
+    /// It is zero everywhere.
+    Zeros,
+    /// The gradient of this output as it is.
+    Passed(usize),
+    /// This output of the function that computes gradients.
+    Computed(usize),
+}
+
+/// What a recorded call keeps for its gradients.
+struct SavedCall {
+    operands: SmallVec<[(GradientOperand, SavedTensor); 3]>,
+    scalars: SmallVec<[u64; 4]>,
+}
+
+impl PointwiseFunction {
+    pub(super) fn new(
+        op: &'static str,
+        expression: Expression,
+        inputs: &[DType],
+        outputs: &[DType],
+        derivative: FunctionDerivative,
+    ) -> PointwiseFunction {
+        PointwiseFunction {
+            elementwise: Elementwise::new(op, expression, inputs, outputs),
+            derivative,
+            gradients: Specializations::new(),
+        }
+    }
+
+    /// The function of an expression, the same for each call with the same arguments.
+    fn of_expression(
+        op: &'static str,
+        expression: Expression,
+        inputs: &[DType],
+        outputs: &[DType],
+    ) -> &'static PointwiseFunction {
+        type Known = FxHashMap<
+            (&'static str, Expression, Vec<DType>, Vec<DType>),
+            &'static PointwiseFunction,
+        >;
+        static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+        let mut known = KNOWN.lock();
+        let key = (op, expression, inputs.to_vec(), outputs.to_vec());
+        known.get_or_insert_default().entry(key).or_insert_with_key(|(_, expression, ..)| {
+            let derivative = FunctionDerivative::Derived;
+            Box::leak(Box::new(PointwiseFunction::new(
+                op,
+                expression.clone(),
+                inputs,
+                outputs,
+                derivative,
+            )))
+        })
+    }
+
+    /// Applies a function with one output to tensors that broadcast to the place's shape, and
+    /// records it.
+    ///
+    /// # Errors
+    /// Memory or the runtime failed.
+    #[track_caller]
+    pub(super) fn apply(
+        &'static self,
+        place: &ResultPlace,
+        inputs: &[&Tensor],
+        scalars: &[u64],
+    ) -> Result<Tensor> {
+        let output = self.compute_one(place, inputs, scalars)?;
+        match self.derivative {
+            FunctionDerivative::None => Ok(output),
+            _ => Ok(self.record(inputs, output, scalars)),
+        }
+    }
+
+    /// [`PointwiseFunction::apply`] without recording it.
+    #[track_caller]
+    pub(super) fn compute_one(
+        &self,
+        place: &ResultPlace,
+        inputs: &[&Tensor],
+        scalars: &[u64],
+    ) -> Result<Tensor> {
+        let dtype = self.elementwise.outputs()[0];
+        let outputs = [Tensor::uninit(place.shape.clone(), dtype, place.device)?];
+        self.elementwise.run(place.device, Outputs::New(&outputs), inputs, scalars)?;
+        let [output] = outputs;
+        Ok(output)
+    }
+
+    /// The results of a function with any number of outputs, recorded.
+    #[track_caller]
+    fn apply_all(
+        &'static self,
+        place: &ResultPlace,
+        inputs: &[&Tensor],
+        scalars: &[u64],
+    ) -> Result<Vec<Tensor>> {
+        let dtypes = self.elementwise.outputs();
+        if let [_] = dtypes {
+            return Ok(vec![self.apply(place, inputs, scalars)?]);
+        }
+        let output = |&dtype: &DType| Tensor::uninit(place.shape.clone(), dtype, place.device);
+        let outputs: Vec<Tensor> = dtypes.iter().map(output).collect::<Result<_>>()?;
+        self.elementwise.run(place.device, Outputs::New(&outputs), inputs, scalars)?;
+        Ok(record_outputs(self.elementwise.op(), inputs, outputs, |saving| {
+            let saved = self.save(saving, inputs, None, scalars);
+            move |grads: &[Option<Tensor>], needed: &[bool]| self.backward(needed, grads, &saved)
+        }))
+    }
+
+    /// Writes the result into `target`, without recording it.
+    ///
+    /// # Errors
+    /// The target repeats elements; the runtime failed.
+    #[track_caller]
+    pub(super) fn write(&self, target: &Tensor, inputs: &[&Tensor], scalars: &[u64]) -> Result<()> {
+        let device = target.resolved_device();
+        self.elementwise.run(device, Outputs::Existing(target), inputs, scalars)
+    }
+
+    /// Writes the result into the first input, the target, and records it. `read` are the inputs in
+    /// memory that the write does not change before they are read. `name` is for errors.
+    ///
+    /// # Errors
+    /// The target cannot be written in place; the runtime failed.
+    #[track_caller]
+    pub(super) fn apply_in_place(
+        &'static self,
+        name: &'static str,
+        inputs: &[&Tensor],
+        read: &[&Tensor],
+        scalars: &[u64],
+    ) -> Result<Tensor> {
+        let (target, others) = inputs.split_first().expect("an operation in place has a target");
+        let write = InPlace::begin(name, target, others)?;
+        if matches!(self.derivative, FunctionDerivative::None) {
+            self.write(target, read, scalars)?;
+            return Ok(write.finish_constant());
+        }
+        let needed = needs((0..inputs.len()).map(|input| write.needs(input)));
+        let uses_target =
+            needed != 0 && self.gradients(needed).operands.contains(&GradientOperand::Input(0));
+        let before = write.copy_if(uses_target)?;
+        self.write(target, read, scalars)?;
+        Ok(write.finish(|saving| {
+            let before = before.map(|before| before.save(saving));
+            let saved = self.save(saving, inputs, before, scalars);
+            move |grad: &Tensor, needed: &[bool]| {
+                self.backward(needed, &[Some(grad.clone())], &saved)
+            }
+        }))
+    }
+
+    /// Records that `output` was computed.
+    #[track_caller]
+    fn record(&'static self, inputs: &[&Tensor], output: Tensor, scalars: &[u64]) -> Tensor {
+        record_many(self.elementwise.op(), inputs, output, |saving| {
+            let saved = self.save(saving, inputs, None, scalars);
+            move |grad: &Tensor, needed: &[bool]| {
+                self.backward(needed, &[Some(grad.clone())], &saved)
+            }
+        })
+    }
+
+    /// Saves what the gradients of the inputs that need one are computed from. `first` is saved in
+    /// place of the first input, if that was overwritten.
+    fn save(
+        &'static self,
+        saving: &Saving<'_>,
+        inputs: &[&Tensor],
+        mut first: Option<SavedTensor>,
+        scalars: &[u64],
+    ) -> SavedCall {
+        let needed = needs((0..inputs.len()).map(|input| saving.needs(input)));
+        let operand = |&operand: &GradientOperand| {
+            let saved = match operand {
+                GradientOperand::Cotangent(_) => return None,
+                GradientOperand::Output(output) => saving.save_output_at(output),
+                GradientOperand::Input(0) if first.is_some() => first.take()?,
+                GradientOperand::Input(input) => saving.save(inputs[input]),
+            };
+            Some((operand, saved))
+        };
+        let operands = self.gradients(needed).operands.iter().filter_map(operand).collect();
+        SavedCall { operands, scalars: scalars.into() }
+    }
+
+    /// The gradients of the inputs that need one, from those of the outputs.
+    #[track_caller]
+    fn backward(
+        &'static self,
+        needed: &[bool],
+        grads: &[Option<Tensor>],
+        saved: &SavedCall,
+    ) -> Result<Vec<Option<Tensor>>> {
+        let Some(some) = grads.iter().flatten().next() else {
+            return Ok(vec![None; needed.len()]);
+        };
+        let outputs = self.elementwise.outputs().iter().zip(grads);
+        let grads: SmallVec<[Tensor; 1]> = outputs
+            .map(|(&dtype, grad)| match grad {
+                Some(grad) => Ok(grad.clone()),
+                None => some.zeros_like_with(dtype),
+            })
+            .collect::<Result<_>>()?;
+        self.gradients(needs(needed.iter().copied())).apply(&grads, saved)
+    }
+
+    /// The gradients of the inputs that need one.
+    fn gradients(&'static self, needed: Needs) -> &'static FunctionGradients {
+        self.gradients.get(needed, || FunctionGradients::of(self, needed))
+    }
+
+    /// The derivative with respect to those inputs for which `wrt` is true.
+    fn derive(&self, wrt: &[bool]) -> Gradient {
+        match &self.derivative {
+            FunctionDerivative::Given(derive) => derive(self.elementwise.expression(), wrt),
+            FunctionDerivative::Derived | FunctionDerivative::None => {
+                self.elementwise.expression().gradient(wrt)
+            }
+        }
+    }
+
+    /// The dtype of an operand of gradients.
+    fn operand_dtype(&self, operand: &GradientOperand) -> DType {
+        match *operand {
+            GradientOperand::Input(input) => self.elementwise.inputs()[input],
+            GradientOperand::Output(output) | GradientOperand::Cotangent(output) => {
+                self.elementwise.outputs()[output]
+            }
+        }
+    }
+}
+
+impl FunctionGradients {
+    fn of(function: &'static PointwiseFunction, needed: Needs) -> FunctionGradients {
+        let inputs = function.elementwise.inputs();
+        let mut wrt: Vec<bool> = (0..inputs.len()).map(|input| needed >> input & 1 != 0).collect();
+        let mut sources: SmallVec<[GradientSource; 4]> =
+            smallvec![GradientSource::None; inputs.len()];
+        let whole = function.derive(&wrt);
+        whole.zeros.iter().for_each(|&input| sources[input] = GradientSource::Zeros);
+        for (result, &input) in whole.inputs.iter().enumerate() {
+            let operand = whole.expression.output_as_input(result);
+            if let Some(GradientOperand::Cotangent(output)) = operand.map(|at| whole.operands[at]) {
+                sources[input] = GradientSource::Passed(output);
+                wrt[input] = false;
+            }
+        }
+        let is_passed = |source: &GradientSource| matches!(source, GradientSource::Passed(_));
+        let computed = if sources.iter().any(is_passed) { function.derive(&wrt) } else { whole };
+        for (result, &input) in computed.inputs.iter().enumerate() {
+            sources[input] = GradientSource::Computed(result);
+        }
+        if computed.inputs.is_empty() {
+            return FunctionGradients { sources, function: None, operands: Vec::new() };
+        }
+        let dtypes: Vec<DType> =
+            computed.operands.iter().map(|operand| function.operand_dtype(operand)).collect();
+        let outputs: Vec<DType> = computed.inputs.iter().map(|&input| inputs[input]).collect();
+        let op = function.elementwise.op();
+        let function = PointwiseFunction::of_expression(op, computed.expression, &dtypes, &outputs);
+        FunctionGradients { sources, function: Some(function), operands: computed.operands }
+    }
+
+    /// The gradients of the inputs, from those of the outputs and what was saved.
+    #[track_caller]
+    fn apply(&self, grads: &[Tensor], saved: &SavedCall) -> Result<Vec<Option<Tensor>>> {
+        let computed = match self.function {
+            Some(function) => {
+                let mut operands: SmallVec<[Tensor; 4]> = SmallVec::new();
+                for operand in &self.operands {
+                    operands.push(match operand {
+                        GradientOperand::Cotangent(output) => grads[*output].clone(),
+                        saved_one => {
+                            let found = saved.operands.iter().find(|(saved, _)| saved == saved_one);
+                            found.expect("it was saved when the call was recorded").1.get()?
+                        }
+                    });
+                }
+                let operands: SmallVec<[&Tensor; 4]> = operands.iter().collect();
+                let (device, shape) = (grads[0].resolved_device(), grads[0].layout().shape());
+                let place = ResultPlace { device, shape: shape.clone() };
+                function.apply_all(&place, &operands, &saved.scalars)?
+            }
+            None => Vec::new(),
+        };
+        let gradient = |source: &GradientSource| match *source {
+            GradientSource::None => Ok(None),
+            GradientSource::Zeros => grads[0].zeros_like().map(Some),
+            GradientSource::Passed(output) => Ok(Some(grads[output].clone())),
+            GradientSource::Computed(result) => Ok(Some(computed[result].clone())),
+        };
+        self.sources.iter().map(gradient).collect()
+    }
+}
+
+/// The bits of those that are true.
+fn needs(needed: impl Iterator<Item = bool>) -> Needs {
+    needed.enumerate().map(|(input, needed)| Needs::from(needed) << input).sum()
+}
