@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::fold::{Fold, FoldRows, Rows};
-use super::source::Source;
+use super::source::ReducedSource;
 use crate::instruction_set::{InstructionSet, Version};
 
 /// The most elements of a leaf.
@@ -24,12 +24,15 @@ pub(super) const CHUNK: usize = LEAF * LEAVES;
 
 /// Folds rows in one instruction set.
 pub(super) struct RowFolder<'a, F: Fold> {
-    source: &'a Source<'a, F::Value>,
+    source: &'a ReducedSource<'a, F::Value>,
     leaf: Version<FoldRows<F>>,
 }
 
 impl<'a, F: Fold> RowFolder<'a, F> {
-    pub(super) fn new(source: &'a Source<'a, F::Value>, set: InstructionSet) -> RowFolder<'a, F> {
+    pub(super) fn new(
+        source: &'a ReducedSource<'a, F::Value>,
+        set: InstructionSet,
+    ) -> RowFolder<'a, F> {
         RowFolder { source, leaf: set.version::<FoldRows<F>>() }
     }
 

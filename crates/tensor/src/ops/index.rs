@@ -18,7 +18,7 @@ static SCATTER_ADD: Operator<Index> = Operator::per_element("scatter_add", kerne
 static INDEX_SELECT: Operator<Index> = Operator::per_slice("index_select", kernels::INDEX_SELECT);
 static INDEX_ADD: Operator<Index> = Operator::per_slice("index_add", kernels::INDEX_ADD);
 
-/// Indexing. Indices are of dtype `I64` and lie on the tensor's device. An index out of range is an
+/// Indexing. Indices are of dtype `I64` or `I32` and lie on the tensor's device. An index out of range is an
 /// error on the CPU. On CUDA, as in PyTorch, it is an assertion on the device: a later call reports
 /// it, and the device is lost. Several additions to one element on CUDA happen in any order, so the
 /// last bits of floats may vary. Truth values are added with "or".
@@ -92,7 +92,7 @@ impl Tensor {
     /// The slices of `dim` at the indices of a vector, in the vector's order.
     ///
     /// # Errors
-    /// The index is not a vector of `I64` on the tensor's device; an index is out of range.
+    /// The index is not a vector of `I64` or `I32` on the tensor's device; an index is out of range.
     #[track_caller]
     pub fn index_select(&self, dim: isize, index: &Tensor) -> Result<Tensor> {
         let own = check_vector("index_select", self, dim, index)?;
@@ -250,9 +250,12 @@ impl Call<'_> {
 /// The dimension, after the checks that all these operations have in common.
 fn check(op: &'static str, x: &Tensor, dim: isize, index: &Tensor) -> Result<usize> {
     dispatch::same_device(op, &[("self", x), ("index", index)])?;
-    if index.dtype() != DType::I64 {
+    // As in PyTorch, the dtype of no indices for single elements does not count.
+    let is_empty = matches!(op, "gather" | "scatter_add") && index.numel() == 0;
+    if !matches!(index.dtype(), DType::I64 | DType::I32) && !is_empty {
         let arguments = vec![("index", index.dtype())];
-        return Err(Error::DTypeMismatch { op, arguments, rule: "indices are of dtype int64" });
+        let rule = "indices are of dtype int64 or int32";
+        return Err(Error::DTypeMismatch { op, arguments, rule });
     }
     resolve_dim(op, dim, x.dims())
 }
