@@ -2,14 +2,14 @@
 
 use tensor::Tensor;
 
-use super::{Row, give, row};
-use crate::failure::Failure;
+use super::{AdapterRow, give, row};
+use crate::failure::CaseFailure;
 
-pub(super) static ROWS: &[Row] = &[
+pub(super) static ROWS: &[AdapterRow] = &[
     row("nn.functional.gelu", "x, *, approximate='none'", |c| match c.get("approximate")? {
         "none" => give(c.x()?.gelu()),
         "tanh" => give(c.x()?.gelu_tanh()),
-        other => Err(Failure::Unsupported(format!("the approximation {other}"))),
+        other => Err(CaseFailure::Unsupported(format!("the approximation {other}"))),
     }),
     row("nn.functional.glu", "x, dim=-1", |c| give(c.x()?.glu(c.get("dim")?))),
     row("nn.functional.prelu", "x, weight", |c| give(c.x()?.prelu(c.get("weight")?))),
@@ -38,7 +38,7 @@ macro_rules! of_one {
     };
 }
 
-pub(super) static OF_ONE: &[Row] = of_one! {
+pub(super) static OF_ONE: &[AdapterRow] = of_one! {
     "nn.functional.leaky_relu" "nn.functional.leaky_relu_" "x, negative_slope=0.01" "negative_slope" leaky_relu leaky_relu_;
     "nn.functional.elu" "nn.functional.elu_" "x, alpha=1.0" "alpha" elu elu_;
     "nn.functional.celu" "nn.functional.celu_" "x, alpha=1.0" "alpha" celu celu_;
@@ -60,7 +60,7 @@ macro_rules! of_two {
     };
 }
 
-pub(super) static OF_TWO: &[Row] = of_two! {
+pub(super) static OF_TWO: &[AdapterRow] = of_two! {
     "nn.functional.hardtanh" "nn.functional.hardtanh_" "x, min_val=-1.0, max_val=1.0" "min_val" "max_val" hardtanh hardtanh_;
     "nn.functional.threshold" "nn.functional.threshold_" "x, threshold, value" "threshold" "value" threshold threshold_;
     "nn.functional.softplus" "nn.functional.softplus_" "x, beta=1.0, threshold=20.0" "beta" "threshold" softplus softplus_;

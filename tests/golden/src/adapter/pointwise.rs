@@ -2,9 +2,9 @@
 
 use tensor::{RoundingMode, Tensor};
 
-use super::{Call, Outcome, Row, give, row};
-use crate::argument::Argument;
-use crate::failure::Failure;
+use super::{AdapterRow, BoundCall, CallOutcome, give, row};
+use crate::argument::CaseArgument;
+use crate::failure::CaseFailure;
 
 /// Rows of operations on one tensor, by names and method.
 macro_rules! unary {
@@ -27,7 +27,7 @@ macro_rules! of_tensors {
     };
 }
 
-pub(super) static UNARY: &[Row] = unary! {
+pub(super) static UNARY: &[AdapterRow] = unary! {
     "abs|absolute" abs;
     "neg|negative" neg;
     "positive" positive;
@@ -94,7 +94,7 @@ pub(super) static UNARY: &[Row] = unary! {
     "special.ndtr" ndtr;
 };
 
-pub(super) static UNARY_IN_PLACE: &[Row] = unary! {
+pub(super) static UNARY_IN_PLACE: &[AdapterRow] = unary! {
     "abs_|absolute_" abs_;
     "neg_|negative_" neg_;
     "sign_" sign_;
@@ -149,7 +149,7 @@ pub(super) static UNARY_IN_PLACE: &[Row] = unary! {
     "zero_" zero_;
 };
 
-pub(super) static BINARY: &[Row] = binary! {
+pub(super) static BINARY: &[AdapterRow] = binary! {
     "add|__radd__" add;
     "sub|subtract" sub;
     "rsub|__rsub__" rsub;
@@ -177,7 +177,7 @@ pub(super) static BINARY: &[Row] = binary! {
     "special.xlog1py" xlog1py;
 };
 
-pub(super) static BINARY_IN_PLACE: &[Row] = binary! {
+pub(super) static BINARY_IN_PLACE: &[AdapterRow] = binary! {
     "add_" add_;
     "sub_|subtract_" sub_;
     "mul_|multiply_" mul_;
@@ -203,7 +203,7 @@ pub(super) static BINARY_IN_PLACE: &[Row] = binary! {
     "ge_|greater_equal_" ge_;
 };
 
-pub(super) static OF_TENSORS: &[Row] = of_tensors! {
+pub(super) static OF_TENSORS: &[AdapterRow] = of_tensors! {
     "nextafter" nextafter;
     "atan2|arctan2" atan2;
     "hypot" hypot;
@@ -230,7 +230,7 @@ pub(super) static OF_TENSORS: &[Row] = of_tensors! {
     "heaviside_" heaviside_;
 };
 
-pub(super) static OTHERS: &[Row] = &[
+pub(super) static OTHERS: &[AdapterRow] = &[
     row("add", "x, other, *, alpha", |c| {
         give(c.x()?.add_scaled(c.operand("other")?, c.scalar("alpha")?))
     }),
@@ -305,20 +305,20 @@ pub(super) static OTHERS: &[Row] = &[
     row("fill_", "x, value", |c| give(c.x()?.fill_(c.operand("value")?))),
 ];
 
-fn rounding(c: &Call) -> Result<Option<RoundingMode>, Failure> {
+fn rounding(c: &BoundCall) -> Result<Option<RoundingMode>, CaseFailure> {
     match c.get::<Option<&str>>("rounding_mode")? {
         None => Ok(None),
         Some("trunc") => Ok(Some(RoundingMode::Trunc)),
         Some("floor") => Ok(Some(RoundingMode::Floor)),
-        Some(other) => Err(Failure::Unsupported(format!("the rounding mode {other}"))),
+        Some(other) => Err(CaseFailure::Unsupported(format!("the rounding mode {other}"))),
     }
 }
 
-fn bounds(c: &Call) -> Result<(Option<&Argument>, Option<&Argument>), Failure> {
+fn bounds(c: &BoundCall) -> Result<(Option<&CaseArgument>, Option<&CaseArgument>), CaseFailure> {
     Ok((c.get("min")?, c.get("max")?))
 }
 
 /// The library has a function for each bound, so that none of them is called without any.
-fn no_bound() -> Outcome {
-    Err(Failure::Unsupported("no bound".to_owned()))
+fn no_bound() -> CallOutcome {
+    Err(CaseFailure::Unsupported("no bound".to_owned()))
 }
