@@ -65,6 +65,7 @@ mod access;
 mod autograd;
 mod capture;
 mod checked_size;
+mod checkpoint;
 mod context;
 pub mod cpu;
 pub mod cuda;
@@ -94,10 +95,11 @@ mod thread_pool;
 
 pub use access::ReadGuard;
 pub use autograd::{
-    Backward, DetectAnomalyGuard, GradGuard, InferenceModeGuard, NoGradGuard, RemovableHandle,
-    enable_grad, grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
-    saved_bytes,
+    AutogradFunction, Backward, BackwardContext, DetectAnomalyGuard, ForwardContext, GradGuard,
+    InferenceModeGuard, NoGradGuard, RemovableHandle, enable_grad, grad, inference_mode,
+    is_grad_enabled, is_inference_mode_enabled, no_grad, saved_bytes,
 };
+pub use checkpoint::checkpoint;
 pub use context::{ExecutionContext, ExecutionContextGuard};
 pub use default::{
     DefaultGuard, default_device, default_dtype, enter_default_device, enter_default_dtype,
@@ -108,7 +110,7 @@ pub use dtype::{DType, Element, Scalar};
 pub use error::{AutogradError, Error, Result};
 pub use factories::{Data, Number, Steps};
 
-pub use dispatch::Blocking;
+pub use dispatch::{Blocking, CudaView};
 pub use ops::{PendingTensor, TensorOrScalar, To, ViewShape};
 pub use options::TensorOptions;
 pub use random::{

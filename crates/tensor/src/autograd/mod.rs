@@ -11,11 +11,13 @@
 mod anomaly;
 mod backward;
 mod engine;
+mod function;
 mod history;
 mod hooks;
 mod in_place;
 mod methods;
 mod mode;
+mod recompute;
 mod record;
 mod saved;
 mod saved_bytes;
@@ -23,6 +25,7 @@ mod saved_bytes;
 pub use anomaly::DetectAnomalyGuard;
 pub use backward::{Backward, grad};
 
+pub use function::{AutogradFunction, BackwardContext, ForwardContext};
 pub use hooks::RemovableHandle;
 pub(crate) use in_place::InPlace;
 pub use mode::{
@@ -30,6 +33,7 @@ pub use mode::{
     is_inference_mode_enabled, no_grad,
 };
 pub(crate) use mode::{GradModeGuard, enter_grad_mode};
+pub(crate) use recompute::Recomputation;
 pub(crate) use record::{record, record_many, record_outputs};
 pub(crate) use saved::{SavedTensor, Saving};
 pub use saved_bytes::saved_bytes;

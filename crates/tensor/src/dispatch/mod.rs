@@ -9,6 +9,7 @@ pub(crate) mod abi;
 mod captured;
 mod check;
 mod cuda;
+mod cuda_view;
 mod elementwise;
 mod fill;
 mod host;
@@ -24,6 +25,7 @@ mod transfer;
 use std::ops::Range;
 
 pub(crate) use check::{common_device, device_mismatch, same_device};
+pub use cuda_view::CudaView;
 pub(crate) use elementwise::{Input, TypedOperator, elementwise};
 pub(crate) use fill::{random, range};
 pub(crate) use index::{IndexCall, indexed};
