@@ -150,22 +150,28 @@ const SCALE: &str = "
 /// A scaling whose forward and backward are one kernel of one's own.
 #[derive(Clone)]
 struct Scale {
+    kernel: gpu_runtime::Function,
     factor: f32,
 }
 
 impl Scale {
+    fn on(device: Device, factor: f32) -> Result<Scale> {
+        let stream = cuda::current_stream(device)?;
+        let module = gpu_runtime::Stream::device(&stream).load(SCALE)?;
+        Ok(Scale { kernel: module.function("scale")?, factor })
+    }
+
     fn run(&self, x: &Tensor) -> Result<Tensor> {
         let x = x.contiguous()?;
         let y = Tensor::empty(x.shape(), x.device())?;
         let stream = cuda::current_stream(x.device())?;
-        let kernel = gpu_runtime::Stream::device(&stream).load(SCALE)?.function("scale")?;
         let (read, written) = (x.cuda_read()?, y.cuda_write()?);
         let count = x.numel();
         CudaView::enqueue(&stream, &[read, written], || {
             let arguments = (written.ptr(), read.ptr(), self.factor, count as u32);
             // SAFETY: the kernel takes (y, x, a, n), reads x[..n] and writes y[..n]; both are dense
             // and of `count` floats.
-            unsafe { kernel.launch(&stream, LaunchConfig::for_elements(count), arguments) }
+            unsafe { self.kernel.launch(&stream, LaunchConfig::for_elements(count), arguments) }
         })?;
         Ok(y)
     }
@@ -195,7 +201,7 @@ impl AutogradFunction for Scale {
 fn a_kernel_of_ones_own_works_on_tensors_in_order_with_all_other_work() -> Result<()> {
     for device in cuda_devices() {
         let x = Tensor::ones([1000], device)?.requires_grad_(true)?;
-        let y = Scale { factor: 3.0 }.apply(&[&x.mul(2.0)?])?.remove(0);
+        let y = Scale::on(device, 3.0)?.apply(&[&x.mul(2.0)?])?.remove(0);
         // On another stream, which waits for the kernel by itself.
         let side = cuda::Stream::new(device)?;
         let sum = {

@@ -42,7 +42,7 @@ fn a_product_saves_an_operand_for_the_gradient_of_the_other_only() -> Result<()>
 #[test]
 fn sums_and_views_keep_nothing() -> Result<()> {
     let x = leaf([4, 8])?;
-    let y = x.add(1.0)?.t()?.reshape([32])?.narrow(0, 1, 9)?.sum()?.mul(2.0)?.neg()?;
+    let y = x.add(1.0)?.t()?.reshape([32])?.narrow(0, 1, 9)?.sum()?.neg()?;
     assert_eq!(y.saved_bytes(&[]), 0);
     let parts = x.chunk(2, 0)?;
     assert_eq!(Tensor::cat(&[&parts[1], &parts[0]], 1)?.saved_bytes(&[]), 0);
