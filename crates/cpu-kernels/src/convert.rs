@@ -73,7 +73,7 @@ impl<S: StoredValue, C: ConvertedFrom<S::Compute>> Multiversioned for Loading<S,
             }
         } else {
             for at in 0..block.len {
-                // SAFETY: as above.
+                // SAFETY: `at` is below the number of elements, which are valid (conditions of this function).
                 unsafe {
                     let element = from.offset(at as isize * block.stride).read();
                     to.add(at).write(C::converted_from(element.load()));

@@ -137,13 +137,13 @@ impl IndexOperation {
 pub struct IndexKernel {
     operation: IndexOperation,
     size: usize,
-    run: unsafe fn(Work),
+    run: unsafe fn(IndexWork),
 }
 
 /// A part of an indexed operation: some rows of the chosen side for those that read, or some outer
 /// indices and the range of slices that is written.
 #[derive(Clone)]
-struct Work {
+struct IndexWork {
     shape: IndexShape,
     out: SharedPointer<u8>,
     source: SharedPointer<u8>,
@@ -186,7 +186,7 @@ impl IndexKernel {
         let out = SharedPointer::new(operands.out);
         let source = SharedPointer::of_const(operands.source);
         let index = SharedPointer::of_const(operands.index);
-        let work = |rows, targets| Work { shape, out, source, index, rows, targets };
+        let work = |rows, targets| IndexWork { shape, out, source, index, rows, targets };
         let IndexShape { outer, size, count, inner } = shape;
         let index_bytes = if self.operation.is_per_element() { inner * 8 } else { 8 };
         let cost = 2 * inner * self.size + index_bytes;
@@ -240,13 +240,13 @@ fn adding<const PER_ELEMENT: bool>(dtype: DType, set: InstructionSet) -> Version
 struct Select<T>(PhantomData<T>);
 
 impl<T: Copy> Multiversioned for Select<T> {
-    type Arguments = Work;
+    type Arguments = IndexWork;
     type Output = ();
 
     /// # Safety
     /// The conditions of [`IndexKernel::run`], for these rows.
     #[inline(always)]
-    unsafe fn run<I: Isa>(work: Work) {
+    unsafe fn run<I: Isa>(work: IndexWork) {
         let IndexShape { size, count, inner, .. } = work.shape;
         let (out, source) = (work.out.get().cast::<T>(), work.source.get().cast::<T>());
         for row in work.rows {
@@ -270,13 +270,13 @@ impl<T: Copy> Multiversioned for Select<T> {
 struct Gather<T>(PhantomData<T>);
 
 impl<T: Copy> Multiversioned for Gather<T> {
-    type Arguments = Work;
+    type Arguments = IndexWork;
     type Output = ();
 
     /// # Safety
     /// The conditions of [`IndexKernel::run`], for these rows.
     #[inline(always)]
-    unsafe fn run<I: Isa>(work: Work) {
+    unsafe fn run<I: Isa>(work: IndexWork) {
         let IndexShape { size, count, inner, .. } = work.shape;
         let (out, source) = (work.out.get().cast::<T>(), work.source.get().cast::<T>());
         let mut row = work.rows.start;
@@ -342,13 +342,13 @@ impl<S: StoredValue> Written for Summed<S> {
 struct Write<W, const PER_ELEMENT: bool>(PhantomData<W>);
 
 impl<W: Written, const PER_ELEMENT: bool> Multiversioned for Write<W, PER_ELEMENT> {
-    type Arguments = Work;
+    type Arguments = IndexWork;
     type Output = ();
 
     /// # Safety
     /// The conditions of [`IndexKernel::run`], for these outer indices and targets.
     #[inline(always)]
-    unsafe fn run<I: Isa>(work: Work) {
+    unsafe fn run<I: Isa>(work: IndexWork) {
         let IndexShape { size, count, inner, .. } = work.shape;
         let (out, source) =
             (work.out.get().cast::<W::Element>(), work.source.get().cast::<W::Element>());

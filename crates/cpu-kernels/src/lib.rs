@@ -2,20 +2,25 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   index, softmax
-//   reduce
+//   index, matmul, program, random, range, softmax
+//   movers, reduce
+//   blocks
 //   convert, functions
 //   loops
 //   instruction_set, pool, runs, shared_pointer, values
 //   shared
+mod blocks;
 mod convert;
-#[allow(dead_code)]
 mod functions;
 pub mod index;
 pub mod instruction_set;
-#[allow(dead_code)]
 mod loops;
+pub mod matmul;
+mod movers;
 pub mod pool;
+pub mod program;
+pub mod random;
+pub mod range;
 pub mod reduce;
 mod runs;
 mod shared;
@@ -24,4 +29,5 @@ pub mod softmax;
 mod values;
 
 pub use instruction_set::InstructionSet;
+pub use program::{Program, StridedPointer};
 pub use runs::Axes;

@@ -26,6 +26,12 @@ impl Axes<'_> {
         }
     }
 
+    /// The offset of an element, by its number in row-major order.
+    pub(crate) fn offset(&self, number: usize) -> isize {
+        let (size, stride) = self.innermost();
+        self.offset_of_row(number / size.max(1)) + (number % size.max(1)) as isize * stride
+    }
+
     /// Calls `run(number of the first element, its offset, length)` for the runs along the
     /// innermost dimension that make up the elements `range`, in row-major order.
     #[inline]

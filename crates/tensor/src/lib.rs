@@ -60,7 +60,7 @@
 //   default, dims, layout, resolved_device, reserve, thread_pool
 //   error
 //   shape
-//   capture, checked_size, device, dtype, inference, philox, shared
+//   capture, checked_size, device, dtype, inference, philox, shared, specializations
 mod access;
 mod autograd;
 mod capture;
@@ -89,6 +89,7 @@ mod reserve;
 mod resolved_device;
 mod shape;
 mod shared;
+mod specializations;
 mod storage;
 mod tensor;
 mod thread_pool;

@@ -15,7 +15,7 @@ use crate::pool;
 use crate::shared_pointer::SharedPointer;
 use crate::values::{ComputeValue, TruthByte};
 
-/// Which element's place is searched for. A NaN is more extreme than any number; of equal elements
+/// The kind of element whose place is searched for. A NaN is more extreme than any number; of equal elements
 /// the first one counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extreme {
@@ -31,12 +31,12 @@ pub struct ExtremeKernel {
     dtype: DType,
     set: InstructionSet,
     store: Store,
-    run: unsafe fn(&ReducedInput<'_>, Results),
+    run: unsafe fn(&ReducedInput<'_>, ExtremeResults),
 }
 
-/// Where results go.
+/// The places of the results.
 #[derive(Clone, Copy)]
-struct Results {
+struct ExtremeResults {
     indices: SharedPointer<i64>,
     values: Option<SharedPointer<u8>>,
     store: Store,
@@ -77,7 +77,7 @@ impl ExtremeKernel {
     pub unsafe fn run(&self, input: &ReducedInput<'_>, indices: *mut i64, values: Option<*mut u8>) {
         assert_eq!(input.dtype, self.dtype, "extremes of {}", self.dtype);
         assert!(input.reduced.count() > 0, "no element of nothing is extreme");
-        let results = Results {
+        let results = ExtremeResults {
             indices: SharedPointer::new(indices),
             values: values.map(SharedPointer::new),
             store: self.store,
@@ -90,26 +90,26 @@ impl ExtremeKernel {
 }
 
 /// A fold that keeps one of the two values.
-trait Choice: Fold {
+trait ExtremeFold: Fold {
     /// Whether `value` is more extreme than `best`, and not just as extreme.
     fn is_better(value: Self::Value, best: Self::Value) -> bool;
 }
 
-impl<V: Loaded> Choice for Largest<V> {
+impl<V: Loaded> ExtremeFold for Largest<V> {
     #[inline(always)]
     fn is_better(value: V, best: V) -> bool {
         value > best || (value.is_unordered() & !best.is_unordered())
     }
 }
 
-impl<V: Loaded> Choice for Smallest<V> {
+impl<V: Loaded> ExtremeFold for Smallest<V> {
     #[inline(always)]
     fn is_better(value: V, best: V) -> bool {
         value < best || (value.is_unordered() & !best.is_unordered())
     }
 }
 
-fn by_extreme<V: Loaded>(extreme: Extreme) -> unsafe fn(&ReducedInput<'_>, Results) {
+fn by_extreme<V: Loaded>(extreme: Extreme) -> unsafe fn(&ReducedInput<'_>, ExtremeResults) {
     match extreme {
         Extreme::Max => find_all::<Largest<V>>,
         Extreme::Min => find_all::<Smallest<V>>,
@@ -121,7 +121,7 @@ const OUTPUTS: usize = 256;
 
 /// # Safety
 /// The conditions of [`ExtremeKernel::run`].
-unsafe fn find_all<F: Choice>(input: &ReducedInput<'_>, results: Results) {
+unsafe fn find_all<F: ExtremeFold>(input: &ReducedInput<'_>, results: ExtremeResults) {
     let set = results.set;
     let source = Source::<F::Value>::new(input, set).expect("the kernel is for this dtype");
     let (outputs, count) = (source.outputs(), source.count());
@@ -158,7 +158,11 @@ unsafe fn find_all<F: Choice>(input: &ReducedInput<'_>, results: Results) {
 ///
 /// # Safety
 /// The conditions of [`ExtremeKernel::run`].
-unsafe fn find_in_parts<F: Choice>(source: &Source<'_, F::Value>, chunks: usize, results: Results) {
+unsafe fn find_in_parts<F: ExtremeFold>(
+    source: &Source<'_, F::Value>,
+    chunks: usize,
+    results: ExtremeResults,
+) {
     let (outputs, count) = (source.outputs(), source.count());
     let mut partial = vec![(F::START, 0i64); outputs * chunks];
     let place = SharedPointer::new(partial.as_mut_ptr());
@@ -191,7 +195,7 @@ unsafe fn find_in_parts<F: Choice>(source: &Source<'_, F::Value>, chunks: usize,
 
 /// # Safety
 /// The source's elements are valid for reads; there is a place for each output.
-unsafe fn find_rows<F: Choice>(
+unsafe fn find_rows<F: ExtremeFold>(
     source: &Source<'_, F::Value>,
     outputs: Range<usize>,
     set: InstructionSet,
@@ -211,13 +215,13 @@ unsafe fn find_rows<F: Choice>(
 }
 
 /// Finds the extreme element of a row: first the block that has it, then the place in the block.
-struct RowFinder<'a, F: Choice> {
+struct RowFinder<'a, F: ExtremeFold> {
     source: &'a Source<'a, F::Value>,
     leaf: Version<FoldRows<F>>,
     first: Version<FirstEqual<F::Value>>,
 }
 
-impl<'a, F: Choice> RowFinder<'a, F> {
+impl<'a, F: ExtremeFold> RowFinder<'a, F> {
     fn new(source: &'a Source<'a, F::Value>, set: InstructionSet) -> RowFinder<'a, F> {
         RowFinder {
             source,
@@ -250,7 +254,7 @@ impl<'a, F: Choice> RowFinder<'a, F> {
             }
         }
         let (value, start) = best;
-        // SAFETY: as above.
+        // SAFETY: the block is a part of the elements, and the version of a set that the processor has.
         let within = unsafe {
             let elements = self.source.block(row, block(start), space);
             (self.first)((elements, block(start).len(), value))
@@ -298,7 +302,7 @@ const WIDTH: usize = OUTPUTS;
 
 /// # Safety
 /// The source's elements are valid for reads; there is a place for each output.
-unsafe fn find_columns<F: Choice>(
+unsafe fn find_columns<F: ExtremeFold>(
     source: &Source<'_, F::Value>,
     outputs: Range<usize>,
     set: InstructionSet,
@@ -347,7 +351,7 @@ struct RowOfColumns<V> {
 
 struct UpdateColumns<F>(PhantomData<F>);
 
-impl<F: Choice> Multiversioned for UpdateColumns<F> {
+impl<F: ExtremeFold> Multiversioned for UpdateColumns<F> {
     type Arguments = RowOfColumns<F::Value>;
     type Output = ();
 

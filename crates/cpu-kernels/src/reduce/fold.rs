@@ -233,6 +233,6 @@ unsafe fn fold_group<F: Fold, const WIDTH: usize>(
         }
         total
     };
-    // SAFETY: as above.
+    // SAFETY: the results are valid for these columns (a condition of this function).
     unsafe { results.add(at).cast::<[F::Value; WIDTH]>().write_unaligned(total) };
 }

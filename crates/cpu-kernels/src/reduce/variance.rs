@@ -40,22 +40,22 @@ pub struct VarianceResults {
 
 /// The number of some elements, their mean, and the sum of their squared distances from it.
 #[derive(Clone, Copy, Default)]
-struct Moments {
+struct BlockMoments {
     count: f64,
     mean: f64,
     squares: f64,
 }
 
-impl Moments {
+impl BlockMoments {
     /// The moments of two parts together.
-    fn combine(a: Moments, b: Moments) -> Moments {
+    fn combine(a: BlockMoments, b: BlockMoments) -> BlockMoments {
         let count = a.count + b.count;
         if b.count == 0.0 || a.count == 0.0 {
             return if b.count == 0.0 { a } else { b };
         }
         let distance = b.mean - a.mean;
         let share = b.count / count;
-        Moments {
+        BlockMoments {
             count,
             mean: a.mean + distance * share,
             squares: a.squares + b.squares + distance * distance * a.count * share,
@@ -90,9 +90,9 @@ impl VarianceKernel {
         let (outputs, count) = (source.outputs(), source.count());
         let places = [results.variances, results.deviations, results.means]
             .map(|place| place.map(SharedPointer::new));
-        let finish = |first: usize, moments: &[Moments]| {
-            let variance = |of: &Moments| of.squares / (of.count - correction).max(0.0);
-            let values: [&dyn Fn(&Moments) -> f64; 3] =
+        let finish = |first: usize, moments: &[BlockMoments]| {
+            let variance = |of: &BlockMoments| of.squares / (of.count - correction).max(0.0);
+            let values: [&dyn Fn(&BlockMoments) -> f64; 3] =
                 [&variance, &|of| variance(of).sqrt(), &|of| {
                     if of.count == 0.0 { f64::NAN } else { of.mean }
                 }];
@@ -110,7 +110,7 @@ impl VarianceKernel {
         }
         // An element costs more than in a sum.
         pool::split(outputs, count.max(1) * source.element_size() * 2, |range| {
-            let mut moments = [Moments::default(); WIDTH];
+            let mut moments = [BlockMoments::default(); WIDTH];
             for start in range.clone().step_by(WIDTH) {
                 let part = start..range.end.min(start + WIDTH);
                 let moments = &mut moments[..part.len()];
@@ -135,9 +135,9 @@ unsafe fn moments_in_parts(
     source: &Source<'_, f64>,
     chunks: usize,
     set: InstructionSet,
-) -> Vec<Moments> {
+) -> Vec<BlockMoments> {
     let (outputs, count) = (source.outputs(), source.count());
-    let mut partial = vec![Moments::default(); outputs * chunks];
+    let mut partial = vec![BlockMoments::default(); outputs * chunks];
     let place = SharedPointer::new(partial.as_mut_ptr());
     pool::split(partial.len(), CHUNK * source.element_size() * 2, |range| {
         let rows = RowMoments::new(source, set);
@@ -151,7 +151,8 @@ unsafe fn moments_in_parts(
             unsafe { place.get().add(part).write(rows.of_chunk(source.at(offset), elements)) };
         }
     });
-    let merge = |parts: &[Moments]| pairwise(0..chunks, &mut |at| parts[at], &Moments::combine);
+    let merge =
+        |parts: &[BlockMoments]| pairwise(0..chunks, &mut |at| parts[at], &BlockMoments::combine);
     partial.chunks(chunks).map(|parts| merge(parts).unwrap_or_default()).collect()
 }
 
@@ -161,7 +162,7 @@ unsafe fn moments_of_rows(
     source: &Source<'_, f64>,
     outputs: Range<usize>,
     set: InstructionSet,
-    moments: &mut [Moments],
+    moments: &mut [BlockMoments],
 ) {
     let rows = RowMoments::new(source, set);
     let (first, step, count) = (outputs.start, source.kept.innermost().1, source.count());
@@ -172,7 +173,7 @@ unsafe fn moments_of_rows(
             // SAFETY: it is a row of the source, whose elements are valid (a condition of this
             // function).
             let mut of_chunk = |at: usize| unsafe { rows.of_chunk(start, chunk(at)) };
-            let total = pairwise(0..count.div_ceil(CHUNK), &mut of_chunk, &Moments::combine);
+            let total = pairwise(0..count.div_ceil(CHUNK), &mut of_chunk, &BlockMoments::combine);
             moments[at - first + row] = total.unwrap_or_default();
         }
     });
@@ -194,7 +195,7 @@ impl<'a> RowMoments<'a> {
 
     /// # Safety
     /// The elements `range` of the output at `row` are valid for reads.
-    unsafe fn of_chunk(&self, row: *const u8, range: Range<usize>) -> Moments {
+    unsafe fn of_chunk(&self, row: *const u8, range: Range<usize>) -> BlockMoments {
         let mut space = MaybeUninit::<[f64; LEAF]>::uninit();
         let mut leaf = |leaf: usize| {
             let start = range.start + leaf * LEAF;
@@ -207,11 +208,11 @@ impl<'a> RowMoments<'a> {
                 let start = self.source.block(row, part, space.as_mut_ptr().cast());
                 (self.sum)(Rows { start, stride: 0, len, rows: 1, results: &mut sum });
                 let mean = sum / count;
-                Moments { count, mean, squares: (self.squares)((start, len, mean)) }
+                BlockMoments { count, mean, squares: (self.squares)((start, len, mean)) }
             }
         };
         let leaves = range.len().div_ceil(LEAF);
-        pairwise(0..leaves, &mut leaf, &Moments::combine).unwrap_or_default()
+        pairwise(0..leaves, &mut leaf, &BlockMoments::combine).unwrap_or_default()
     }
 }
 
@@ -267,7 +268,7 @@ unsafe fn moments_of_columns(
     source: &Source<'_, f64>,
     outputs: Range<usize>,
     set: InstructionSet,
-    moments: &mut [Moments],
+    moments: &mut [BlockMoments],
 ) {
     let first = outputs.start;
     let step = source.kept.innermost().1;
@@ -276,7 +277,7 @@ unsafe fn moments_of_columns(
     let mut tile = [0.0; TILE_ROWS * WIDTH];
     source.kept.for_each_run(outputs, |at, offset, width| {
         let moments = &mut moments[at - first..][..width];
-        moments.fill(Moments::default());
+        moments.fill(BlockMoments::default());
         let (mut means, mut distances) = ([0.0; WIDTH], [0.0; WIDTH]);
         for_each_tile(source, |rows| {
             for (row, &inner) in rows.iter().enumerate() {
@@ -298,8 +299,8 @@ unsafe fn moments_of_columns(
                 unsafe { squares((row.as_ptr(), width, means.as_ptr(), distances.as_mut_ptr())) };
             }
             for (column, total) in moments.iter_mut().enumerate() {
-                let tile = Moments { count, mean: means[column], squares: distances[column] };
-                *total = Moments::combine(*total, tile);
+                let tile = BlockMoments { count, mean: means[column], squares: distances[column] };
+                *total = BlockMoments::combine(*total, tile);
             }
         });
     });

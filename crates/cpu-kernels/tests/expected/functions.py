@@ -61,11 +61,54 @@ anywhere = both(TINY * 4, MAX)
 positive = logarithmic(TINY * 4, MAX)
 small = both(1e-20, 1)
 
-function("exp", mp.exp, uniform(-745, 709.7), uniform(-1, 1), small)
-function("log", mp.log, positive, uniform(0.5, 2), uniform(0.99, 1.01), uniform(0, 100))
-function("tanh", mp.tanh, both(1e-300, 20), uniform(-3, 3), uniform(-25, 25))
-function("sigmoid", lambda x: 1 / (1 + mp.exp(-x)), uniform(-745, 40), uniform(-4, 4), small)
+quarters = lambda r: r.randrange(-1000000, 1000000) * 1.5707963267948966
+positive_x = logarithmic(1e-300, 1e300)
+
+
+def angle(y, x):
+    return mp.atan2(y, x)
+
+
+def digamma(x):
+    return mp.digamma(x)
+
+
+function("acos", mp.acos, uniform(-1, 1), both(1e-20, 1), lambda r: 1 - logarithmic(1e-16, 1)(r))
+function("acosh", mp.acosh, logarithmic(1, MAX), uniform(1, 2), uniform(1, 1.001))
+function("asin", mp.asin, uniform(-1, 1), both(1e-300, 1), lambda r: 1 - logarithmic(1e-16, 1)(r))
+function("asinh", mp.asinh, anywhere, uniform(-2, 2), both(1e-9, 1e-3))
+function("atan", mp.atan, anywhere, uniform(-2, 2), uniform(-20, 20))
+function("atanh", mp.atanh, uniform(-1, 1), both(1e-300, 1), both(1e-9, 1e-3))
+function("cos", mp.cos, uniform(-10, 10), uniform(-1e6, 1e6), anywhere, quarters)
+function("cosh", mp.cosh, uniform(-710, 710), uniform(-2, 2), uniform(709, 710.4))
+function("digamma", digamma, logarithmic(1e-300, 1e300), uniform(0, 3), uniform(1, 50))
 function("erf", mp.erf, both(1e-300, 6), uniform(-1, 1), uniform(-6, 6))
+function("erfc", mp.erfc, uniform(-6, 27.2), uniform(-1, 1.5), small)
+function("erfinv", mp.erfinv, uniform(-1, 1), both(1e-300, 1), lambda r: 1 - logarithmic(1e-16, 1)(r))
+function("exp", mp.exp, uniform(-745, 709.7), uniform(-1, 1), small)
+function("exp2", lambda x: mp.power(2, x), uniform(-1074, 1023.9), uniform(-1, 1), small)
+function("expm1", mp.expm1, uniform(-60, 709.7), uniform(-2, 2), both(1e-300, 1))
+function("lgamma", lambda x: mp.log(abs(mp.gamma(x))) if x < 100 else mp.loggamma(x), positive_x, uniform(0, 50), uniform(0.5, 3))
+function("log", mp.log, positive, uniform(0.5, 2), uniform(0.99, 1.01), uniform(0, 100))
+function("log10", lambda x: mp.log(x) / mp.log(10), positive, uniform(0.5, 2), uniform(0.99, 1.01))
+function("log1p", mp.log1p, positive, uniform(-1, 2), both(1e-300, 1), uniform(-0.01, 0.01))
+function("log2", lambda x: mp.log(x) / mp.log(2), positive, uniform(0.5, 2), uniform(0.99, 1.01))
+function("sigmoid", lambda x: 1 / (1 + mp.exp(-x)), uniform(-745, 40), uniform(-4, 4), small)
+function("sin", mp.sin, uniform(-10, 10), uniform(-1e6, 1e6), anywhere, quarters)
+function("sinh", mp.sinh, uniform(-710, 710), uniform(-2, 2), both(1e-300, 1), uniform(709, 710.4))
+function("tan", mp.tan, uniform(-10, 10), uniform(-1e6, 1e6), anywhere, quarters)
+function("tanh", mp.tanh, both(1e-300, 20), uniform(-3, 3), uniform(-25, 25))
+
+function("atan2", angle, (anywhere, anywhere), (uniform(-2, 2), uniform(-2, 2)), (both(1e-3, 1e3), both(1e-3, 1e3)))
+function("hypot", mp.hypot, (anywhere, anywhere), (uniform(-2, 2), uniform(-2, 2)), (both(1e-3, 1e3), both(1e-3, 1e3)))
+function(
+    "pow",
+    lambda x, y: mp.power(x, y),
+    (positive, uniform(-1, 1)),
+    (uniform(0.5, 2), uniform(-1000, 1000)),
+    (uniform(0.99, 1.01), uniform(-70000, 70000)),
+    (uniform(0, 20), uniform(-20, 20)),
+)
 
 if __name__ == "__main__":
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 40

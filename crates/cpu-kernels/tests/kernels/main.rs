@@ -2,6 +2,8 @@
 
 mod guarded;
 mod index;
+mod matmul;
+mod random;
 mod reductions;
 mod softmax;
 mod values;

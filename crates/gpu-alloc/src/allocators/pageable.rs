@@ -1,5 +1,6 @@
 //! The caching allocator of pageable host memory, its limit and its statistics.
 
+use std::env;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -88,7 +89,7 @@ pub(crate) fn allocator() -> Result<&'static PageableAllocator> {
     match ALLOCATOR.get() {
         Some(allocator) => Ok(allocator),
         None => {
-            let limit = host::limit_of(LIMIT_VARIABLE)?;
+            let limit = host::limit_of(LIMIT_VARIABLE, env::var_os(LIMIT_VARIABLE))?;
             Ok(allocator_with_limit(limit))
         }
     }

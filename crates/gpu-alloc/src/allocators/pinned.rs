@@ -1,5 +1,6 @@
 //! The caching allocator of page-locked host memory, its limit and its statistics.
 
+use std::env;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -144,7 +145,7 @@ fn allocator_with_limit(limit: Option<u64>) -> &'static PinnedAllocator {
 }
 
 fn default_limit() -> Result<Option<u64>> {
-    let limit = host::limit_of(LIMIT_VARIABLE)?;
+    let limit = host::limit_of(LIMIT_VARIABLE, env::var_os(LIMIT_VARIABLE))?;
     Ok(limit.or_else(|| memory_of_the_machine().map(|bytes| bytes / 2)))
 }
 

@@ -7,30 +7,6 @@
 /// are rare; an elementwise call that has more is split into several.
 pub(crate) const MAX_DIMS: usize = 8;
 
-/// An operand of an elementwise kernel: memory with strides, or one value for every element.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-pub(crate) struct StridedOperand {
-    /// The address of the first element; 0 if every element is `immediate`.
-    pub(crate) data: u64,
-    /// The bits of one value of the operand's dtype, in the low bytes.
-    pub(crate) immediate: u64,
-    /// In elements; zero repeats, negative ones go backwards.
-    pub(crate) strides: [i64; MAX_DIMS],
-}
-
-/// `operands[0] = f(operands[1], ..)`, element by element.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(crate) struct Elementwise<const N: usize> {
-    pub(crate) numel: i64,
-    pub(crate) dims: i32,
-    /// Not 0 if every operand with memory is dense in linear order.
-    pub(crate) contiguous: i32,
-    pub(crate) sizes: [i64; MAX_DIMS],
-    pub(crate) operands: [StridedOperand; N],
-}
-
 /// Folds `reduced` elements of the input into each of `outputs` dense elements of the output.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -131,9 +107,6 @@ pub(crate) struct Range {
 
 const _: () = {
     use std::mem::{offset_of, size_of};
-    assert!(size_of::<StridedOperand>() == 80 && offset_of!(StridedOperand, strides) == 16);
-    assert!(size_of::<Elementwise<2>>() == 240 && size_of::<Elementwise<5>>() == 480);
-    assert!(offset_of!(Elementwise<2>, sizes) == 16 && offset_of!(Elementwise<2>, operands) == 80);
     assert!(size_of::<Reduce>() == 304 && offset_of!(Reduce, lanes) == 40);
     assert!(offset_of!(Reduce, output_sizes) == 48);
     assert!(size_of::<Matmul>() == 288 && offset_of!(Matmul, batch_dims) == 88);

@@ -4,7 +4,8 @@
 use std::sync::OnceLock;
 
 use gpu_runtime::{
-    Access, ByValue, Device, DevicePtr, Function, MemoryUse, Module, Uses, is_observed, ordered,
+    Access, ByValue, Device, DevicePtr, Function, LaunchConfig, MemoryUse, Module, Uses,
+    is_observed, ordered,
 };
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -17,7 +18,7 @@ use crate::{DType, Error, Result, Tensor};
 
 /// The number of blocks of 256 threads that are resident on a multiprocessor at a time, on every
 /// architecture so far.
-const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+pub(super) const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
 /// The kernels of one operator that were loaded so far, by device and dtype. After the first
 /// launch, finding one takes two array accesses: no formatting, no map, no lock.
@@ -46,13 +47,33 @@ pub(super) unsafe fn launch<P: KernelArgs>(
     call: &P,
 ) -> Result<()> {
     let kernel = table.get(op, dtype, device)?;
+    let grid = call.launch(kernel.blocks);
+    // SAFETY: the kernel takes this struct, which describes memory of the operands (a condition of
+    // this function).
+    unsafe { enqueue(device, operands, &kernel.function, grid, call) }
+}
+
+/// Enqueues a launch of a kernel that takes one struct on the device's current stream, ordered
+/// against other uses of the operands.
+///
+/// # Safety
+/// The kernel takes a `P`, and accesses no memory but that of the operands, which is reachable from
+/// the device, and of it no elements but theirs.
+#[track_caller]
+pub(super) unsafe fn enqueue<P: Copy>(
+    device: Device,
+    operands: &[(&Tensor, Access)],
+    function: &Function,
+    grid: LaunchConfig,
+    arguments: &P,
+) -> Result<()> {
     let stream = device.current_stream_ref()?;
     let uses: SmallVec<[MemoryUse<'_>; 6]> =
         operands.iter().flat_map(|&(tensor, access)| self::operands(tensor, access)).collect();
     ordered(&stream, &uses, || {
-        // SAFETY: the caller promises that the struct describes memory of the operands, whose
+        // SAFETY: the struct describes memory of the operands (a condition of this function), whose
         // records are held and marked here; the allocator keeps memory until its uses are done.
-        unsafe { kernel.function.launch(&stream, call.launch(kernel.blocks), (ByValue(call),)) }
+        unsafe { function.launch(&stream, grid, (ByValue(arguments),)) }
     })?;
     let mut written = operands.iter().filter(|(_, access)| *access == Access::Write);
     written.try_for_each(|(tensor, _)| note_write(&stream, tensor))
@@ -129,7 +150,7 @@ fn module(device: Device, embedded: &'static kernels::KernelModule) -> Result<Mo
         return Ok(module.clone());
     }
     // SAFETY: the images are what nvcc made of our own kernels when the crate was built.
-    let module = unsafe { device.load_binary(embedded.image)? };
+    let module = unsafe { device.load_binary(embedded.image())? };
     module.mark_cached();
     loaded.push((device, embedded.name, module.clone()));
     Ok(module)

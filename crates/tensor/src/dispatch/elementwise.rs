@@ -1,183 +1,207 @@
-//! Calls of elementwise operators: operands of any shapes that broadcast and of any strides, and
-//! numbers among them.
+//! Calls of elementwise functions: an expression with the dtypes of its operands, run over tensors
+//! of any shapes that broadcast and of any strides.
 
+use std::sync::OnceLock;
+
+use cpu_kernels::{Program, StridedPointer};
+use expression::Expression;
 use gpu_runtime::Access;
 use smallvec::SmallVec;
 
-use super::abi::{Elementwise, MAX_DIMS, StridedOperand};
-use super::iteration_space::{Dim, IterationSpace};
-use super::{Operands, Operator};
+use super::Operands;
+use super::iteration_space::IterationSpace;
+use super::printed::{Printable, PrintedKernels};
 use crate::layout::Layout;
 use crate::resolved_device::ResolvedDevice;
 use crate::{DType, Error, Result, Tensor};
 
-/// An operand of an elementwise operator.
+/// An elementwise function for tensors of given dtypes: an expression, which is compiled for the
+/// CPU and for each CUDA device when it is first run there. It lives as long as the process, as
+/// kernels do.
+pub(crate) struct Elementwise {
+    op: &'static str,
+    expression: Expression,
+    inputs: SmallVec<[DType; 4]>,
+    outputs: SmallVec<[DType; 2]>,
+    program: OnceLock<Program>,
+    kernels: PrintedKernels,
+}
+
+/// The tensors that a call writes.
 #[derive(Clone, Copy)]
-pub(crate) enum Input<'a> {
-    /// A tensor of the dtype that the operator's signature asks for here.
-    Tensor(&'a Tensor),
-    /// The output, made for this call: nobody else knows of its memory, so it needs no lock.
-    New(&'a Tensor),
-    /// The bits of one value of that dtype, for every element (PyTorch's wrapped number).
-    Immediate(u64),
+pub(crate) enum Outputs<'a> {
+    /// Made for this call: nobody else knows of their memory, so they need no lock.
+    New(&'a [Tensor]),
+    /// A tensor that was there before.
+    Existing(&'a Tensor),
 }
 
-/// An elementwise operator that was chosen for a dtype, with the dtype of each of its operands.
-#[derive(Clone, Copy)]
-pub(crate) struct TypedOperator<const N: usize> {
-    operator: &'static Operator<Elementwise<N>>,
-    /// The dtype that the kernel is chosen by.
-    dtype: DType,
-    operands: [DType; N],
-}
-
-impl<const N: usize> Operator<Elementwise<N>> {
-    /// The operator for a dtype, which it need not have: running it is then an error.
-    pub(crate) fn for_dtype(&'static self, dtype: DType) -> TypedOperator<N> {
-        let operands = std::array::from_fn(|position| self.operand_dtype(dtype, position));
-        TypedOperator { operator: self, dtype, operands }
-    }
-}
-
-impl<const N: usize> TypedOperator<N> {
-    /// The dtype of the output.
-    pub(crate) fn output_dtype(&self) -> DType {
-        self.operands[0]
-    }
-
-    /// The dtypes of the inputs, in their order.
-    pub(crate) fn input_dtypes(&self) -> &[DType] {
-        &self.operands[1..]
-    }
-}
-
-impl<'a> Input<'a> {
-    fn tensor(&self) -> Option<&'a Tensor> {
+impl<'a> Outputs<'a> {
+    fn tensors(self) -> &'a [Tensor] {
         match self {
-            Input::Tensor(tensor) | Input::New(tensor) => Some(tensor),
-            Input::Immediate(_) => None,
+            Outputs::New(tensors) => tensors,
+            Outputs::Existing(tensor) => std::slice::from_ref(tensor),
         }
     }
 }
 
-/// Runs an operator on `device`: writes `operands[0]`, a tensor, from the others.
-///
-/// # Errors
-/// An operand does not broadcast to the output's shape; the output repeats elements; the operator
-/// has no such dtype; the runtime failed.
-#[track_caller]
-pub(crate) fn elementwise<const N: usize>(
-    operator: TypedOperator<N>,
-    device: ResolvedDevice,
-    operands: [Input<'_>; N],
-) -> Result<()> {
-    let op = operator.operator.name();
-    let layouts = operands.map(|operand| operand.tensor().map(Tensor::layout));
-    let Some(space) = IterationSpace::new(layouts) else {
-        return Err(does_not_broadcast(op, &operands));
-    };
-    let mut tensors: SmallVec<[(&Tensor, Access); 6]> = SmallVec::new();
-    for (position, operand) in operands.iter().enumerate() {
-        if let Some(tensor) = operand.tensor() {
-            let expected = operator.operands[position];
-            assert_eq!(tensor.dtype(), expected, "{op}: operand {position} was not converted");
-            let access = if position == 0 { Access::Write } else { Access::Read };
-            tensors.push((tensor, access));
-        }
-    }
-    if layouts[0].is_some_and(Layout::overlaps_itself) {
-        return Err(Error::InvalidArgument {
+/// The tensors of a call with their accesses, the outputs first.
+type Accesses<'a> = SmallVec<[(&'a Tensor, Access); 6]>;
+
+impl Elementwise {
+    /// The function for these dtypes in memory, whose compute types must be those of the
+    /// expression.
+    pub(crate) fn new(
+        op: &'static str,
+        expression: Expression,
+        inputs: &[DType],
+        outputs: &[DType],
+    ) -> Elementwise {
+        Elementwise {
             op,
-            argument: "self",
-            value: format!(
-                "a tensor with strides {:?}",
-                layouts[0].map_or(&[][..], Layout::strides)
-            ),
-            why: "its elements share memory (expand), so each cannot be written; use contiguous()",
-        });
-    }
-    if space.dims.iter().any(|dim| dim.size == 0) {
-        return Ok(());
-    }
-    let held = match operands[0] {
-        Input::New(_) => Operands::hold_for_new(op, device, &tensors)?,
-        _ => Operands::hold(op, device, &tensors)?,
-    };
-    let mut call_operands = [StridedOperand::default(); N];
-    let mut addresses = (0..tensors.len()).map(|position| held.address(position));
-    for (operand, call) in operands.iter().zip(&mut call_operands) {
-        match operand {
-            Input::Immediate(bits) => call.immediate = *bits,
-            Input::Tensor(_) | Input::New(_) => {
-                call.data = addresses.next().expect("each tensor is held")
-            }
+            expression,
+            inputs: inputs.into(),
+            outputs: outputs.into(),
+            program: OnceLock::new(),
+            kernels: PrintedKernels::new(),
         }
     }
-    ElementwiseLauncher { operator, held: &held }.run(&space.dims, call_operands)
-}
 
-/// Runs an operator on operands that are held: in one call, or in several where a kernel cannot
-/// take as many dimensions.
-struct ElementwiseLauncher<'a, 'tensors, const N: usize> {
-    operator: TypedOperator<N>,
-    held: &'a Operands<'tensors>,
-}
+    /// The operation's name, for errors.
+    pub(crate) fn op(&self) -> &'static str {
+        self.op
+    }
 
-impl<const N: usize> ElementwiseLauncher<'_, '_, N> {
-    /// Runs the operator over `dims`; where there are more than [`MAX_DIMS`], once for each index
-    /// of the outermost.
+    pub(crate) fn expression(&self) -> &Expression {
+        &self.expression
+    }
+
+    /// The dtypes of the inputs in memory.
+    pub(crate) fn inputs(&self) -> &[DType] {
+        &self.inputs
+    }
+
+    /// The dtypes of the outputs in memory.
+    pub(crate) fn outputs(&self) -> &[DType] {
+        &self.outputs
+    }
+
+    /// Writes the outputs, which have one shape that the inputs broadcast to. `scalars` are the
+    /// bits of values of the expression's scalar types. On the CPU it is done when this returns; on
+    /// CUDA it is enqueued on the device's current stream.
+    ///
+    /// An input that shares memory with an output must be exactly that output.
+    ///
+    /// # Errors
+    /// An input does not broadcast to the outputs' shape; an output repeats elements; the runtime
+    /// failed.
     #[track_caller]
-    fn run(&self, dims: &[Dim<N>], operands: [StridedOperand; N]) -> Result<()> {
-        if dims.len() <= MAX_DIMS {
-            let call = call(dims, operands);
-            // SAFETY: each operand is a tensor of the dtype that the signature asks for (asserted
-            // by `elementwise`), whose layout lies inside its storage; the dimensions and strides
-            // are those of that layout.
-            return unsafe { self.operator.operator.run(self.operator.dtype, self.held, &call) };
+    pub(crate) fn run(
+        &self,
+        device: ResolvedDevice,
+        outputs: Outputs<'_>,
+        inputs: &[&Tensor],
+        scalars: &[u64],
+    ) -> Result<()> {
+        let written = outputs.tensors();
+        self.expect_dtypes(written, inputs);
+        let tensors: Accesses<'_> = written
+            .iter()
+            .map(|tensor| (tensor, Access::Write))
+            .chain(inputs.iter().map(|&tensor| (tensor, Access::Read)))
+            .collect();
+        let layouts: SmallVec<[&Layout; 6]> =
+            tensors.iter().map(|(tensor, _)| tensor.layout()).collect();
+        let Some(space) = IterationSpace::new(&layouts) else {
+            return Err(self.does_not_broadcast(&tensors));
+        };
+        if let Outputs::Existing(tensor) = outputs
+            && tensor.layout().overlaps_itself()
+        {
+            return Err(self.repeats_elements(tensor));
         }
-        let (outermost, inner) = dims.split_first().expect("there are more than MAX_DIMS");
-        for index in 0..outermost.size {
-            let mut at = operands;
-            for (position, operand) in at.iter_mut().enumerate().filter(|(_, o)| o.data != 0) {
-                let bytes = self.operator.operands[position].size() as isize;
-                let moved = index as isize * outermost.strides[position] * bytes;
-                operand.data = operand.data.wrapping_add_signed(moved as i64);
+        if space.is_empty() {
+            return Ok(());
+        }
+        let held = match outputs {
+            Outputs::New(_) => {
+                Operands::hold_for_outputs(self.op, device, &tensors, written.len())?
             }
-            self.run(inner, at)?;
+            Outputs::Existing(_) => Operands::hold(self.op, device, &tensors)?,
+        };
+        match device {
+            ResolvedDevice::Cpu => {
+                self.run_on_host(&space, &held, written.len(), scalars);
+                Ok(())
+            }
+            // SAFETY: the operands are tensors of the dtypes that the kernel was printed for
+            // (checked above), whose layouts lie inside their storages; the sizes and strides are
+            // those of the layouts, and the scalars are as many as the expression has.
+            ResolvedDevice::Cuda(device) => unsafe {
+                let printable = Printable {
+                    op: self.op,
+                    expression: &self.expression,
+                    inputs: &self.inputs,
+                    outputs: &self.outputs,
+                };
+                self.kernels.launch(printable, device, &held, &space, scalars)
+            },
         }
-        Ok(())
     }
-}
 
-/// The arguments of a call over at most [`MAX_DIMS`] dimensions.
-fn call<const N: usize>(dims: &[Dim<N>], mut operands: [StridedOperand; N]) -> Elementwise<N> {
-    let mut sizes = [1; MAX_DIMS];
-    for (position, dim) in dims.iter().enumerate() {
-        sizes[position] = dim.size as i64;
-        for (operand, &stride) in operands.iter_mut().zip(&dim.strides) {
-            operand.strides[position] = stride as i64;
+    /// Runs the program over memory of the host, which is held.
+    fn run_on_host(
+        &self,
+        space: &IterationSpace,
+        held: &Operands<'_>,
+        outputs: usize,
+        scalars: &[u64],
+    ) {
+        let program = self
+            .program
+            .get_or_init(|| Program::new(&self.expression, &self.inputs, &self.outputs));
+        let pointers: SmallVec<[StridedPointer<'_>; 6]> = (0..held.tensors.len())
+            .map(|operand| StridedPointer {
+                start: std::ptr::with_exposed_provenance_mut(held.address(operand) as usize),
+                strides: space.strides(operand),
+            })
+            .collect();
+        let (outputs, inputs) = pointers.split_at(outputs);
+        // SAFETY: the addresses are those of tensors whose memory `held` holds, of the dtypes that
+        // the program was made for (checked by `run`); their layouts, from which the sizes and
+        // strides follow, lie inside their storages. An output repeats no element (checked by
+        // `run`), and shares memory with an input only if the two are one (a condition of `run`,
+        // which `ops::pointwise` sees to by copies).
+        unsafe { program.run(space.sizes(), outputs, inputs, scalars) }
+    }
+
+    /// # Panics
+    /// A tensor is not of the dtype that the function takes there: the caller's bug.
+    fn expect_dtypes(&self, outputs: &[Tensor], inputs: &[&Tensor]) {
+        let fits = outputs.len() == self.outputs.len()
+            && inputs.len() == self.inputs.len()
+            && outputs.iter().zip(&self.outputs).all(|(tensor, &dtype)| tensor.dtype() == dtype)
+            && inputs.iter().zip(&self.inputs).all(|(tensor, &dtype)| tensor.dtype() == dtype);
+        assert!(fits, "{}: the operands are not of the function's dtypes", self.op);
+    }
+
+    fn does_not_broadcast(&self, tensors: &Accesses<'_>) -> Error {
+        const NAMES: [&str; 6] = ["output", "first", "second", "third", "fourth", "fifth"];
+        let shapes = tensors.iter().zip(NAMES);
+        let shapes = shapes.map(|((tensor, _), name)| (name, tensor.layout().shape().clone()));
+        Error::ShapeMismatch {
+            op: self.op,
+            shapes: shapes.collect(),
+            rule: "the operands must broadcast to the output's shape",
         }
     }
-    let contiguous = match dims {
-        [] => true,
-        [dim] => operands.iter().zip(&dim.strides).all(|(o, &stride)| o.data == 0 || stride == 1),
-        _ => false,
-    };
-    Elementwise {
-        numel: sizes.iter().product(),
-        dims: dims.len() as i32,
-        contiguous: i32::from(contiguous),
-        sizes,
-        operands,
-    }
-}
 
-fn does_not_broadcast<const N: usize>(op: &'static str, operands: &[Input<'_>; N]) -> Error {
-    const NAMES: [&str; 5] = ["output", "first", "second", "third", "fourth"];
-    let shapes = operands
-        .iter()
-        .zip(NAMES)
-        .filter_map(|(operand, name)| Some((name, operand.tensor()?.layout().shape().clone())))
-        .collect();
-    Error::ShapeMismatch { op, shapes, rule: "the operands must broadcast to the output's shape" }
+    fn repeats_elements(&self, output: &Tensor) -> Error {
+        Error::InvalidArgument {
+            op: self.op,
+            argument: "self",
+            value: format!("a tensor with strides {:?}", output.strides()),
+            why: "its elements share memory (expand), so each cannot be written; use contiguous()",
+        }
+    }
 }

@@ -3,7 +3,7 @@
 
 use gpu_runtime::LaunchConfig;
 
-use super::abi::{Elementwise, Index, Matmul, Random, Range, Reduce, Rowwise};
+use super::abi::{Index, Matmul, Random, Range, Reduce, Rowwise};
 
 /// The number of threads per block of the kernels that go through elements one by one.
 const THREADS: u32 = 256;
@@ -20,20 +20,6 @@ pub(crate) trait KernelArgs: Copy + Send + Sync + 'static {
     /// device. The kernels have grid-stride loops, so a grid need not have a thread for each
     /// element.
     fn launch(&self, blocks: u32) -> LaunchConfig;
-}
-
-impl<const N: usize> KernelArgs for Elementwise<N> {
-    fn units(&self) -> usize {
-        self.numel as usize
-    }
-
-    fn cost(&self) -> usize {
-        1
-    }
-
-    fn launch(&self, blocks: u32) -> LaunchConfig {
-        one_dimensional(self.numel, blocks)
-    }
 }
 
 impl KernelArgs for Reduce {

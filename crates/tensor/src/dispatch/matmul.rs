@@ -33,13 +33,13 @@ pub(crate) fn matmul(
     let [batches, a_batches, b_batches] = [batches, a_batches, b_batches]
         .map(|layout| layout.map_err(|problem| problem.of(a.dtype())));
     let (batches, a_batches, b_batches) = (batches?, a_batches?, b_batches?);
-    let space = IterationSpace::new([Some(&batches), Some(&a_batches), Some(&b_batches)])
+    let space = IterationSpace::new(&[&batches, &a_batches, &b_batches])
         .expect("the caller found the batch shape by broadcasting");
-    if space.dims.len() > MAX_DIMS {
+    if space.sizes().len() > MAX_DIMS {
         return Err(Error::InvalidArgument {
             op,
             argument: "self",
-            value: format!("{} separate batch dimensions", space.dims.len()),
+            value: format!("{} separate batch dimensions", space.sizes().len()),
             why: "at most eight; use contiguous() on the operands",
         });
     }
@@ -47,11 +47,11 @@ pub(crate) fn matmul(
     let operands = Operands::hold_for_new(op, a.resolved_device(), &operands)?;
     let mut call = product(a, b, &operands, [m, n, k]);
     call.batches = batch.numel() as i64;
-    call.batch_dims = space.dims.len() as i32;
-    for (position, dim) in space.dims.iter().enumerate() {
-        call.batch_sizes[position] = dim.size as i64;
-        call.a_batch[position] = dim.strides[1] as i64;
-        call.b_batch[position] = dim.strides[2] as i64;
+    call.batch_dims = space.sizes().len() as i32;
+    for (position, &size) in space.sizes().iter().enumerate() {
+        call.batch_sizes[position] = size as i64;
+        call.a_batch[position] = space.strides(1)[position] as i64;
+        call.b_batch[position] = space.strides(2)[position] as i64;
     }
     // SAFETY: the output is dense and of the product's shape; the strides are those of the
     // operands' layouts, and the iteration space of the batches broadcasts the rest of their

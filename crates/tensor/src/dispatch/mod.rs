@@ -18,6 +18,7 @@ mod iteration_space;
 mod kernel_args;
 mod matmul;
 mod operands;
+mod printed;
 mod reduce;
 mod rowwise;
 mod transfer;
@@ -26,7 +27,7 @@ use std::ops::Range;
 
 pub(crate) use check::{common_device, device_mismatch, same_device};
 pub use cuda_view::CudaView;
-pub(crate) use elementwise::{Input, TypedOperator, elementwise};
+pub(crate) use elementwise::{Elementwise, Outputs};
 pub(crate) use fill::{random, range};
 pub(crate) use index::{IndexCall, indexed};
 use kernel_args::KernelArgs;
@@ -75,10 +76,6 @@ pub(crate) enum Signature {
     Same,
     /// The output is of this dtype, the others of the operator's (comparisons give `Bool`).
     Gives(DType),
-    /// Operand 1 is `Bool`, the others of the operator's dtype (`where`).
-    Selects,
-    /// The input is of this dtype, the output of the operator's (conversions).
-    Converts(DType),
 }
 
 impl<P: 'static> Operator<P> {
@@ -106,24 +103,12 @@ impl<P: 'static> Operator<P> {
         self.name
     }
 
-    pub(crate) fn signature(&self) -> Signature {
-        self.signature
-    }
-
     /// The dtype of operand `position` when the operator runs for `dtype`.
     pub(crate) fn operand_dtype(&self, dtype: DType, position: usize) -> DType {
         match self.signature {
             Signature::Gives(output) if position == 0 => output,
-            Signature::Selects if position == 1 => DType::Bool,
-            Signature::Converts(from) if position == 1 => from,
             _ => dtype,
         }
-    }
-
-    /// Whether the operator has kernels for `dtype`. The CPU and CUDA have them for the same
-    /// dtypes.
-    pub(crate) fn supports(&self, dtype: DType) -> bool {
-        (self.host)(dtype).is_some()
     }
 }
 

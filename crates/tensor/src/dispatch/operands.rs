@@ -41,8 +41,21 @@ impl<'a> Operands<'a> {
         device: ResolvedDevice,
         tensors: &'a [(&'a Tensor, Access)],
     ) -> Result<Operands<'a>> {
-        debug_assert!(tensors[0].0.is_sole_owner(), "{op}: somebody knows the output");
-        let held = Operands::hold(op, device, &tensors[1..])?;
+        Operands::hold_for_outputs(op, device, tensors, 1)
+    }
+
+    /// [`Operands::hold_for_new`] for the first `outputs` tensors, all of which were made for this
+    /// call.
+    #[track_caller]
+    pub(super) fn hold_for_outputs(
+        op: &'static str,
+        device: ResolvedDevice,
+        tensors: &'a [(&'a Tensor, Access)],
+        outputs: usize,
+    ) -> Result<Operands<'a>> {
+        let (new, others) = tensors.split_at(outputs);
+        debug_assert!(new.iter().all(|(output, _)| output.is_sole_owner()), "{op}: known outputs");
+        let held = Operands::hold(op, device, others)?;
         Ok(Operands { tensors, ..held })
     }
 

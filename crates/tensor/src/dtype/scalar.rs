@@ -53,6 +53,25 @@ impl Scalar {
         }
     }
 
+    /// Whether `dtype` has the number, up to rounding and the fraction. As in PyTorch a negative
+    /// number fits an unsigned dtype if its size does, and wraps around there; everything is a
+    /// truth value, and floats have infinities.
+    pub(crate) fn fits(self, dtype: DType) -> bool {
+        let (low, high) = match dtype {
+            DType::F64 | DType::Bool => return true,
+            DType::F32 => (f64::from(f32::MIN), f64::from(f32::MAX)),
+            DType::F16 => (f16::MIN.to_f64(), f16::MAX.to_f64()),
+            DType::BF16 => (bf16::MIN.to_f64(), bf16::MAX.to_f64()),
+            DType::I64 => (i64::MIN as f64, i64::MAX as f64),
+            DType::I32 => (f64::from(i32::MIN), f64::from(i32::MAX)),
+            DType::I16 => (f64::from(i16::MIN), f64::from(i16::MAX)),
+            DType::I8 => (f64::from(i8::MIN), f64::from(i8::MAX)),
+            DType::U8 => (-f64::from(u8::MAX), f64::from(u8::MAX)),
+        };
+        let value = self.to_f64();
+        (low..=high).contains(&value) || (dtype.is_float() && !value.is_finite())
+    }
+
     /// The bits of the value converted to `dtype`, in the low bytes.
     pub(crate) fn bits(self, dtype: DType) -> u64 {
         match dtype {

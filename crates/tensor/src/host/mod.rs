@@ -3,21 +3,15 @@
 //! A kernel computes the same as the CUDA kernel of the same name in `kernels/`, up to rounding.
 
 pub(crate) mod arithmetic;
-pub(crate) mod binary;
-pub(crate) mod compare;
-pub(crate) mod copy;
 pub(crate) mod element;
 pub(crate) mod elements;
 mod fill;
 mod functions;
 pub(crate) mod index;
-mod map;
 pub(crate) mod matmul;
 pub(crate) mod random;
 pub(crate) mod range;
 pub(crate) mod reduce;
 pub(crate) mod softmax;
-pub(crate) mod ternary;
-pub(crate) mod unary;
 mod vector;
 mod walk;

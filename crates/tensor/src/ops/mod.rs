@@ -1,9 +1,8 @@
 //! The operations on tensors. An elementwise operation is data: an operator with its kernels, the
 //! rule of type promotion and the derivative; the methods of [`Tensor`](crate::Tensor) apply it.
 
-mod arithmetic;
-mod compare;
 mod convert;
+mod elementwise;
 mod in_place;
 mod index;
 mod join;
@@ -21,8 +20,7 @@ mod region;
 mod repeated;
 mod softmax;
 mod storage;
-mod ternary;
-mod unary;
+
 mod values;
 mod view;
 mod view_shape;

@@ -1,8 +1,7 @@
 //! The operands of operations: tensors or numbers.
 
-use crate::autograd::{SavedTensor, Saving};
 use crate::promote::Typed;
-use crate::{Result, Scalar, Tensor};
+use crate::{DType, Error, Result, Scalar, Tensor};
 
 /// An operand of an operation: a tensor, or a number. Methods like [`Tensor::add`] take anything
 /// that converts into it.
@@ -47,39 +46,21 @@ impl<N: Into<Scalar>> From<N> for TensorOrScalar<'_> {
     }
 }
 
-/// An operand that is saved for the backward pass.
-pub(super) enum SavedOperand {
-    Tensor(SavedTensor),
-    Scalar(Scalar),
-}
-
-impl SavedOperand {
-    pub(super) fn new(saving: &Saving<'_>, operand: TensorOrScalar<'_>) -> SavedOperand {
-        match operand {
-            TensorOrScalar::Tensor(tensor) => SavedOperand::Tensor(saving.save(tensor)),
-            TensorOrScalar::Scalar(number) => SavedOperand::Scalar(number),
-        }
+/// Checks that a dtype has a number, up to rounding. To `u8` a negative number wraps around, as in
+/// PyTorch, and everything is a truth value.
+///
+/// # Errors
+/// It is larger than the dtype's largest number, or smaller than its smallest.
+pub(super) fn expect_fits(
+    op: &'static str,
+    argument: &'static str,
+    number: Scalar,
+    dtype: DType,
+) -> Result<()> {
+    if number.fits(dtype) {
+        return Ok(());
     }
-
-    pub(super) fn get(&self) -> Result<RestoredOperand> {
-        Ok(match self {
-            SavedOperand::Tensor(saved) => RestoredOperand::Tensor(saved.get()?),
-            SavedOperand::Scalar(number) => RestoredOperand::Scalar(*number),
-        })
-    }
-}
-
-/// A saved operand while the backward pass uses it.
-pub(super) enum RestoredOperand {
-    Tensor(Tensor),
-    Scalar(Scalar),
-}
-
-impl RestoredOperand {
-    pub(super) fn operand(&self) -> TensorOrScalar<'_> {
-        match self {
-            RestoredOperand::Tensor(tensor) => TensorOrScalar::Tensor(tensor),
-            RestoredOperand::Scalar(number) => TensorOrScalar::Scalar(*number),
-        }
-    }
+    let value = format!("{number:?} for {dtype}");
+    let why = "the dtype has no such number";
+    Err(Error::InvalidArgument { op, argument, value, why })
 }

@@ -6,8 +6,9 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use half::f16;
 
-use super::arithmetic::{ADD, DIV, MUL, SUB};
+use super::elementwise::arithmetic::{ADD, DIV, MUL, SUB, subtract};
 use super::operand::TensorOrScalar;
+use super::pointwise::Pointwise;
 use crate::{Result, Scalar, Tensor};
 
 macro_rules! operators {
@@ -25,7 +26,7 @@ macro_rules! tensor_first {
 
             #[track_caller]
             fn $method(self, other: O) -> Result<Tensor> {
-                $operator.apply(TensorOrScalar::Tensor(self.borrow()), other.into())
+                apply(&$operator, [TensorOrScalar::Tensor(self.borrow()), other.into()])
             }
         }
 
@@ -34,7 +35,8 @@ macro_rules! tensor_first {
 
             #[track_caller]
             fn $method(self, other: Tensor) -> Result<Tensor> {
-                $operator.apply(TensorOrScalar::Tensor(self.borrow()), TensorOrScalar::Tensor(&other))
+                let operands = [self.borrow(), &other].map(TensorOrScalar::Tensor);
+                apply(&$operator, operands)
             }
         }
     )*};
@@ -52,7 +54,7 @@ macro_rules! number_first {
             #[track_caller]
             fn $method(self, other: $tensor) -> Result<Tensor> {
                 let number = TensorOrScalar::Scalar(Scalar::from(self));
-                $operator.apply(number, TensorOrScalar::Tensor(other.borrow()))
+                apply(&$operator, [number, TensorOrScalar::Tensor(other.borrow())])
             }
         }
     };
@@ -80,5 +82,14 @@ impl Neg for &Tensor {
     #[track_caller]
     fn neg(self) -> Result<Tensor> {
         Tensor::neg(self)
+    }
+}
+
+/// Applies an operation; differences of truth values are refused, as by [`Tensor::sub`].
+#[track_caller]
+fn apply(operation: &'static Pointwise<2>, operands: [TensorOrScalar<'_>; 2]) -> Result<Tensor> {
+    match std::ptr::eq(operation, &SUB) {
+        true => subtract(operation, operands),
+        false => operation.apply(operands),
     }
 }

@@ -4,5 +4,6 @@
 
 mod double;
 mod single;
+mod specials;
 mod speed;
 mod sweep;

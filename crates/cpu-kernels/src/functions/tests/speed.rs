@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use super::super::*;
-use super::sweep::{Float, random};
+use super::sweep::{Number, random};
 use crate::InstructionSet;
 
 const LENGTH: usize = 1024;
@@ -34,7 +34,7 @@ fn print(name: &str, speeds: &[f64]) {
     eprintln!("{name:16} {} {ratio:7.1}", text.join(" "));
 }
 
-fn unary<F: Unary<T>, T: Float>(name: &str, a: &[T], standard: impl Fn(T) -> T) {
+fn unary<F: Unary<T>, T: Number>(name: &str, a: &[T], standard: impl Fn(T) -> T) {
     let mut outs = vec![a.to_vec(); InstructionSet::supported().len() + 1];
     let (last, outs) = outs.split_last_mut().unwrap();
     let mut loops: Vec<Box<dyn FnMut()>> = Vec::new();

@@ -13,9 +13,9 @@ pub(super) fn density() -> u64 {
     env::var("SLUICE_SWEEP").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
-/// Numbers of all exponents and signs, with mantissas as they come, and the special ones.
-pub(super) fn numbers_f32() -> Vec<f32> {
-    let special = [
+/// Special numbers, and some beside them.
+pub(super) fn special_f32() -> Vec<f32> {
+    let special: [f32; 11] = [
         0.0,
         f32::MIN_POSITIVE,
         1e-45,
@@ -29,11 +29,29 @@ pub(super) fn numbers_f32() -> Vec<f32> {
         f32::INFINITY,
     ];
     let neighbours = special.iter().flat_map(|x| [*x, x.next_down(), x.next_up()]);
-    let special = neighbours.flat_map(|x| [x, -x]).chain([f32::NAN]);
+    neighbours.flat_map(|x| [x, -x]).chain([f32::NAN]).collect()
+}
+
+/// Numbers of all exponents and signs, with mantissas as they come, and the special ones.
+pub(super) fn numbers_f32() -> Vec<f32> {
     // An odd step: all low bits of mantissas occur.
     let step = ((1 << 32) / (300_000 * density()).min(1 << 31)) | 1;
     let swept = (0..1_u64 << 32).step_by(step as usize).map(|bits| f32::from_bits(bits as u32));
-    special.chain(swept).collect()
+    special_f32().into_iter().chain(swept).collect()
+}
+
+/// Pairs of special numbers, of numbers of any exponents, and of some of moderate ones.
+pub(super) fn pairs_f32() -> Vec<(f32, f32)> {
+    let special = special_f32();
+    let mut pairs: Vec<(f32, f32)> =
+        special.iter().flat_map(|&a| special.iter().map(move |&b| (a, b))).collect();
+    let halves = |bits: u64| (f32::from_bits(bits as u32), f32::from_bits((bits >> 32) as u32));
+    let count = 200_000 * density() as usize;
+    pairs.extend(random(2).map(halves).take(count));
+    // Exponents from -8 to 7.
+    let moderate = |x: f32| f32::from_bits((x.to_bits() & 0x87ff_ffff) + (119 << 23));
+    pairs.extend(random(3).map(halves).map(|(a, b)| (moderate(a), moderate(b))).take(count));
+    pairs
 }
 
 /// A sequence of pseudo-random 64-bit numbers: SplitMix64 (Steele, Lea and Flood, 2014).
@@ -47,26 +65,32 @@ pub(super) fn random(seed: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// A type of floats, as far as tests have to know it.
-pub(super) trait Float: Copy + PartialEq + std::fmt::Debug + 'static {
+/// A type of numbers, as far as tests have to know it.
+pub(super) trait Number: Copy + PartialEq + std::fmt::Debug + 'static {
     fn same(self, other: Self) -> bool;
 }
 
-impl Float for f32 {
+impl Number for f32 {
     fn same(self, other: f32) -> bool {
         self.to_bits() == other.to_bits() || (self.is_nan() && other.is_nan())
     }
 }
 
-impl Float for f64 {
+impl Number for f64 {
     fn same(self, other: f64) -> bool {
         self.to_bits() == other.to_bits() || (self.is_nan() && other.is_nan())
     }
 }
 
+impl Number for i32 {
+    fn same(self, other: i32) -> bool {
+        self == other
+    }
+}
+
 /// The function of each number, after a check that all instruction sets agree about it, in place
 /// and apart.
-pub(super) fn apply<F: Unary<T>, T: Float>(numbers: &[T]) -> Vec<T> {
+pub(super) fn apply<F: Unary<T>, T: Number>(numbers: &[T]) -> Vec<T> {
     let mut found: Vec<T> = numbers.iter().map(|&x| F::any(x)).collect();
     for &set in InstructionSet::supported() {
         let in_set = set.version::<UnaryLoop<F, T>>();
@@ -85,7 +109,7 @@ pub(super) fn apply<F: Unary<T>, T: Float>(numbers: &[T]) -> Vec<T> {
 }
 
 /// The function of each pair of numbers, checked as in [`apply`].
-pub(super) fn apply_binary<F: Binary<T>, T: Float>(a: &[T], b: &[T]) -> Vec<T> {
+pub(super) fn apply_binary<F: Binary<T>, T: Number>(a: &[T], b: &[T]) -> Vec<T> {
     let found: Vec<T> = a.iter().zip(b).map(|(&a, &b)| F::any(a, b)).collect();
     for &set in InstructionSet::supported() {
         let in_set = set.version::<BinaryLoop<F, T>>();

@@ -1,0 +1,87 @@
+//! Each primitive, in each type.
+
+use cpu_kernels::InstructionSet;
+use expression::{ComputeType, DType, Expression, Primitive, trace};
+use smallvec::smallvec;
+
+use crate::numbers::Random;
+use crate::tensors::{Call, StridedTensor};
+
+/// The types of a primitive's operands.
+fn operand_types(primitive: Primitive, of: ComputeType) -> Vec<ComputeType> {
+    let mut types = vec![of; primitive.arity()];
+    if primitive == Primitive::Select {
+        types[0] = ComputeType::Bool;
+    }
+    types
+}
+
+fn of_one(primitive: Primitive, types: &[ComputeType]) -> Expression {
+    trace(types, &[], |tracer, tensors, _| smallvec![tracer.apply(primitive, tensors)])
+}
+
+fn exact_primitives() -> impl Iterator<Item = (Primitive, Vec<ComputeType>, ComputeType)> {
+    let all = Primitive::ALL.iter().flat_map(|&p| ComputeType::ALL.map(|of| (p, of)));
+    all.filter_map(|(primitive, of)| {
+        let types = operand_types(primitive, of);
+        let result = primitive.result_type(&types)?;
+        primitive.is_exact(of).then_some((primitive, types, result))
+    })
+}
+
+fn check(primitive: Primitive, types: &[ComputeType], result: ComputeType, length: usize) {
+    let expression = of_one(primitive, types);
+    let mut random = Random(length as u64);
+    for &set in InstructionSet::supported() {
+        let input =
+            |of: &ComputeType| StridedTensor::random(&mut random, of.dtype(), &[length], &[1]);
+        let inputs: Vec<StridedTensor> = types.iter().map(input).collect();
+        Call {
+            expression: &expression,
+            sizes: &[length],
+            inputs,
+            outputs: vec![StridedTensor::zeros(result.dtype(), &[length], &[1])],
+            in_place: vec![None],
+            scalars: vec![],
+        }
+        .check(set);
+    }
+}
+
+#[test]
+fn every_primitive_is_the_references_for_special_and_random_numbers() {
+    for (primitive, types, result) in exact_primitives() {
+        check(primitive, &types, result, 3000);
+    }
+}
+
+#[test]
+fn every_number_of_elements_is_computed_and_nothing_beyond() {
+    for (primitive, types, result) in exact_primitives() {
+        for length in (0..=70).chain([127, 128, 129, 1023, 1024, 1025]) {
+            check(primitive, &types, result, length);
+        }
+    }
+}
+
+#[test]
+fn every_half_is_converted_as_it_should_be() {
+    let identity = trace(&[ComputeType::F32], &[], |_, tensors, _| smallvec![tensors[0]]);
+    for &set in InstructionSet::supported() {
+        for from in [DType::F16, DType::BF16] {
+            for to in [DType::F16, DType::BF16, DType::F32] {
+                let mut input = StridedTensor::zeros(from, &[1 << 16], &[1]);
+                input.fill_with(|index| index as u64);
+                Call {
+                    expression: &identity,
+                    sizes: &[1 << 16],
+                    inputs: vec![input],
+                    outputs: vec![StridedTensor::zeros(to, &[1 << 16], &[1])],
+                    in_place: vec![None],
+                    scalars: vec![],
+                }
+                .check(set);
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Sums, products, quotients, remainders and signs.
+
+use super::{binary, unary};
+use crate::ops::operand::TensorOrScalar;
+use crate::ops::pointwise::{Kinds, Pointwise};
+use crate::{DType, Error, Result, Scalar, Tensor};
+
+unary! {
+    /// `-x`
+    NEG: neg, neg_ = common(|[x]| -x);
+    /// The tensor itself (Python's `+x`), as a copy.
+    POSITIVE: positive = common(|[x]| x);
+    /// The absolute value. That of the smallest integer is itself.
+    ABS: abs, abs_ = common(|[x]| x.abs()).with_gradient(|g, [x], _| [g * x.sign()]);
+    /// -1, 0 or 1; 0 for NaN.
+    SIGN: sign, sign_ = common(|[x]| x.sign()).of(Kinds::ALL);
+    /// [`Tensor::sign`]: the two differ only for complex numbers.
+    SGN: sgn, sgn_ = common(|[x]| x.sign()).of(Kinds::ALL);
+}
+
+binary! {
+    /// `self + other`; for truth values "or".
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0], [3.0, 4.0]]?;
+    /// assert_eq!(x.add(&tensor![10.0, 20.0]?)?.to_vec::<f32>()?, [11.0, 22.0, 13.0, 24.0]);
+    /// assert_eq!(x.add(1)?.to_vec::<f32>()?, [2.0, 3.0, 4.0, 5.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ADD: add, add_ = common(|[a, b]| a + b).of(Kinds::ALL);
+    /// `self * other`, element by element; for truth values "and".
+    MUL: mul, mul_ = common(|[a, b]| a * b).of(Kinds::ALL);
+    /// `self / other`. The quotient of integers is a float (true division).
+    DIV: div, div_ = float(|[a, b]| a / b)
+        .with_gradient(|g, [a, b], _| [g / b, -g * ((a / b) / b)]);
+    /// `self / other`, rounded down. An integer divided by zero gives 0. The gradients are zeros.
+    FLOOR_DIVIDE: floor_divide, floor_divide_ = common(|[a, b]| a.floor_divide(b))
+        .with_gradient(|g, _, _| [g.constant(0.0), g.constant(0.0)]);
+    /// The remainder of `self / other`, with the sign of `other` as in Python. The remainder of an
+    /// integer divided by zero is 0.
+    REMAINDER: remainder, remainder_ = common(|[a, b]| a.remainder(b))
+        .with_gradient(|g, [a, b], _| [g, -g * a.floor_divide(b)]);
+    /// The remainder of `self / other`, with the sign of `self` as in C. The remainder of an
+    /// integer divided by zero is 0.
+    FMOD: fmod, fmod_ = common(|[a, b]| a.fmod(b))
+        .with_gradient(|g, [a, b], _| [g, -g * (a / b).trunc()]);
+    /// The size of `self` with the sign of `other`.
+    COPYSIGN: copysign, copysign_ = float(|[a, b]| a.copysign(b)).with_gradient(|g, [a, _], y| {
+        [g * a.eq(0.0).select(0.0, y / a), g.constant(0.0)]
+    });
+    /// The number next to `self` towards `other`.
+    NEXTAFTER: nextafter, nextafter_ = common(|[a, b]| a.nextafter(b))
+        .of(Kinds::FLOATS)
+        .without_gradient();
+}
+
+pub(in crate::ops) static SUB: Pointwise<2> = Pointwise::common("sub", |[a, b]| a - b);
+static RSUB: Pointwise<2> = Pointwise::common("rsub", |[a, b]| b - a);
+static DIV_TRUNC: Pointwise<2> = Pointwise::common("div", |[a, b]| a.div_trunc(b))
+    .with_gradient(|g, _, _| [g.constant(0.0), g.constant(0.0)]);
+
+/// `self + alpha * other`
+static ADD_SCALED: Pointwise<3> = Pointwise::common("add", |[a, b, alpha]| a + alpha * b)
+    .of(Kinds::ALL)
+    .promoted_by_first(2)
+    .named(["self", "other", "alpha"]);
+static SUB_SCALED: Pointwise<3> = Pointwise::common("sub", |[a, b, alpha]| a - alpha * b)
+    .promoted_by_first(2)
+    .named(["self", "other", "alpha"]);
+
+/// The rounding of a quotient (PyTorch's `rounding_mode`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RoundingMode {
+    /// Towards zero, as C divides integers.
+    Trunc,
+    /// Down, as Python's `//`.
+    Floor,
+}
+
+/// Arithmetic with another tensor, which is broadcast, or with a number.
+///
+/// The result has the shape that the operands broadcast to, the dtype that they are promoted to,
+/// and lies on their device. Integers wrap around. On CUDA the work is enqueued on the device's
+/// current stream, and nothing is waited for. Methods that end in `_` write the tensor's own memory
+/// and give the same handle.
+///
+/// All fail if the operands lie on different devices, if their shapes do not broadcast, or if the
+/// operation has no such dtype. Those in place also fail if the tensor cannot be written in place,
+/// if the result would have another shape than the tensor, or a dtype of a higher category (a float
+/// for an integer tensor).
+impl Tensor {
+    /// `self - other`; not of truth values.
+    #[track_caller]
+    pub fn sub<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
+        subtract(&SUB, [self.into(), other.into()])
+    }
+
+    /// [`Tensor::sub`] in place.
+    #[track_caller]
+    pub fn sub_<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
+        let operands = [self.into(), other.into()];
+        not_of_bools("sub_", &operands)?;
+        SUB.apply_in_place("sub_", self, operands)
+    }
+
+    /// `other - self`; not of truth values.
+    #[track_caller]
+    pub fn rsub<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
+        subtract(&RSUB, [self.into(), other.into()])
+    }
+
+    /// `self / other`; the same as [`Tensor::div`].
+    #[track_caller]
+    pub fn true_divide<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
+        self.div(other)
+    }
+
+    /// [`Tensor::true_divide`] in place.
+    #[track_caller]
+    pub fn true_divide_<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
+        self.div_(other)
+    }
+
+    /// `self / other` rounded to a whole number, in the dtype that the operands are promoted to.
+    #[track_caller]
+    pub fn div_with<'a>(
+        &self,
+        other: impl Into<TensorOrScalar<'a>>,
+        rounding: RoundingMode,
+    ) -> Result<Tensor> {
+        rounded_quotient(rounding).apply([self.into(), other.into()])
+    }
+
+    /// [`Tensor::div_with`] in place.
+    #[track_caller]
+    pub fn div_with_<'a>(
+        &self,
+        other: impl Into<TensorOrScalar<'a>>,
+        rounding: RoundingMode,
+    ) -> Result<Tensor> {
+        let operands = [self.into(), other.into()];
+        rounded_quotient(rounding).apply_in_place("div_", self, operands)
+    }
+
+    /// `self + alpha * other` (PyTorch's `add` with `alpha`).
+    #[track_caller]
+    pub fn add_scaled<'a>(
+        &self,
+        other: impl Into<TensorOrScalar<'a>>,
+        alpha: impl Into<Scalar>,
+    ) -> Result<Tensor> {
+        let operands = scaled(&ADD_SCALED, self, other.into(), alpha.into())?;
+        ADD_SCALED.apply(operands)
+    }
+
+    /// [`Tensor::add_scaled`] in place.
+    #[track_caller]
+    pub fn add_scaled_<'a>(
+        &self,
+        other: impl Into<TensorOrScalar<'a>>,
+        alpha: impl Into<Scalar>,
+    ) -> Result<Tensor> {
+        let operands = scaled(&ADD_SCALED, self, other.into(), alpha.into())?;
+        ADD_SCALED.apply_in_place("add_", self, operands)
+    }
+
+    /// `self - alpha * other` (PyTorch's `sub` with `alpha`); not of truth values.
+    #[track_caller]
+    pub fn sub_scaled<'a>(
+        &self,
+        other: impl Into<TensorOrScalar<'a>>,
+        alpha: impl Into<Scalar>,
+    ) -> Result<Tensor> {
+        let operands = scaled(&SUB_SCALED, self, other.into(), alpha.into())?;
+        not_of_bools("sub", &operands[..2])?;
+        SUB_SCALED.apply(operands)
+    }
+
+    /// [`Tensor::sub_scaled`] in place.
+    #[track_caller]
+    pub fn sub_scaled_<'a>(
+        &self,
+        other: impl Into<TensorOrScalar<'a>>,
+        alpha: impl Into<Scalar>,
+    ) -> Result<Tensor> {
+        let operands = scaled(&SUB_SCALED, self, other.into(), alpha.into())?;
+        not_of_bools("sub_", &operands[..2])?;
+        SUB_SCALED.apply_in_place("sub_", self, operands)
+    }
+}
+
+/// Applies a difference.
+#[track_caller]
+pub(in crate::ops) fn subtract(
+    operation: &'static Pointwise<2>,
+    operands: [TensorOrScalar<'_>; 2],
+) -> Result<Tensor> {
+    not_of_bools(operation.name(), &operands)?;
+    operation.apply(operands)
+}
+
+/// # Errors
+/// One of the operands is a truth value, of which there are no differences.
+fn not_of_bools(op: &'static str, operands: &[TensorOrScalar<'_>]) -> Result<()> {
+    let dtype = |operand: &TensorOrScalar<'_>| match operand {
+        TensorOrScalar::Tensor(tensor) => tensor.dtype(),
+        TensorOrScalar::Scalar(number) => number.dtype(),
+    };
+    if operands.iter().all(|operand| dtype(operand) != DType::Bool) {
+        return Ok(());
+    }
+    let arguments = ["self", "other"].into_iter().zip(operands.iter().map(dtype)).collect();
+    let rule = "truth values have no differences; use logical_xor, or convert to another dtype";
+    Err(Error::DTypeMismatch { op, arguments, rule })
+}
+
+/// The operands of `self + alpha * other`.
+///
+/// # Errors
+/// `alpha` is a float beside integers, or a truth value beside numbers.
+fn scaled<'a>(
+    operation: &Pointwise<3>,
+    x: &'a Tensor,
+    other: TensorOrScalar<'a>,
+    alpha: Scalar,
+) -> Result<[TensorOrScalar<'a>; 3]> {
+    let operands = [x.into(), other, TensorOrScalar::Scalar(alpha)];
+    let computed = operation.computed_dtype(&operands);
+    let (is_float, is_bool) = (alpha.dtype().is_float(), alpha.dtype() == DType::Bool);
+    if (is_float && !computed.is_float()) || (is_bool && computed != DType::Bool) {
+        return Err(Error::DTypeMismatch {
+            op: operation.name(),
+            arguments: vec![("the result", computed), ("alpha", alpha.dtype())],
+            rule: "alpha must be of the result's kind",
+        });
+    }
+    Ok(operands)
+}
+
+fn rounded_quotient(rounding: RoundingMode) -> &'static Pointwise<2> {
+    match rounding {
+        RoundingMode::Trunc => &DIV_TRUNC,
+        RoundingMode::Floor => &FLOOR_DIVIDE,
+    }
+}

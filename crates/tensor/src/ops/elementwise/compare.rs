@@ -1,0 +1,100 @@
+//! Comparisons, tests of single numbers, and logic: operations that give truth values.
+
+use super::{binary, unary};
+use crate::ops::operand::TensorOrScalar;
+use crate::ops::pointwise::Pointwise;
+use crate::{Error, Result, Tensor};
+
+binary! {
+    /// `self == other`. The result of all comparisons is of dtype `Bool`, that of those in place of
+    /// the tensor's; the operands are promoted to one dtype first. Comparisons with NaN are false,
+    /// except `ne`.
+    EQ: eq, eq_ = predicate(|[a, b]| a.eq(b));
+    /// `self != other`
+    NE: ne, ne_ = predicate(|[a, b]| a.ne(b));
+    /// `self < other`
+    LT: lt, lt_ = predicate(|[a, b]| a.lt(b));
+    /// `self <= other`
+    LE: le, le_ = predicate(|[a, b]| a.le(b));
+    /// `self > other`
+    GT: gt, gt_ = predicate(|[a, b]| a.gt(b));
+    /// `self >= other`
+    GE: ge, ge_ = predicate(|[a, b]| a.ge(b));
+    /// Logical "and": whether both elements differ from zero.
+    LOGICAL_AND: logical_and, logical_and_ = predicate(|[a, b]| a.logical_and(b));
+    /// Logical "or": whether an element differs from zero, or both do.
+    LOGICAL_OR: logical_or, logical_or_ = predicate(|[a, b]| a.logical_or(b));
+    /// Logical "exclusive or": whether exactly one of the elements differs from zero.
+    LOGICAL_XOR: logical_xor, logical_xor_ = predicate(|[a, b]| a.logical_xor(b));
+}
+
+unary! {
+    /// Whether each element is zero; of dtype `Bool`.
+    LOGICAL_NOT: logical_not, logical_not_ = predicate(|[x]| x.logical_not());
+    /// Whether each element is NaN.
+    ISNAN: isnan = predicate(|[x]| x.isnan());
+    /// Whether each element is infinite.
+    ISINF: isinf = predicate(|[x]| x.isinf());
+    /// Whether each element is neither infinite nor NaN.
+    ISFINITE: isfinite = predicate(|[x]| x.isfinite());
+    /// Whether each element is the positive infinity.
+    ISPOSINF: isposinf = predicate(|[x]| x.isposinf());
+    /// Whether each element is the negative infinity.
+    ISNEGINF: isneginf = predicate(|[x]| x.isneginf());
+    /// Whether the sign bit of each element is set, that of -0.0 included.
+    SIGNBIT: signbit = predicate(|[x]| x.signbit());
+    /// Whether each element is a real number: there are no others.
+    ISREAL: isreal = predicate(|[x]| x.eq(x) | x.ne(x));
+}
+
+/// `|a - b| <= atol + |rtol * b|`, or equal.
+static ISCLOSE: Pointwise<4> = Pointwise::predicate("isclose", |[a, b, rtol, atol]| {
+    let distance = (a - b).abs();
+    a.eq(b) | (distance.isfinite() & distance.le(atol + (rtol * b).abs()))
+})
+.as_floats()
+.named(["self", "other", "rtol", "atol"]);
+/// The same, and NaN is close to NaN.
+static ISCLOSE_NAN: Pointwise<4> = Pointwise::predicate("isclose", |[a, b, rtol, atol]| {
+    let distance = (a - b).abs();
+    let close = a.eq(b) | (distance.isfinite() & distance.le(atol + (rtol * b).abs()));
+    close | (a.isnan() & b.isnan())
+})
+.as_floats()
+.named(["self", "other", "rtol", "atol"]);
+
+impl Tensor {
+    /// Whether `|self - other| <= atol + rtol * |other|` holds for each element. Equal elements are
+    /// close, infinities too; NaN is close to NaN only with `equal_nan`.
+    ///
+    /// # Errors
+    /// The dtypes differ; the operands lie on different devices or do not broadcast; a tolerance is
+    /// negative.
+    #[track_caller]
+    pub fn isclose(&self, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<Tensor> {
+        const OP: &str = "isclose";
+        if self.dtype() != other.dtype() {
+            let arguments = vec![("self", self.dtype()), ("other", other.dtype())];
+            return Err(Error::DTypeMismatch { op: OP, arguments, rule: "they must be equal" });
+        }
+        for (argument, value) in [("rtol", rtol), ("atol", atol)] {
+            if !(value >= 0.0) {
+                let (value, why) = (value.to_string(), "a tolerance is not negative");
+                return Err(Error::InvalidArgument { op: OP, argument, value, why });
+            }
+        }
+        let operands: [TensorOrScalar<'_>; 4] =
+            [self.into(), other.into(), rtol.into(), atol.into()];
+        if equal_nan { ISCLOSE_NAN.apply(operands) } else { ISCLOSE.apply(operands) }
+    }
+
+    /// Whether all elements are close, as by [`Tensor::isclose`] of the two promoted to one dtype.
+    /// It blocks until the answer is there.
+    ///
+    /// # Errors
+    /// The operands lie on different devices or do not broadcast.
+    #[track_caller]
+    pub fn allclose(&self, other: &Tensor, rtol: f64, atol: f64) -> Result<bool> {
+        ISCLOSE.apply([self.into(), other.into(), rtol.into(), atol.into()])?.all()?.item()
+    }
+}

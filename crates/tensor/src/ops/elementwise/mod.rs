@@ -1,0 +1,85 @@
+//! The elementwise operations by families: each is one line of data, a [`Pointwise`], and a
+//! documented method, which the macros here make of it.
+//!
+//! [`Pointwise`]: super::pointwise::Pointwise
+
+mod activation;
+pub(super) mod arithmetic;
+mod bitwise;
+pub(super) mod compare;
+mod exponential;
+mod extremes;
+mod interpolate;
+mod parametric;
+mod rounding;
+pub(super) mod select;
+mod special;
+mod trigonometric;
+
+/// Makes operations of one operand with their methods:
+///
+/// ```text
+/// /// The sine of x in radians.
+/// SIN: sin, sin_ = float(|[x]| x.sin());
+/// ```
+///
+/// is a static `SIN`, named "sin", and the methods `sin` and, where a second name is given, `sin_`
+/// (in place). The constructor and what follows it are methods of `Pointwise`.
+macro_rules! unary {
+    ($($(#[$doc:meta])* $static:ident: $method:ident $(, $in_place:ident)? =
+        $make:ident($body:expr $(,)?) $(.$modifier:ident($($argument:expr),* $(,)?))*;)*) => {
+        $(pub(in crate::ops) static $static: $crate::ops::pointwise::Pointwise<1> =
+            $crate::ops::pointwise::Pointwise::$make(stringify!($method), $body)
+                $(.$modifier($($argument),*))*;)*
+
+        impl $crate::Tensor {$(
+            $(#[$doc])*
+            #[track_caller]
+            pub fn $method(&self) -> $crate::Result<$crate::Tensor> {
+                $static.apply([self.into()])
+            }
+
+            $(
+                #[doc = concat!("[`Tensor::", stringify!($method), "`](crate::Tensor::", stringify!($method), ") in place.")]
+                #[track_caller]
+                pub fn $in_place(&self) -> $crate::Result<$crate::Tensor> {
+                    $static.apply_in_place(stringify!($in_place), self, [self.into()])
+                }
+            )?
+        )*}
+    };
+}
+
+/// Makes operations of a tensor and another operand, as `unary!` does of one.
+macro_rules! binary {
+    ($($(#[$doc:meta])* $static:ident: $method:ident $(, $in_place:ident)? =
+        $make:ident($body:expr $(,)?) $(.$modifier:ident($($argument:expr),* $(,)?))*;)*) => {
+        $(pub(in crate::ops) static $static: $crate::ops::pointwise::Pointwise<2> =
+            $crate::ops::pointwise::Pointwise::$make(stringify!($method), $body)
+                $(.$modifier($($argument),*))*;)*
+
+        impl $crate::Tensor {$(
+            $(#[$doc])*
+            #[track_caller]
+            pub fn $method<'a>(
+                &self,
+                other: impl Into<$crate::TensorOrScalar<'a>>,
+            ) -> $crate::Result<$crate::Tensor> {
+                $static.apply([self.into(), other.into()])
+            }
+
+            $(
+                #[doc = concat!("[`Tensor::", stringify!($method), "`](crate::Tensor::", stringify!($method), ") in place.")]
+                #[track_caller]
+                pub fn $in_place<'a>(
+                    &self,
+                    other: impl Into<$crate::TensorOrScalar<'a>>,
+                ) -> $crate::Result<$crate::Tensor> {
+                    $static.apply_in_place(stringify!($in_place), self, [self.into(), other.into()])
+                }
+            )?
+        )*}
+    };
+}
+
+use {binary, unary};
