@@ -21,7 +21,9 @@
 //! # Where to go on
 //! - [`Tensor`]: all operations are its methods; [`tensor!`] and [`Tensor::zeros`] make tensors.
 //! - [`TensorOptions`]: dtype, device, kind of memory and gradients of new tensors.
-//! - [`Backward`], [`grad`] and [`no_grad`]: gradients.
+//! - [`Backward`], [`grad`] and [`no_grad`]: gradients, and gradients of gradients;
+//!   [`Tensor::register_hook`], [`checkpoint`], [`inference_mode`], [`DetectAnomalyGuard`].
+//! - [`AutogradFunction`] and [`CudaView`]: operations and kernels of one's own.
 //! - [`cpu`]: the memory of tensors on the CPU.
 //! - [`cuda`]: devices, streams, events, graphs and memory, the functions of `torch.cuda`.
 //! - [`manual_seed`] and [`Generator`]: random numbers, which are the same on every device.

@@ -6,6 +6,11 @@
 //! [`Tensor::backward`] walks the nodes in an order that follows from the graph alone, each on the
 //! stream of its forward operation, and adds what arrives at the leaves to their gradients.
 //!
+//! - `record`: operations become nodes; `saved`: what they keep; `recompute`: what they do not keep.
+//! - `in_place`: writes give tensors another history; `history`: views take it over from their base.
+//! - `backward`, `engine`: the pass. `hooks`, `anomaly`: what can be watched of it.
+//! - `function`: operations of the program's own.
+//!
 //! [`Tensor::backward`]: crate::Tensor::backward
 
 mod anomaly;
