@@ -37,7 +37,7 @@ impl RepeatedOperands {
         RepeatedOperands(self.0 | 1 << operand)
     }
 
-    /// One bit for each operand, that of operand 0 the lowest.
+    /// A bit for each operand, that of operand 0 the lowest.
     pub const fn bits(self) -> u16 {
         self.0
     }

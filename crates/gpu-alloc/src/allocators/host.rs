@@ -34,7 +34,7 @@ pub(crate) trait HostSegment: Sized + Debug + Send {
 
 /// The system's memory, of one kind.
 #[derive(Debug)]
-pub(crate) struct HostSource<A> {
+pub(crate) struct HostSegmentSource<A> {
     segments: BTreeMap<Address, A>,
     /// The memory that there is, if the system tells.
     most: Option<u64>,
@@ -45,15 +45,15 @@ pub(crate) struct HostSource<A> {
 /// The allocator of one kind of host memory. Which policy it follows is decided here and nowhere
 /// else.
 pub(crate) type HostAllocator<A> =
-    CachingAllocator<BestFit<StreamId>, Log<Limit<HostSource<A>>>, AllocationTracker>;
+    CachingAllocator<BestFit<StreamId>, Log<Limit<HostSegmentSource<A>>>, AllocationTracker>;
 
 /// The state of such an allocator, with nothing lent.
 pub(crate) type WholeHostState<'a, A> =
-    WholeState<'a, BestFit<StreamId>, Log<Limit<HostSource<A>>>, AllocationTracker>;
+    WholeState<'a, BestFit<StreamId>, Log<Limit<HostSegmentSource<A>>>, AllocationTracker>;
 
-impl<A> HostSource<A> {
-    fn new() -> HostSource<A> {
-        HostSource {
+impl<A> HostSegmentSource<A> {
+    fn new() -> HostSegmentSource<A> {
+        HostSegmentSource {
             segments: BTreeMap::new(),
             most: memory_of_the_machine(),
             alloc_time: DurationStatistic::default(),
@@ -62,7 +62,7 @@ impl<A> HostSource<A> {
     }
 }
 
-impl<A: HostSegment> MemorySource for HostSource<A> {
+impl<A: HostSegment> MemorySource for HostSegmentSource<A> {
     type Error = gpu_runtime::Error;
 
     fn allocate(&mut self, bytes: u64) -> std::result::Result<Address, SourceError<Self::Error>> {
@@ -91,12 +91,12 @@ pub(crate) fn with_limit<A: HostSegment>(limit: Option<u64>) -> HostAllocator<A>
     let policy = BestFit::new();
     let mut tracker = AllocationTracker::default();
     tracker.record(*history::setting(), &policy);
-    CachingAllocator::new(policy, Log::new(Limit::new(HostSource::new(), limit)), tracker)
+    CachingAllocator::new(policy, Log::new(Limit::new(HostSegmentSource::new(), limit)), tracker)
 }
 
 /// The policy's statistics, with the times that only the source can measure.
 pub(crate) fn complete<A: HostSegment>(whole: &WholeHostState<'_, A>) -> HostMemoryStats {
-    let HostSource { alloc_time, free_time, .. } = whole.source.source().source();
+    let HostSegmentSource { alloc_time, free_time, .. } = whole.source.source().source();
     HostMemoryStats {
         host_alloc_time: *alloc_time,
         host_free_time: *free_time,

@@ -1,3 +1,5 @@
+//! Pageable host memory: its cache, its limit and its statistics.
+
 use std::time::Duration;
 
 use gpu_alloc::{

@@ -1,3 +1,5 @@
+//! The memory of tensors on the CPU.
+
 use tensor::{Error, Result, Tensor, cpu};
 use test_support::isolate;
 
