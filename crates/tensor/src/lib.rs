@@ -23,6 +23,7 @@
 //! - [`TensorOptions`]: dtype, device, kind of memory and gradients of new tensors.
 //! - [`Backward`], [`grad`] and [`no_grad`]: gradients.
 //! - [`cuda`]: devices, streams, events, graphs and memory, the functions of `torch.cuda`.
+//! - [`fuse`]: elementwise functions of the program's own, in one pass.
 //! - [`manual_seed`] and [`Generator`]: random numbers, which are the same on every device.
 //! - [`Error`]: the errors by kind.
 //!
@@ -103,7 +104,10 @@ pub use error::{AutogradError, Error, Result};
 pub use factories::{Data, Number, Steps};
 
 pub use dispatch::Blocking;
-pub use ops::{PendingTensor, TensorOrScalar, To, ViewShape};
+pub use ops::{
+    Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, PendingTensor, TensorOrScalar, To,
+    ViewShape, fuse, fuse_many,
+};
 pub use options::TensorOptions;
 pub use random::{
     Generator, GeneratorState, SeedGuard, enter_manual_seed, fold_in, generator, initial_seed,

@@ -3,6 +3,7 @@
 
 mod convert;
 mod elementwise;
+mod fuse;
 mod in_place;
 mod index;
 mod join;
@@ -24,6 +25,7 @@ mod values;
 mod view;
 mod view_shape;
 
+pub use fuse::{Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, fuse, fuse_many};
 pub use movement::To;
 pub use operand::TensorOrScalar;
 pub use pending_tensor::PendingTensor;

@@ -12,11 +12,12 @@ mod promotion;
 
 use expression::Value;
 
-pub(super) use call::{Named, apart_from};
+pub(super) use call::{Named, apart_from, in_place_fits, names};
+pub(super) use function::{Function, Place};
 pub(super) use promotion::{Kinds, Promotion};
 
-use call::{Call, in_place_fits};
-use function::{Derivative, Function, Place};
+use call::Call;
+use function::Derivative;
 use key::Key;
 use promotion::Positions;
 
