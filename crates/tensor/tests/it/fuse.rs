@@ -340,19 +340,18 @@ fn a_call_on_a_device_is_one_launch() -> Result<()> {
     let _observation = observe(launches.clone());
     let f = fuse(|[x, y, z]| (x * y + z).gelu());
     let g = fuse_many(|[x, y, z]| [x * y, x + z, y - z]);
-    stream.enter(|| {
-        let (x, y) = (matrix(40, 50, device)?, numbers(50, device)?);
-        let counted = |call: &dyn Fn() -> Result<()>| {
-            *launches.count.lock().expect("no panic") = 0;
-            call()?;
-            Ok::<_, Error>(*launches.count.lock().expect("no panic"))
-        };
-        for x in [x.clone(), matrix(50, 40, device)?.transpose(0, 1)?] {
-            assert_eq!(counted(&|| f.call((&x, &y, 0.5)).map(drop))?, 1);
-            assert_eq!(counted(&|| g.call((&x, &y, 0.5)).map(drop))?, 1);
-        }
-        Ok(())
-    })
+    let _current = stream.enter()?;
+    let (x, y) = (matrix(40, 50, device)?, numbers(50, device)?);
+    let counted = |call: &dyn Fn() -> Result<()>| {
+        *launches.count.lock().expect("no panic") = 0;
+        call()?;
+        Ok::<_, Error>(*launches.count.lock().expect("no panic"))
+    };
+    for x in [x.clone(), matrix(50, 40, device)?.transpose(0, 1)?] {
+        assert_eq!(counted(&|| f.call((&x, &y, 0.5)).map(drop))?, 1);
+        assert_eq!(counted(&|| g.call((&x, &y, 0.5)).map(drop))?, 1);
+    }
+    Ok(())
 }
 
 #[test]
