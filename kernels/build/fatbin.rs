@@ -1,11 +1,11 @@
 //! `CUDA_ARCHS`: compiling the kernels for chosen architectures, where the user has an nvcc.
 
-use std::env;
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
-use crate::ptx;
 use crate::table::EmbeddedModule;
+use crate::{pack, ptx};
 
 /// The architectures to make machine code for, and the compiler that does it.
 pub(crate) struct Architectures {
@@ -73,7 +73,9 @@ impl Architectures {
         if !status.success() {
             return Err(format!("nvcc cannot compile {name}.cu ({status})").into());
         }
-        Ok(EmbeddedModule { name, entries: file.entries().map(str::to_owned).collect(), image })
+        let packed = image.with_extension("fatbin.lz4");
+        pack(&fs::read(&image)?, &packed)?;
+        Ok(EmbeddedModule { name, entries: file.entries().map(str::to_owned).collect(), packed })
     }
 }
 

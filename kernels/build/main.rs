@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "a build script talks to cargo on its standard output")]
 
 mod fatbin;
+mod functions;
 mod ptx;
 mod table;
 
@@ -14,6 +15,9 @@ use std::{env, fs};
 
 use fatbin::Architectures;
 use table::EmbeddedModule;
+
+/// The file that has functions and no kernels.
+const FUNCTIONS: &str = "scalar.ptx";
 
 fn main() -> ExitCode {
     match embed() {
@@ -32,24 +36,34 @@ fn embed() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let architectures = Architectures::from_env()?;
     let mut modules = Vec::new();
+    let mut functions = None;
     for path in ptx_files(&package.join("ptx"))? {
         let file = ptx::PtxFile::parse(&fs::read_to_string(&path)?);
         match &architectures {
+            // Functions go into kernels that are printed, and those are text.
+            _ if path.ends_with(FUNCTIONS) => functions = Some(functions::render(&file, &out)?),
             None => modules.extend(split(&file, &out)?),
             Some(architectures) => modules.push(architectures.compile(&package, &path, &file)?),
         }
     }
+    let functions = functions.ok_or_else(|| format!("there is no {FUNCTIONS}"))?;
+    fs::write(out.join("functions.rs"), functions)?;
     fs::write(out.join("table.rs"), table::render(&modules)?)?;
     Ok(())
+}
+
+/// Writes what the crate embeds, compressed.
+fn pack(bytes: &[u8], file: &Path) -> Result<(), std::io::Error> {
+    fs::write(file, lz4_flex::block::compress_prepend_size(bytes))
 }
 
 /// A module for each kernel of a file.
 fn split(file: &ptx::PtxFile, out: &Path) -> Result<Vec<EmbeddedModule>, Box<dyn Error>> {
     let mut modules = Vec::new();
     for name in file.entries().map(str::to_owned) {
-        let image = out.join(&name).with_extension("ptx");
-        fs::write(&image, file.module_of(&name) + "\0")?;
-        modules.push(EmbeddedModule { entries: vec![name.clone()], name, image });
+        let packed = out.join(&name).with_extension("ptx.lz4");
+        pack((file.module_of(&name) + "\0").as_bytes(), &packed)?;
+        modules.push(EmbeddedModule { entries: vec![name.clone()], name, packed });
     }
     Ok(modules)
 }

@@ -46,8 +46,20 @@ impl PtxFile {
 
     /// A module of the kernel `entry` and of all that it refers to, directly or not.
     pub(crate) fn module_of(&self, entry: &str) -> String {
+        self.needed_by(entry)
+            .into_iter()
+            .fold(self.head.clone(), |module, index| module + &self.items[index].text)
+    }
+
+    /// Name and text of each function, variable and declaration, in the order of the file.
+    pub(crate) fn items(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.items.iter().map(|item| (item.name.as_str(), item.text.as_str()))
+    }
+
+    /// The items with a name, and all that they refer to, directly or not.
+    pub(crate) fn needed_by(&self, name: &str) -> Vec<usize> {
         let mut needed = vec![false; self.items.len()];
-        let mut names = vec![entry];
+        let mut names = vec![name];
         while let Some(name) = names.pop() {
             // A function is declared and defined: two items of one name.
             for (index, item) in self.items.iter().enumerate().filter(|(_, i)| i.name == name) {
@@ -58,8 +70,7 @@ impl PtxFile {
                 }
             }
         }
-        let items = self.items.iter().zip(needed).filter(|(_, needed)| *needed);
-        items.fold(self.head.clone(), |module, (item, _)| module + &item.text)
+        (0..self.items.len()).filter(|&index| needed[index]).collect()
     }
 
     /// The names of all that is no kernel.

@@ -9,18 +9,19 @@ use std::path::PathBuf;
 pub(crate) struct EmbeddedModule {
     pub(crate) name: String,
     pub(crate) entries: Vec<String>,
-    /// The file that the crate embeds.
-    pub(crate) image: PathBuf,
+    /// The file that the crate embeds: the image, compressed.
+    pub(crate) packed: PathBuf,
 }
 
 /// Rust source of `MODULES`, and of `ENTRIES` in the order of names.
 pub(crate) fn render(modules: &[EmbeddedModule]) -> Result<String, Box<dyn Error>> {
-    let mut source = String::from("static MODULES: &[KernelModule] = &[\n");
+    let mut source = format!("static MODULES: [KernelModule; {}] = [\n", modules.len());
     let mut owners = BTreeMap::new();
-    for (index, EmbeddedModule { name, entries, image }) in modules.iter().enumerate() {
+    for (index, EmbeddedModule { name, entries, packed }) in modules.iter().enumerate() {
         writeln!(
             source,
-            "KernelModule {{ name: {name:?}, image: include_bytes!({image:?}), entries: &{entries:?} }},"
+            "KernelModule {{ name: {name:?}, entries: &{entries:?}, \
+             image: Packed::new(include_bytes!({packed:?})) }},"
         )?;
         for entry in entries {
             if let Some(other) = owners.insert(entry, index) {

@@ -7,7 +7,10 @@
 //! without compiling, and the software driver refuses.
 //!
 //! In PTX every kernel is a module of its own, since drivers compile whole modules; a fatbin holds all
-//! kernels of a source file.
+//! kernels of a source file. What is embedded is compressed, and unpacked when it is first asked for.
+//!
+//! Elementwise kernels are not here: the crate `expression` prints them. The functions that they are
+//! made of, where PTX has no instruction, are [`scalar_function`]s.
 //!
 //! What the kernels are called, what they compute and how they are launched is written in the
 //! folder's README. This crate knows bytes and names only.
@@ -22,26 +25,49 @@
 
 #![forbid(unsafe_code)]
 
+// Layers, the top one first; a module imports only from lines below its own.
+//
+//   functions
+//   packed
+mod functions;
+mod packed;
+
+use packed::Packed;
+
+pub use functions::{ScalarFunction, scalar_function, scalar_item};
+
 /// Kernels that are loaded together.
 pub struct KernelModule {
     /// Unique among the modules.
     pub name: &'static str,
-    /// The argument of `cuModuleLoadData`: PTX that ends with a NUL, or a fatbin where `CUDA_ARCHS` was
-    /// set when the crate was built.
-    pub image: &'static [u8],
     /// The kernels' names, each of which is in one module only.
     pub entries: &'static [&'static str],
+    image: Packed,
+}
+
+impl KernelModule {
+    /// The argument of `cuModuleLoadData`: PTX that ends with a NUL, or a fatbin where `CUDA_ARCHS`
+    /// was set when the crate was built.
+    pub fn image(&self) -> &[u8] {
+        self.image.bytes()
+    }
 }
 
 /// All modules.
 pub fn modules() -> &'static [KernelModule] {
-    MODULES
+    &MODULES
 }
 
 /// The module that holds the kernel `entry`.
 pub fn module_of(entry: &str) -> Option<&'static KernelModule> {
     let position = ENTRIES.binary_search_by_key(&entry, |&(name, _)| name).ok()?;
     Some(&MODULES[ENTRIES[position].1])
+}
+
+/// The bytes that the crate embeds for its kernels and functions.
+pub fn embedded_bytes() -> usize {
+    let modules: usize = MODULES.iter().map(|module| module.image.embedded()).sum();
+    modules + functions::embedded_bytes()
 }
 
 include!(concat!(env!("OUT_DIR"), "/table.rs"));

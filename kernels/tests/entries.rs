@@ -53,12 +53,12 @@ fn module_of(entry: &str) -> &'static kernels::KernelModule {
 }
 
 /// The text of a module, unless it was built as a fatbin.
-fn ptx(module: &kernels::KernelModule) -> Option<&'static str> {
+fn ptx(module: &'static kernels::KernelModule) -> Option<&'static str> {
     const FATBIN_MAGIC: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
-    if module.image.starts_with(&FATBIN_MAGIC) {
+    if module.image().starts_with(&FATBIN_MAGIC) {
         return None;
     }
-    let text = module.image.strip_suffix(b"\0").expect("PTX ends with a NUL");
+    let text = module.image().strip_suffix(b"\0").expect("PTX ends with a NUL");
     Some(str::from_utf8(text).expect("PTX is ASCII"))
 }
 
@@ -129,4 +129,23 @@ fn any_block_that_a_gpu_can_run_can_be_launched() {
         let bound = format!("\n.maxntid {threads}, 1, 1\n");
         assert!(text.contains(&bound), "{}", module.name);
     }
+}
+
+#[test]
+fn what_is_embedded_is_small() {
+    const MAX_BYTES: usize = 1_500_000;
+    let bytes = kernels::embedded_bytes();
+    assert!(bytes <= MAX_BYTES, "{bytes} bytes");
+}
+
+#[test]
+fn a_function_is_found_with_all_that_it_needs() {
+    let tangent = kernels::scalar_function("tan_f64").expect("it exists");
+    let needs: String = tangent.needs().iter().map(|&item| kernels::scalar_item(item)).collect();
+    let declaration = needs.find("__internal_trig_reduction_slowpathd").expect("it calls that");
+    assert!(needs[declaration..].contains("\n)\n{"), "the definition follows the declaration");
+    assert!(needs.contains("__cudart_i2opi_d[144]"), "the slow path reads a table");
+    assert!(!needs.contains("tan_f64"));
+    assert!(kernels::scalar_function("exp_f16").is_none());
+    assert!(kernels::scalar_function("__cudart_i2opi_d").is_none());
 }

@@ -189,6 +189,41 @@ pub(crate) struct HalfBits(pub(crate) u16);
 #[repr(transparent)]
 pub(crate) struct BrainBits(pub(crate) u16);
 
+/// The type of elements in memory, by the name of a dtype.
+macro_rules! stored_as {
+    (F64) => {
+        f64
+    };
+    (F32) => {
+        f32
+    };
+    (F16) => {
+        HalfBits
+    };
+    (BF16) => {
+        BrainBits
+    };
+    (I64) => {
+        i64
+    };
+    (I32) => {
+        i32
+    };
+    (I16) => {
+        i16
+    };
+    (I8) => {
+        i8
+    };
+    (U8) => {
+        u8
+    };
+    (Bool) => {
+        TruthByte
+    };
+}
+pub(crate) use stored_as;
+
 /// The single of the same value as a half. The exponent is moved by a multiplication, which is
 /// exact and makes subnormal halves normal.
 #[inline(always)]

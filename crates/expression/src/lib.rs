@@ -47,8 +47,8 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   gradient
-//   functions, ptx
+//   gradient, ptx
+//   functions
 //   trace
 //   draft
 //   simplify

@@ -39,6 +39,24 @@ pub enum Error {
         /// The bytes that may be page-locked.
         limit: usize,
     },
+    /// The request would exceed the limit of pageable host memory.
+    #[error(
+        "{} of host memory were asked for, {} are in use in {} that the allocator has, and the limit \
+         is {}: release some, or raise the limit with set_pageable_limit() or SLUICE_PAGEABLE_LIMIT",
+        Bytes(*.requested as u64), Bytes(*.in_use as u64), Bytes(*.reserved as u64),
+        Bytes(*.limit as u64)
+    )]
+    PageableLimit {
+        /// The bytes that were asked for.
+        requested: usize,
+        /// The bytes that the program holds.
+        in_use: usize,
+        /// The bytes that the allocator has from the system: what is in use, and the gaps in
+        /// between, none of which is large enough.
+        reserved: usize,
+        /// The bytes that it may have.
+        limit: usize,
+    },
     /// The memory fraction of a device is not between 0 and 1.
     #[error("a memory fraction of {fraction} was asked for: it must be between 0 and 1")]
     InvalidMemoryFraction {

@@ -2,8 +2,8 @@
 //!
 //! To ask a driver for memory takes long, and to give memory back waits for the device. The
 //! allocators here keep what is freed and hand it out again: [`allocate`] gives [`DeviceMemory`],
-//! [`allocate_pinned`] gives [`PinnedMemory`], and both return to their allocator when they are
-//! dropped. The statistics and the tools are PyTorch's, by name and by meaning.
+//! [`allocate_pinned`] gives [`PinnedMemory`], [`allocate_pageable`] gives [`PageableMemory`], and
+//! all return to their allocator when they are dropped. The statistics and the tools are PyTorch's, by name and by meaning.
 //!
 //! What it is not: launches, copies and streams are the crate `gpu-runtime`'s, whose devices it
 //! serves, and tensors are `tensor`'s. The guide to its figures and tools is `docs/memory.md`.
@@ -102,15 +102,18 @@ mod statistics;
 
 pub use allocators::{
     AllocatorPolicy, DeviceSource, PolicyInUse, allocator_policy, empty_cache, empty_host_cache,
-    get_per_process_memory_fraction, host_memory_stats, reset_accumulated_host_memory_stats,
-    reset_peak_host_memory_stats, set_allocator_policy, set_memory_source,
-    set_per_process_memory_fraction, set_pinned_cache_limit, set_pinned_limit, set_suballocator,
-    trim_cache, trim_host_cache,
+    empty_pageable_cache, get_per_process_memory_fraction, host_memory_stats,
+    pageable_memory_stats, reset_accumulated_host_memory_stats,
+    reset_accumulated_pageable_memory_stats, reset_peak_host_memory_stats,
+    reset_peak_pageable_memory_stats, set_allocator_policy, set_memory_source,
+    set_pageable_cache_limit, set_pageable_limit, set_per_process_memory_fraction,
+    set_pinned_cache_limit, set_pinned_limit, set_suballocator, trim_cache, trim_host_cache,
+    trim_pageable_cache,
 };
 pub use error::{Error, Result};
 pub use memory::{
-    DeviceMemory, InMemoryPool, MemoryPool, NewMemoryFill, PinnedMemory, allocate, allocate_pinned,
-    fill_new_memory, with_memory_pool,
+    DeviceMemory, InMemoryPool, MemoryPool, NewMemoryFill, PageableMemory, PinnedMemory, allocate,
+    allocate_pageable, allocate_pinned, fill_new_memory, with_memory_pool,
 };
 pub use observers::{MemoryTag, Tag, memory_tag, with_memory_tag};
 pub use out_of_memory::{

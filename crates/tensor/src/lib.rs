@@ -22,6 +22,7 @@
 //! - [`Tensor`]: all operations are its methods; [`tensor!`] and [`Tensor::zeros`] make tensors.
 //! - [`TensorOptions`]: dtype, device, kind of memory and gradients of new tensors.
 //! - [`Backward`], [`grad`] and [`no_grad`]: gradients.
+//! - [`cpu`]: the memory of tensors on the CPU.
 //! - [`cuda`]: devices, streams, events, graphs and memory, the functions of `torch.cuda`.
 //! - [`fuse`]: elementwise functions of the program's own, in one pass.
 //! - [`manual_seed`] and [`Generator`]: random numbers, which are the same on every device.
@@ -50,7 +51,7 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   context, factories
+//   context, cpu, factories
 //   ops, random
 //   host
 //   dispatch, print
@@ -66,6 +67,7 @@ mod autograd;
 mod capture;
 mod checked_size;
 mod context;
+pub mod cpu;
 pub mod cuda;
 mod default;
 mod device;

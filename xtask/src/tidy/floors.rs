@@ -8,12 +8,13 @@ use super::metadata::{Dependency, Package};
 use super::project::Project;
 
 /// Lowest first. Crates on one floor do not import each other.
-const FLOORS: [&[&str]; 8] = [
+const FLOORS: [&[&str]; 9] = [
     &["cuda-sys", "ptx"],
     &["ptx-jit"],
     &["cuda-sim", "kernels"],
-    &["expression", "gpu-runtime"],
-    &["cpu-kernels", "gpu-alloc"],
+    &["gpu-runtime"],
+    &["expression", "gpu-alloc"],
+    &["cpu-kernels"],
     &["tensor"],
     &["nn"],
     &["parallel"],

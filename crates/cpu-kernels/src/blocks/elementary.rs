@@ -1,49 +1,69 @@
-//! Elementary functions, element by element.
+//! Functions of many instructions, of the module [`functions`].
+
+use std::marker::PhantomData;
 
 use expression::Primitive;
 
-use super::{BlockKernel, kernels};
-use crate::instruction_set::InstructionSet;
+use super::{Block, BlockKernel};
+use crate::functions::{self, Binary, BinaryLoop, Unary, UnaryLoop};
+use crate::instruction_set::{InstructionSet, Isa, Multiversioned};
+
+/// The loop over a block of a function of one number.
+struct Elementary1<F, T>(PhantomData<fn(F, T)>);
+
+impl<F: Unary<T>, T: Copy + 'static> Multiversioned for Elementary1<F, T> {
+    type Arguments = Block;
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<I: Isa>(block: Block) {
+        let (out, a) = (block.out.cast(), block.operands[0].cast());
+        // SAFETY: a block's conditions are those of the loop, and its values of the function's type.
+        unsafe { UnaryLoop::<F, T>::run::<I>((out, a, block.length)) }
+    }
+}
+
+/// The loop over blocks of a function of two numbers.
+struct Elementary2<F, T>(PhantomData<fn(F, T)>);
+
+impl<F: Binary<T>, T: Copy + 'static> Multiversioned for Elementary2<F, T> {
+    type Arguments = Block;
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<I: Isa>(block: Block) {
+        let [a, b, _] = block.operands;
+        let operands = (a.cast(), b.cast());
+        // SAFETY: as for a function of one number.
+        unsafe { BinaryLoop::<F, T>::run::<I>((block.out.cast(), operands, block.length)) }
+    }
+}
 
 macro_rules! elementary_kernels {
-    ($name:ident, $T:ident) => {
+    ($name:ident, $T:ident: $($One:ident)*; $($Two:ident)*) => {
         /// The loop of one of these primitives.
         pub(super) fn $name(primitive: Primitive, set: InstructionSet) -> Option<BlockKernel> {
-            kernels! {
-                (primitive, set):
-                Exp => long1 |a: $T| f64::from(a).exp() as $T;
-                Exp2 => long1 |a: $T| f64::from(a).exp2() as $T;
-                Expm1 => long1 |a: $T| f64::from(a).exp_m1() as $T;
-                Log => long1 |a: $T| f64::from(a).ln() as $T;
-                Log2 => long1 |a: $T| f64::from(a).log2() as $T;
-                Log10 => long1 |a: $T| f64::from(a).log10() as $T;
-                Log1p => long1 |a: $T| f64::from(a).ln_1p() as $T;
-                Sin => long1 |a: $T| f64::from(a).sin() as $T;
-                Cos => long1 |a: $T| f64::from(a).cos() as $T;
-                Tan => long1 |a: $T| f64::from(a).tan() as $T;
-                Asin => long1 |a: $T| f64::from(a).asin() as $T;
-                Acos => long1 |a: $T| f64::from(a).acos() as $T;
-                Atan => long1 |a: $T| f64::from(a).atan() as $T;
-                Sinh => long1 |a: $T| f64::from(a).sinh() as $T;
-                Cosh => long1 |a: $T| f64::from(a).cosh() as $T;
-                Tanh => long1 |a: $T| f64::from(a).tanh() as $T;
-                Asinh => long1 |a: $T| libm::asinh(f64::from(a)) as $T;
-                Acosh => long1 |a: $T| libm::acosh(f64::from(a)) as $T;
-                Atanh => long1 |a: $T| libm::atanh(f64::from(a)) as $T;
-                Sigmoid => long1 |a: $T| (1.0 / (1.0 + (-f64::from(a)).exp())) as $T;
-                Erf => long1 |a: $T| libm::erf(f64::from(a)) as $T;
-                Erfc => long1 |a: $T| libm::erfc(f64::from(a)) as $T;
-                Lgamma => long1 |a: $T| libm::lgamma(f64::from(a)) as $T;
-                Pow => long2 |a: $T, b: $T| libm::pow(f64::from(a), f64::from(b)) as $T;
-                Atan2 => long2 |a: $T, b: $T| f64::from(a).atan2(f64::from(b)) as $T;
-                Hypot => long2 |a: $T, b: $T| libm::hypot(f64::from(a), f64::from(b)) as $T;
-                // Until the functions are there.
-                Erfinv => long1 |a: $T| a;
-                Digamma => long1 |a: $T| a;
+            match primitive {
+                $(Primitive::$One => Some(set.version::<Elementary1<functions::$One, $T>>()),)*
+                $(Primitive::$Two => Some(set.version::<Elementary2<functions::$Two, $T>>()),)*
+                _ => None,
             }
         }
     };
 }
 
-elementary_kernels!(kernel_f32, f32);
-elementary_kernels!(kernel_f64, f64);
+macro_rules! float_kernels {
+    ($name:ident, $T:ident) => {
+        elementary_kernels! {
+            $name, $T:
+            Acos Acosh Asin Asinh Atan Atanh Cos Cosh Digamma Erf Erfc Erfinv Exp Exp2 Expm1 Lgamma
+            Log Log10 Log1p Log2 Sigmoid Sin Sinh Tan Tanh;
+            Atan2 FloorDiv Fmod Hypot Pow Remainder
+        }
+    };
+}
+
+float_kernels!(kernel_f32, f32);
+float_kernels!(kernel_f64, f64);
+elementary_kernels!(kernel_i32, i32: ; Gcd Pow);
+elementary_kernels!(kernel_i64, i64: ; Gcd Pow);

@@ -46,23 +46,6 @@ macro_rules! float_kernels {
                 Le => map2 |a: $T, b: $T| u8::from(a <= b);
                 Gt => map2 |a: $T, b: $T| u8::from(a > b);
                 Ge => map2 |a: $T, b: $T| u8::from(a >= b);
-                Fmod => long2 |a: $T, b: $T| a % b;
-                Remainder => long2 |a: $T, b: $T| {
-                    let cut = a % b;
-                    if cut != 0.0 && (cut < 0.0) != (b < 0.0) { cut + b } else { cut }
-                };
-                FloorDiv => long2 |a: $T, b: $T| {
-                    // The quotient of the multiple below `a`, step by step as Python has it.
-                    let cut = a % b;
-                    let quotient = (a - cut) / b;
-                    let is_below = cut != 0.0 && (b < 0.0) != (cut < 0.0);
-                    let quotient = if is_below { quotient - 1.0 } else { quotient };
-                    let floor = quotient.rounded_down::<I>();
-                    let nearest = if quotient - floor > 0.5 { floor + 1.0 } else { floor };
-                    let zero = <$T>::copysign(0.0, a / b);
-                    let result = if quotient == 0.0 { zero } else { nearest };
-                    if b == 0.0 { a / b } else { result }
-                };
             }
         }
     };

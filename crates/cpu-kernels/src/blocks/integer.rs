@@ -2,12 +2,12 @@
 
 use expression::Primitive;
 
-use super::integer_arithmetic::{Division, gcd_i32, gcd_i64, pow_i32, pow_i64};
+use super::integer_arithmetic::Division;
 use super::{BlockKernel, kernels};
 use crate::instruction_set::InstructionSet;
 
 macro_rules! integer_kernels {
-    ($name:ident, $T:ident, $pow:ident, $gcd:ident) => {
+    ($name:ident, $T:ident) => {
         /// The loop of one of these primitives.
         pub(super) fn $name(primitive: Primitive, set: InstructionSet) -> Option<BlockKernel> {
             const BITS: $T = $T::BITS as $T;
@@ -49,12 +49,10 @@ macro_rules! integer_kernels {
                     let is_below = remainder != 0 && (remainder < 0) != (b < 0);
                     if is_below { remainder.wrapping_add(b) } else { remainder }
                 };
-                Pow => long2 |a: $T, b: $T| $pow(a, b);
-                Gcd => long2 |a: $T, b: $T| $gcd(a, b);
             }
         }
     };
 }
 
-integer_kernels!(kernel_i32, i32, pow_i32, gcd_i32);
-integer_kernels!(kernel_i64, i64, pow_i64, gcd_i64);
+integer_kernels!(kernel_i32, i32);
+integer_kernels!(kernel_i64, i64);

@@ -52,8 +52,12 @@ pub(crate) fn kernel(
         ComputeType::F32 => {
             float::kernel_f32(primitive, set).or_else(|| elementary::kernel_f32(primitive, set))
         }
-        ComputeType::I64 => integer::kernel_i64(primitive, set),
-        ComputeType::I32 => integer::kernel_i32(primitive, set),
+        ComputeType::I64 => {
+            integer::kernel_i64(primitive, set).or_else(|| elementary::kernel_i64(primitive, set))
+        }
+        ComputeType::I32 => {
+            integer::kernel_i32(primitive, set).or_else(|| elementary::kernel_i32(primitive, set))
+        }
         ComputeType::Bool => truth::kernel(primitive, set),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use super::transpose::{Transposed, transpose};
 use crate::instruction_set::{InstructionSet, Isa, Multiversioned};
 
 /// A copy in two dimensions, of which the second is the inner one. Strides are in elements.
@@ -12,6 +13,20 @@ pub(crate) struct StridedCopy {
     pub(crate) sizes: [usize; 2],
     pub(crate) to_strides: [isize; 2],
     pub(crate) from_strides: [isize; 2],
+}
+
+impl StridedCopy {
+    /// The same copy, in the other order of its dimensions.
+    fn turned(self) -> StridedCopy {
+        let turned = |[outer, inner]: [isize; 2]| [inner, outer];
+        let [rows, columns] = self.sizes;
+        StridedCopy {
+            sizes: [columns, rows],
+            to_strides: turned(self.to_strides),
+            from_strides: turned(self.from_strides),
+            ..self
+        }
+    }
 }
 
 /// The loops of a [`StridedCopy`].
@@ -33,7 +48,7 @@ pub(crate) fn copy(size: usize, set: InstructionSet) -> Copy {
 
 struct CopyOf<T>(PhantomData<T>);
 
-impl<T: std::marker::Copy + 'static> Multiversioned for CopyOf<T> {
+impl<T: Transposed> Multiversioned for CopyOf<T> {
     type Arguments = StridedCopy;
     type Output = ();
 
@@ -42,6 +57,14 @@ impl<T: std::marker::Copy + 'static> Multiversioned for CopyOf<T> {
     #[inline(always)]
     unsafe fn run<I: Isa>(copy: StridedCopy) {
         let [rows, columns] = copy.sizes;
+        if copy.to_strides[1] == 1 && copy.from_strides[0] == 1 && rows > 1 && columns > 1 {
+            // SAFETY: the elements are valid on both sides.
+            return unsafe { transpose::<T>(copy) };
+        }
+        if copy.to_strides[0] == 1 && copy.from_strides[1] == 1 && rows > 1 && columns > 1 {
+            // SAFETY: they are the same elements, in another order.
+            return unsafe { transpose::<T>(copy.turned()) };
+        }
         for row in 0..rows as isize {
             // SAFETY: the first elements of a row are among the copy's.
             let (to, from) = unsafe {

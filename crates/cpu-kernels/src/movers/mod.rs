@@ -4,6 +4,7 @@
 mod convert;
 mod copy;
 mod fill;
+mod transpose;
 
 pub(crate) use convert::{load, store};
 pub(crate) use copy::{Copy, StridedCopy, copy};

@@ -3,7 +3,7 @@
 use expression::{ComputeType, DType, Expression, Primitive, ValueDef, ValueId};
 use smallvec::SmallVec;
 
-use super::{Location, Program, Step, Uniform};
+use super::{Program, Step, Uniform};
 use crate::blocks;
 use crate::instruction_set::InstructionSet;
 
@@ -39,6 +39,16 @@ impl Program {
         compiler.add_values();
         compiler.finish(inputs, outputs)
     }
+}
+
+/// A block of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Location {
+    Input(usize),
+    Output(usize),
+    /// By its number among those that are filled.
+    Uniform(usize),
+    Slot(usize),
 }
 
 struct Compiler<'e> {
@@ -181,54 +191,49 @@ impl<'e> Compiler<'e> {
                 last_reads[*input as usize] = Some(self.last_reads[number]);
             }
         }
+        let own = |output: usize| Location::Output(output);
         let writes = (0..outputs.len())
             .map(|output| {
-                let own = |step: &Step<Location>| step.out == Location::Output(output);
-                self.steps.iter().position(own).unwrap_or(self.steps.len() + output)
+                let written = self.steps.iter().position(|step| step.out == own(output));
+                written.unwrap_or(self.steps.len() + output)
             })
             .collect();
-        let mut program = Program {
+        let is_plain = |dtype: &DType| dtype.compute_type().dtype() == *dtype;
+        let are_own = stores.iter().enumerate().all(|(output, &store)| store == own(output));
+        let copied = match (&stores[..], inputs, outputs) {
+            ([Location::Input(_)], [input], [output]) if input == output => Some(input.size()),
+            _ => None,
+        };
+        let filled = self.filled.len();
+        let block = |location: Location| match location {
+            Location::Input(input) => input,
+            Location::Output(output) => inputs.len() + output,
+            Location::Uniform(uniform) => inputs.len() + outputs.len() + uniform,
+            Location::Slot(slot) => inputs.len() + outputs.len() + filled + slot,
+        };
+        let numbered = |step: &Step<Location>| Step {
+            kernel: step.kernel,
+            out: block(step.out),
+            operands: step.operands.map(block),
+        };
+        let of_operands = inputs.iter().chain(outputs);
+        let values: usize = of_operands.clone().map(|of| of.compute_type().size()).sum();
+        let uniform_values: usize = self.filled.iter().map(|(_, of)| of.size()).sum();
+        Program {
             set: self.set,
             inputs: inputs.into(),
             outputs: outputs.into(),
-            copied: None,
-            single: None,
-            uniforms: self.uniforms,
-            filled: self.filled,
-            steps: self.steps,
-            stores,
+            copied,
+            is_plain: are_own && of_operands.clone().all(is_plain),
+            steps: self.steps.iter().map(numbered).collect(),
+            stores: stores.into_iter().map(block).collect(),
             last_reads,
             writes,
-            slots: self.slots,
-            cost: self.cost,
-        };
-        program.single = program.single_step();
-        program.copied = program.copy();
-        program
-    }
-}
-
-impl Program {
-    /// The step, if there is one only, which reads and writes what is in memory.
-    fn single_step(&self) -> Option<Step<usize>> {
-        let [step] = self.steps[..] else { return None };
-        let is_plain = |dtype: &DType| dtype.compute_type().dtype() == *dtype;
-        if self.outputs.len() != 1 || !self.inputs.iter().chain(&self.outputs).all(is_plain) {
-            return None;
-        }
-        let mut operands = [0; 3];
-        for (operand, location) in operands.iter_mut().zip(step.operands) {
-            let Location::Input(input) = location else { return None };
-            *operand = input;
-        }
-        Some(Step { kernel: step.kernel, out: 0, operands })
-    }
-
-    /// The size of the elements, if all that is done is a copy of one input.
-    fn copy(&self) -> Option<usize> {
-        match (&self.stores[..], &self.inputs[..], &self.outputs[..]) {
-            ([Location::Input(_)], [input], [output]) if input == output => Some(input.size()),
-            _ => None,
+            value_bytes: values + uniform_values + self.slots.iter().sum::<usize>(),
+            slots: self.slots.into(),
+            cost: self.cost + of_operands.map(|of| of.size()).sum::<usize>(),
+            uniforms: self.uniforms,
+            filled: self.filled,
         }
     }
 }

@@ -3,10 +3,12 @@
 
 mod compile;
 mod copying;
+mod dense;
 mod layout;
 mod plan;
 mod run;
 mod scratch;
+mod tiles;
 mod walk;
 
 use expression::{ComputeType, DType};
@@ -48,20 +50,25 @@ pub struct Program {
     outputs: SmallVec<[DType; 2]>,
     /// Bytes per element if all that is done is a copy of the one input.
     copied: Option<usize>,
-    /// The loop, if there is one only and all its operands are inputs of the program.
-    single: Option<Step<usize>>,
+    /// Whether dense operands need no scratch memory to be brought to, whatever is done with them.
+    is_plain: bool,
     uniforms: Vec<Uniform>,
-    /// Those that are operands of steps or are stored.
+    /// Those that blocks are filled with, and their types.
     filled: Vec<(usize, ComputeType)>,
-    steps: Vec<Step<Location>>,
-    stores: Vec<Location>,
+    /// Operands and results are numbers of blocks: first those of the inputs, then those of the
+    /// outputs, the filled ones, and the slots.
+    steps: Vec<Step<usize>>,
+    /// The block of each output's values.
+    stores: SmallVec<[usize; 2]>,
     /// For each input when it is read for the last time, if ever, and for each output when it is
     /// written: the number of a step, or of a store counted on from the steps.
     last_reads: SmallVec<[Option<usize>; 4]>,
     writes: SmallVec<[usize; 2]>,
-    /// Bytes per value, of the blocks that are neither inputs nor outputs.
-    slots: Vec<usize>,
-    /// Bytes that could be moved while one element is computed.
+    /// Bytes per value, of the blocks for what is computed in between.
+    slots: SmallVec<[usize; 8]>,
+    /// Bytes per value, of all blocks.
+    value_bytes: usize,
+    /// Bytes that are moved for an element, or could be while it is computed.
     cost: usize,
 }
 
@@ -99,25 +106,10 @@ struct Step<L> {
     operands: [L; 3],
 }
 
-/// A block of values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Location {
-    Input(usize),
-    Output(usize),
-    /// By its number among those that are filled.
-    Uniform(usize),
-    Slot(usize),
-}
-
 impl Program {
-    /// The bytes per value of the block that an input is read from.
-    fn input_size(&self, input: usize) -> usize {
-        self.inputs[input].compute_type().size()
-    }
-
-    /// The bytes per value of the block that an output is made in.
-    fn output_size(&self, output: usize) -> usize {
-        self.outputs[output].compute_type().size()
+    /// The block of an output.
+    fn output_block(&self, output: usize) -> usize {
+        self.inputs.len() + output
     }
 }
 

@@ -24,8 +24,8 @@ pub(super) struct Plan<'a> {
     pub(super) outputs: SmallVec<[Place<'a>; 2]>,
     /// The bits of the values that are the same for all elements, of those that are filled.
     pub(super) uniforms: SmallVec<[u64; 8]>,
-    pub(super) uniform_places: SmallVec<[usize; 8]>,
-    pub(super) slots: SmallVec<[usize; 8]>,
+    /// The places of the blocks that are filled, and of the slots.
+    pub(super) places: SmallVec<[usize; 8]>,
     /// Room for elements on their way between a layout and a conversion.
     pub(super) transit: usize,
     /// Bytes of scratch memory.
@@ -49,12 +49,11 @@ impl<'a> Plan<'a> {
     /// The plan for operands of at least one dimension and one element.
     pub(super) fn new(
         program: &Program,
-        sizes: &'a [usize],
+        walk: Walk<'a>,
         outputs: &[StridedPointer<'a>],
         inputs: &[StridedPointer<'a>],
         uniforms: SmallVec<[u64; 8]>,
     ) -> Plan<'a> {
-        let walk = Walk::new(sizes, program.block_length());
         let place = |operand: &StridedPointer<'a>, size| Place {
             operand: *operand,
             size,
@@ -68,17 +67,16 @@ impl<'a> Plan<'a> {
             outputs: outputs.iter().zip(dtypes.1).map(|(at, of)| place(at, of.size())).collect(),
             walk,
             uniforms,
-            uniform_places: SmallVec::new(),
-            slots: SmallVec::new(),
+            places: SmallVec::new(),
             transit: 0,
             scratch: 0,
         };
-        plan.assign(program);
+        plan.assign(program, outputs);
         plan
     }
 
     /// Assigns scratch memory to what is not used where it lies.
-    fn assign(&mut self, program: &Program) {
+    fn assign(&mut self, program: &Program, outputs: &[StridedPointer<'_>]) {
         let length = self.walk.largest();
         let mut end = 0;
         let mut next = |size: usize| {
@@ -88,38 +86,35 @@ impl<'a> Plan<'a> {
         };
         self.transit = next(2);
         for (output, place) in self.outputs.iter_mut().enumerate() {
-            let is_own = program.stores[output] == super::Location::Output(output);
+            let is_own = program.stores[output] == program.output_block(output);
             let is_converted =
                 program.outputs[output].compute_type().dtype() != program.outputs[output];
             if is_own && (is_converted || !place.is_dense) {
-                place.scratch = Some(next(program.output_size(output)));
+                place.scratch = Some(next(program.outputs[output].compute_type().size()));
             }
         }
         for (input, place) in self.inputs.iter_mut().enumerate() {
             let is_converted =
                 program.inputs[input].compute_type().dtype() != program.inputs[input];
-            // Written by a step or store before the last one that reads it.
-            let is_overwritten = self.outputs.iter().enumerate().any(|(output, written)| {
-                written.operand.start == place.operand.start
-                    && Some(program.writes[output]) < program.last_reads[input]
-            });
+            let is_overwritten = program.is_overwritten(input, place.operand.start, outputs);
             if is_converted || is_overwritten || !place.is_dense {
-                place.scratch = Some(next(program.input_size(input)));
+                place.scratch = Some(next(program.inputs[input].compute_type().size()));
             }
         }
-        self.uniform_places = program.filled.iter().map(|(_, of)| next(of.size())).collect();
-        self.slots = program.slots.iter().map(|&size| next(size)).collect();
+        self.places = program.scratch_sizes().map(next).collect();
         self.scratch = end;
     }
 }
 
 impl Program {
     /// The elements of a block, so that all blocks are in the first-level cache at once.
-    fn block_length(&self) -> usize {
-        let inputs: usize = self.inputs.iter().map(|of| of.compute_type().size()).sum();
-        let outputs: usize = self.outputs.iter().map(|of| of.compute_type().size()).sum();
-        let uniforms: usize = self.filled.iter().map(|(_, of)| of.size()).sum();
-        let bytes = inputs + outputs + uniforms + self.slots.iter().sum::<usize>();
-        (CACHE / bytes.max(1) / MIN_LENGTH * MIN_LENGTH).clamp(MIN_LENGTH, MAX_LENGTH)
+    pub(super) fn block_length(&self) -> usize {
+        let fitting = CACHE / self.value_bytes.max(1);
+        (fitting / MIN_LENGTH * MIN_LENGTH).clamp(MIN_LENGTH, MAX_LENGTH)
+    }
+
+    /// Bytes per value of the blocks that are neither inputs nor outputs.
+    pub(super) fn scratch_sizes(&self) -> impl Iterator<Item = usize> + '_ {
+        self.filled.iter().map(|(_, of)| of.size()).chain(self.slots.iter().copied())
     }
 }

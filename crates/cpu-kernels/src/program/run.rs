@@ -4,11 +4,14 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::copying::COPIED_LENGTH;
+use super::dense::Addresses;
 use super::layout::{Refresh, Strided, gather, is_dense, scatter};
 use super::plan::{Place, Plan};
 use super::scratch::with_scratch;
-use super::walk::{BlockBox, Position};
-use super::{Location, Program, Shared, Step, StridedPointer, Uniform};
+use super::tiles::{Operands, Tiling, transposed_dim};
+use super::walk::{BlockBox, Position, Walk};
+use super::{Program, StridedPointer, Uniform};
 use crate::blocks::Block;
 use crate::movers::{copy, fill, load, store};
 use crate::pool;
@@ -44,77 +47,81 @@ impl Program {
         if count == 0 {
             return;
         }
-        if let Some(step) = &self.single
-            && outputs.iter().chain(inputs).all(|operand| is_dense(sizes, operand.strides))
-        {
-            // SAFETY: all operands are dense, of the types that are computed with.
-            return unsafe { self.run_dense(step, count, outputs[0].start, inputs) };
+        if self.is_plain && self.are_dense(sizes, outputs, inputs) {
+            // SAFETY: all operands are dense, and used where they lie.
+            return unsafe { self.run_dense(count, outputs, inputs, scalars) };
         }
-        if let Some(size) = self.copied {
-            // SAFETY: the conditions are the same.
-            return unsafe { self.copy_all(size, sizes, outputs[0], inputs[0]) };
+        if let Some(size) = self.copied
+            && self.are_dense(sizes, outputs, inputs)
+        {
+            // SAFETY: both are dense.
+            return unsafe { self.copy_dense(size, count, outputs[0], inputs[0]) };
         }
         if sizes.is_empty() {
             let one = |operand: &StridedPointer<'_>| StridedPointer::new(operand.start, &[1]);
-            let outputs: SmallVec<[StridedPointer<'_>; 2]> = outputs.iter().map(one).collect();
-            let inputs: SmallVec<[StridedPointer<'_>; 6]> = inputs.iter().map(one).collect();
+            let outputs: Operands<'_> = outputs.iter().map(one).collect();
+            let inputs: Operands<'_> = inputs.iter().map(one).collect();
             // SAFETY: it is the same element, as one of one dimension.
-            return unsafe { self.run_blocks(&[1], &outputs, &inputs, scalars) };
+            return unsafe { self.run_walk(self.walk(&[1]), &outputs, &inputs, scalars) };
         }
-        // SAFETY: the conditions are the same, and there is a dimension.
-        unsafe { self.run_blocks(sizes, outputs, inputs, scalars) };
+        let Some(dim) = transposed_dim(sizes, outputs.iter().chain(inputs)) else {
+            // SAFETY: the conditions are the same, and there is a dimension.
+            return unsafe { self.run_walk(self.walk(sizes), outputs, inputs, scalars) };
+        };
+        let tiling = Tiling { sizes, dim, outputs, inputs };
+        if let Some(tiles) = tiling.tiles() {
+            let (outputs, inputs) = tiles.operands();
+            let walk = Walk::across(&tiles.sizes, self.walk_length());
+            // SAFETY: they are the same elements, but for those beyond the last tile.
+            unsafe { self.run_walk(walk, &outputs, &inputs, scalars) };
+        }
+        if let Some(rest) = tiling.rest(self.outputs.iter().chain(&self.inputs).map(|of| of.size()))
+        {
+            let (outputs, inputs) = rest.operands();
+            // SAFETY: they are the elements beyond the last tile.
+            unsafe { self.run_walk(self.walk(&rest.sizes), &outputs, &inputs, scalars) };
+        }
     }
 
-    /// Runs the one step on operands that are used where they lie.
-    ///
-    /// # Safety
-    /// The conditions of [`Program::run`], for dense operands that are not converted.
-    unsafe fn run_dense(
-        &self,
-        step: &Step<usize>,
-        count: usize,
-        out: *mut u8,
-        inputs: &[StridedPointer<'_>],
-    ) {
-        let out = Shared(out);
-        let operands = step.operands.map(|input| Shared(inputs[input].start));
-        let out_size = self.outputs[0].size();
-        let sizes = step.operands.map(|input| self.inputs[input].size());
-        pool::split(count, self.cost_per_element(), |range| {
-            let at = |index: usize| {
-                let start: *const u8 = operands[index].address();
-                // SAFETY: the operand has the elements up to the end of the range.
-                unsafe { start.add(range.start * sizes[index]) }
-            };
-            // SAFETY: the output has the elements up to the end of the range.
-            let out = unsafe { out.address().add(range.start * out_size) };
-            let block = Block { out, operands: [at(0), at(1), at(2)], length: range.len() };
-            // SAFETY: the operands are valid, and the same as the output or apart from it; the set
-            // is supported.
-            unsafe { (step.kernel)(block) };
-        });
+    /// The most elements in a block.
+    fn walk_length(&self) -> usize {
+        if self.copied.is_some() { COPIED_LENGTH } else { self.block_length() }
     }
 
-    /// The bytes that are read and written for an element, and those that could be while it is
-    /// computed.
-    fn cost_per_element(&self) -> usize {
-        let bytes: usize = self.inputs.iter().chain(&self.outputs).map(|of| of.size()).sum();
-        bytes + self.cost
+    fn walk<'a>(&self, sizes: &'a [usize]) -> Walk<'a> {
+        Walk::new(sizes, self.walk_length())
     }
 
-    /// # Safety
-    /// The conditions of [`Program::run`]; there are a dimension and an element.
-    unsafe fn run_blocks(
+    /// Whether all operands are dense, and none is overwritten before it is read.
+    fn are_dense(
         &self,
         sizes: &[usize],
         outputs: &[StridedPointer<'_>],
         inputs: &[StridedPointer<'_>],
+    ) -> bool {
+        outputs.iter().chain(inputs).all(|operand| is_dense(sizes, operand.strides))
+            && (0..inputs.len()).all(|at| !self.is_overwritten(at, inputs[at].start, outputs))
+    }
+
+    /// Runs all steps on the blocks of a walk.
+    ///
+    /// # Safety
+    /// The conditions of [`Program::run`].
+    unsafe fn run_walk(
+        &self,
+        walk: Walk<'_>,
+        outputs: &[StridedPointer<'_>],
+        inputs: &[StridedPointer<'_>],
         scalars: &[u64],
     ) {
+        if let Some(size) = self.copied {
+            // SAFETY: the conditions are the same.
+            return unsafe { self.copy_walk(size, walk, outputs[0], inputs[0]) };
+        }
         // SAFETY: the set is supported.
         let uniforms = unsafe { self.uniforms(scalars) };
-        let plan = Plan::new(self, sizes, outputs, inputs, uniforms);
-        let cost = plan.walk.largest().saturating_mul(self.cost_per_element());
+        let plan = Plan::new(self, walk, outputs, inputs, uniforms);
+        let cost = plan.walk.largest().saturating_mul(self.cost);
         let shared = SharedPlan(plan);
         pool::split(shared.plan().walk.blocks(), cost, |range| {
             let plan = shared.plan();
@@ -130,7 +137,7 @@ impl Program {
     ///
     /// # Safety
     /// The processor has the program's instruction set.
-    unsafe fn uniforms(&self, scalars: &[u64]) -> SmallVec<[u64; 8]> {
+    pub(super) unsafe fn uniforms(&self, scalars: &[u64]) -> SmallVec<[u64; 8]> {
         let mut bits: SmallVec<[u64; 16]> = SmallVec::new();
         for uniform in &self.uniforms {
             let value = match uniform {
@@ -150,6 +157,18 @@ impl Program {
         self.filled.iter().map(|&(number, _)| bits[number]).collect()
     }
 
+    /// Fills the blocks of uniform values.
+    ///
+    /// # Safety
+    /// They have room for so many values.
+    pub(super) unsafe fn fill(&self, addresses: &[*mut u8], uniforms: &[u64], length: usize) {
+        let blocks = &addresses[self.inputs.len() + self.outputs.len()..];
+        for ((&(_, of), &bits), &to) in self.filled.iter().zip(uniforms).zip(blocks) {
+            // SAFETY: the block has room for so many values; the set is supported.
+            unsafe { fill(of.size(), self.set)((to, length, bits)) };
+        }
+    }
+
     /// Computes some of the blocks.
     ///
     /// # Safety
@@ -157,27 +176,25 @@ impl Program {
     unsafe fn run_range(&self, plan: &Plan<'_>, scratch: *mut u8, range: Range<usize>) {
         // SAFETY: all places of the plan are within the scratch memory.
         let at = |place: usize| unsafe { scratch.add(place) };
-        let mut blocks = Blocks {
-            inputs: plan.inputs.iter().map(|place| place.scratch.map_or(scratch, at)).collect(),
-            outputs: plan.outputs.iter().map(|place| place.scratch.map_or(scratch, at)).collect(),
-            uniforms: plan.uniform_places.iter().map(|&place| at(place)).collect(),
-            slots: plan.slots.iter().map(|&place| at(place)).collect(),
-            transit: at(plan.transit),
-        };
-        let largest = plan.walk.largest();
-        for ((&(_, of), &bits), &to) in self.filled.iter().zip(&plan.uniforms).zip(&blocks.uniforms)
-        {
-            // SAFETY: a block has room for the largest one.
-            unsafe { fill(of.size(), self.set)((to, largest, bits)) };
-        }
+        let operands = plan.inputs.iter().chain(&plan.outputs);
+        let operands = operands.map(|place| place.scratch.map_or(scratch, at));
+        let mut addresses: Addresses =
+            operands.chain(plan.places.iter().map(|&place| at(place))).collect();
+        // SAFETY: a block has room for the largest one.
+        unsafe { self.fill(&addresses, &plan.uniforms, plan.walk.largest()) };
         let mut position = plan.walk.position(range.start);
         for number in range.clone() {
             let block = position.block();
             // SAFETY: the block's elements are valid, and nobody else computes them.
             unsafe {
-                self.load(plan, &mut blocks, &position, number == range.start);
-                self.compute(&blocks, block.length());
-                self.store(plan, &blocks, &position);
+                self.load(
+                    plan,
+                    &mut addresses,
+                    &position,
+                    (number == range.start, at(plan.transit)),
+                );
+                self.compute(&addresses, block.length());
+                self.store(plan, &addresses, &position, at(plan.transit));
             }
             position.advance();
         }
@@ -190,9 +207,9 @@ impl Program {
     unsafe fn load(
         &self,
         plan: &Plan<'_>,
-        blocks: &mut Blocks,
+        addresses: &mut Addresses,
         position: &Position<'_>,
-        is_first: bool,
+        (is_first, transit): (bool, *mut u8),
     ) {
         for (input, place) in plan.inputs.iter().enumerate() {
             if self.last_reads[input].is_none() {
@@ -201,7 +218,7 @@ impl Program {
             // SAFETY: it is the address of the block's first element.
             let from = unsafe { place.first(position) };
             if place.scratch.is_none() {
-                blocks.inputs[input] = from;
+                addresses[input] = from;
                 continue;
             }
             let is_old = match place.refresh {
@@ -219,12 +236,12 @@ impl Program {
             };
             // SAFETY: the elements of the block are valid, and so are those of a longer one along
             // a dimension that repeats.
-            unsafe { self.bring(input, place, from, &block, blocks) };
+            unsafe { self.bring((input, place), addresses[input], from, &block, transit) };
         }
-        for (place, out) in plan.outputs.iter().zip(&mut blocks.outputs) {
+        for (output, place) in plan.outputs.iter().enumerate() {
             if place.scratch.is_none() {
                 // SAFETY: it is the address of the block's first element.
-                *out = unsafe { place.first(position) };
+                addresses[self.output_block(output)] = unsafe { place.first(position) };
             }
         }
     }
@@ -235,13 +252,12 @@ impl Program {
     /// The block's elements from `from` on are valid.
     unsafe fn bring(
         &self,
-        input: usize,
-        place: &Place<'_>,
+        (input, place): (usize, &Place<'_>),
+        to: *mut u8,
         from: *mut u8,
         block: &BlockBox<'_>,
-        blocks: &Blocks,
+        transit: *mut u8,
     ) {
-        let to = blocks.inputs[input];
         let mover = (copy(place.size, self.set), place.size);
         let strided = Strided { start: from, strides: place.operand.strides };
         // SAFETY: scratch blocks have room for the largest block, and overlap no operand.
@@ -251,22 +267,10 @@ impl Program {
             };
             let mut dense = from.cast_const();
             if !place.is_dense {
-                gather(mover, blocks.transit, strided, block);
-                dense = blocks.transit;
+                gather(mover, transit, strided, block);
+                dense = transit;
             }
             convert(Block { out: to, operands: [dense; 3], length: block.length() });
-        }
-    }
-
-    /// Runs all steps.
-    ///
-    /// # Safety
-    /// The blocks are valid for so many elements.
-    unsafe fn compute(&self, blocks: &Blocks, length: usize) {
-        for step in &self.steps {
-            let operands = step.operands.map(|operand| blocks.at(operand).cast_const());
-            // SAFETY: blocks are the same or apart, and hold values of the kernel's types.
-            unsafe { (step.kernel)(Block { out: blocks.at(step.out), operands, length }) };
         }
     }
 
@@ -274,14 +278,20 @@ impl Program {
     ///
     /// # Safety
     /// The conditions of [`Program::run_range`].
-    unsafe fn store(&self, plan: &Plan<'_>, blocks: &Blocks, position: &Position<'_>) {
+    unsafe fn store(
+        &self,
+        plan: &Plan<'_>,
+        addresses: &[*mut u8],
+        position: &Position<'_>,
+        transit: *mut u8,
+    ) {
         let block = position.block();
         for (output, place) in plan.outputs.iter().enumerate() {
             let source = self.stores[output];
-            if source == Location::Output(output) && place.scratch.is_none() {
+            if source == self.output_block(output) && place.scratch.is_none() {
                 continue;
             }
-            let from = blocks.at(source).cast_const();
+            let from = addresses[source].cast_const();
             let mover = (copy(place.size, self.set), place.size);
             // SAFETY: it is the address of the block's first element; the block's elements are
             // valid, and what is brought there does not overlap them.
@@ -296,8 +306,8 @@ impl Program {
                 if place.is_dense {
                     convert(Block { out: to, operands: [from; 3], length });
                 } else {
-                    convert(Block { out: blocks.transit, operands: [from; 3], length });
-                    scatter(mover, strided, blocks.transit, &block);
+                    convert(Block { out: transit, operands: [from; 3], length });
+                    scatter(mover, strided, transit, &block);
                 }
             }
         }
@@ -313,26 +323,6 @@ impl Place<'_> {
         let elements = position.offset(self.operand.strides);
         // SAFETY: the block is within the operand.
         unsafe { self.operand.start.offset(elements * self.size as isize) }
-    }
-}
-
-/// The addresses of a thread's blocks.
-struct Blocks {
-    inputs: SmallVec<[*mut u8; 6]>,
-    outputs: SmallVec<[*mut u8; 2]>,
-    uniforms: SmallVec<[*mut u8; 8]>,
-    slots: SmallVec<[*mut u8; 8]>,
-    transit: *mut u8,
-}
-
-impl Blocks {
-    fn at(&self, location: Location) -> *mut u8 {
-        match location {
-            Location::Input(input) => self.inputs[input],
-            Location::Output(output) => self.outputs[output],
-            Location::Uniform(uniform) => self.uniforms[uniform],
-            Location::Slot(slot) => self.slots[slot],
-        }
     }
 }
 

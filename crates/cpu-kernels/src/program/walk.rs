@@ -16,6 +16,9 @@ pub(super) struct Walk<'a> {
     chunks: usize,
     /// Elements of the dimensions within it.
     inner: usize,
+    /// Whether neighbours along the dimension outside of that come after each other, rather than
+    /// those along it.
+    is_across: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -32,7 +35,15 @@ impl<'a> Walk<'a> {
         let even = sizes[dim].div_ceil(chunks);
         let even = if inner == 1 { even.next_multiple_of(64) } else { even };
         let chunk = even.min(fitting).min(sizes[dim]);
-        Walk { sizes, dim, chunk, chunks: sizes[dim].div_ceil(chunk), inner }
+        Walk { sizes, dim, chunk, chunks: sizes[dim].div_ceil(chunk), inner, is_across: false }
+    }
+
+    /// A walk through at least three dimensions in blocks of at most `most` elements, of which the
+    /// innermost one fits, and which are cut along the one before.
+    pub(super) fn across(sizes: &'a [usize], most: usize) -> Walk<'a> {
+        let (dim, inner) = (sizes.len() - 2, sizes[sizes.len() - 1]);
+        let chunk = (most / inner).clamp(1, sizes[dim]);
+        Walk { sizes, dim, chunk, chunks: sizes[dim].div_ceil(chunk), inner, is_across: true }
     }
 
     pub(super) fn sizes(&self) -> &'a [usize] {
@@ -61,11 +72,24 @@ impl<'a> Walk<'a> {
         self.chunk * self.inner
     }
 
+    /// The number of dimensions that change after all chunks of a row; at most one does before.
+    fn slower(&self) -> usize {
+        self.dim - usize::from(self.is_across)
+    }
+
     /// The place of a block by its number.
     pub(super) fn position(&self, block: usize) -> Position<'a> {
-        let (mut rest, chunk) = (block / self.chunks, block % self.chunks);
         let mut outer: SmallVec<[usize; 6]> = SmallVec::from_elem(0, self.dim);
-        for (index, size) in outer.iter_mut().zip(self.sizes).rev() {
+        let mut rest = block;
+        let (slower, faster) = outer.split_at_mut(self.slower());
+        for index in faster {
+            let size = self.sizes[self.dim - 1];
+            *index = rest % size;
+            rest /= size;
+        }
+        let chunk = rest % self.chunks;
+        rest /= self.chunks;
+        for (index, size) in slower.iter_mut().zip(self.sizes).rev() {
             *index = rest % size;
             rest /= size;
         }
@@ -85,23 +109,25 @@ pub(super) struct Position<'a> {
 impl<'a> Position<'a> {
     /// Goes on to the next block.
     pub(super) fn advance(&mut self) {
-        self.chunk += 1;
-        if self.chunk < self.walk.chunks {
-            return;
-        }
-        self.chunk = 0;
-        for (index, size) in self.outer.iter_mut().zip(self.walk.sizes).rev() {
-            *index += 1;
-            if *index < *size {
+        let (slower, faster) = self.outer.split_at_mut(self.walk.slower());
+        for index in faster {
+            if is_next(index, self.walk.sizes[self.walk.dim - 1]) {
                 return;
             }
-            *index = 0;
+        }
+        if is_next(&mut self.chunk, self.walk.chunks) {
+            return;
+        }
+        for (index, &size) in slower.iter_mut().zip(self.walk.sizes).rev() {
+            if is_next(index, size) {
+                return;
+            }
         }
     }
 
-    /// Whether the block is the first of those that differ in their chunk only.
+    /// Whether the block before this one differs in more than its chunk.
     pub(super) fn begins_row(&self) -> bool {
-        self.chunk == 0
+        self.chunk == 0 || self.walk.is_across
     }
 
     /// The elements from the first one of all to the first one of the block.
@@ -116,6 +142,15 @@ impl<'a> Position<'a> {
         let left = self.walk.sizes[self.walk.dim] - self.chunk * self.walk.chunk;
         self.walk.block_box(left.min(self.walk.chunk))
     }
+}
+
+/// Counts on, or from the start again. Whether it did not have to start again.
+fn is_next(index: &mut usize, size: usize) -> bool {
+    *index += 1;
+    if *index == size {
+        *index = 0;
+    }
+    *index > 0
 }
 
 impl<'a> Walk<'a> {

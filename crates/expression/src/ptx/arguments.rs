@@ -27,6 +27,46 @@ pub struct DenseArguments {
     pub scalars: [u64; MAX_SCALARS],
 }
 
+/// The argument of a kernel of [`LayoutClass::Broadcast2d`](super::LayoutClass::Broadcast2d).
+///
+/// Operands are those of [`DenseArguments`]. An output may be exactly an input (the same address and
+/// stride), and else overlaps no other operand.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Broadcast2dArguments {
+    /// The number of rows.
+    pub rows: u64,
+    /// The number of elements in a row.
+    pub columns: u64,
+    /// The first element of each operand.
+    pub addresses: [u64; MAX_OPERANDS],
+    /// The distance from one row of each operand to the next, in elements; it may be zero, as that of
+    /// a bias that is added to all rows, or negative.
+    pub row_strides: [i64; MAX_OPERANDS],
+    /// The numbers of the call: bits of values of the expression's types, in the low bytes.
+    pub scalars: [u64; MAX_SCALARS],
+}
+
+impl Broadcast2dArguments {
+    /// Grid and block that suit a shape, for blocks of `threads` threads, a power of two: along
+    /// `x` as many threads as a row has groups of `elements_per_thread` elements, or a block if
+    /// that is fewer, and rows along `y`. The kernel is right for every grid of two dimensions.
+    pub fn launch_shape(
+        rows: u64,
+        columns: u64,
+        elements_per_thread: usize,
+        threads: u32,
+    ) -> ([u32; 3], [u32; 3]) {
+        const MAX_GRID_Y: u64 = 65_535;
+        let groups = columns.div_ceil(elements_per_thread as u64).max(1);
+        let along_x = groups.next_power_of_two().min(u64::from(threads));
+        let along_y = u64::from(threads) / along_x;
+        let blocks_x = groups.div_ceil(along_x).min(i32::MAX as u64);
+        let blocks_y = rows.div_ceil(along_y).clamp(1, MAX_GRID_Y);
+        ([blocks_x as u32, blocks_y as u32, 1], [along_x as u32, along_y as u32, 1])
+    }
+}
+
 /// The argument of a kernel of [`LayoutClass::Strided`](super::LayoutClass::Strided).
 ///
 /// Operands are those of [`DenseArguments`], and sizes and strides stand outermost first, from
@@ -110,7 +150,16 @@ impl MagicDivisor {
 
 #[cfg(test)]
 mod tests {
-    use super::{MagicDivisor, StridedArguments};
+    use super::{Broadcast2dArguments, MagicDivisor, StridedArguments};
+
+    #[test]
+    fn narrow_rows_share_a_block_and_wide_ones_have_several() {
+        let shape = |rows, columns| Broadcast2dArguments::launch_shape(rows, columns, 4, 256);
+        assert_eq!(shape(1000, 10), ([1, 16, 1], [4, 64, 1]));
+        assert_eq!(shape(3, 5000), ([5, 3, 1], [256, 1, 1]));
+        assert_eq!(shape(0, 0), ([1, 1, 1], [1, 256, 1]));
+        assert_eq!(shape(1 << 40, 1 << 40), ([1 << 30, 65_535, 1], [256, 1, 1]));
+    }
 
     #[test]
     fn a_magic_divisor_divides_all_that_it_may_be_asked_for() {

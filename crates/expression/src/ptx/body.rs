@@ -2,16 +2,16 @@
 
 use super::arguments::MAX_OPERANDS;
 use super::error::PrintError;
-use super::instruction;
 use super::memory::{self, Elements};
-use super::writer::{InstructionWriter, VirtualRegister};
+use super::writer::{InstructionWriter, RegisterClass, VirtualRegister};
+use super::{function, instruction};
 use crate::{ComputeType, DType, Expression, Primitive, ValueDef, ValueId};
 
 /// The name by which a kernel reads its argument.
 pub(super) const ARGUMENT: &str = "argument";
 
 /// An expression over operands in memory.
-pub(super) struct Operands<'a> {
+pub(super) struct StoredExpression<'a> {
     pub(super) expression: &'a Expression,
     pub(super) inputs: &'a [DType],
     pub(super) outputs: &'a [DType],
@@ -19,9 +19,9 @@ pub(super) struct Operands<'a> {
 
 /// The values of an expression that are known so far, by their number.
 #[derive(Clone)]
-pub(super) struct Known(Vec<Option<VirtualRegister>>);
+pub(super) struct ValueRegisters(Vec<Option<VirtualRegister>>);
 
-impl Operands<'_> {
+impl StoredExpression<'_> {
     /// The dtype of each operand: outputs, then inputs.
     pub(super) fn dtypes(&self) -> impl Iterator<Item = DType> {
         self.outputs.iter().chain(self.inputs).copied()
@@ -32,33 +32,36 @@ impl Operands<'_> {
         self.outputs.len() + self.inputs.len()
     }
 
-    /// Whether the results depend on each value.
-    fn needed(&self) -> Vec<bool> {
-        let values = self.expression.values();
-        let mut needed = vec![false; values.len()];
-        for output in self.expression.outputs() {
-            needed[output.0 as usize] = true;
-        }
-        for number in (0..values.len()).rev() {
-            if let (true, ValueDef::Apply(_, operands)) = (needed[number], &values[number].1) {
-                for operand in operands {
-                    needed[operand.0 as usize] = true;
-                }
-            }
-        }
-        needed
-    }
-
     /// Whether each operand is read or written.
-    pub(super) fn used(&self) -> [bool; MAX_OPERANDS] {
+    fn used(&self) -> [bool; MAX_OPERANDS] {
         let mut used = [false; MAX_OPERANDS];
         used[..self.outputs.len()].fill(true);
-        for ((_, def), needed) in self.expression.values().iter().zip(self.needed()) {
-            if let (true, ValueDef::Input(number)) = (needed, def) {
+        for (_, def) in self.expression.values() {
+            if let ValueDef::Input(number) = def {
                 used[self.outputs.len() + *number as usize] = true;
             }
         }
         used
+    }
+
+    /// The number of elements that a thread computes at once: as many as one access of each of
+    /// these dtypes covers, but fewer where the functions that an element takes are long, so that
+    /// their code stays in the cache of a multiprocessor.
+    pub(super) fn elements_at_once(&self, dtypes: impl Iterator<Item = DType>) -> usize {
+        const MAX_LINES: usize = 256;
+        let lines: usize = (self.expression.values().iter())
+            .filter_map(|(_, def)| match def {
+                ValueDef::Apply(primitive, operands) => {
+                    Some(function::lines(*primitive, self.expression.type_of(operands[0])))
+                }
+                _ => None,
+            })
+            .sum();
+        let mut elements = memory::elements_per_access(dtypes);
+        while elements > 1 && elements * lines > MAX_LINES {
+            elements /= 2;
+        }
+        elements
     }
 
     /// Writes what is the same for all elements: it is computed once, before the loop. Scalars lie
@@ -67,8 +70,8 @@ impl Operands<'_> {
         &self,
         w: &mut InstructionWriter,
         scalars: usize,
-    ) -> Result<Known, PrintError> {
-        let mut known = Known(vec![None; self.expression.values().len()]);
+    ) -> Result<ValueRegisters, PrintError> {
+        let mut known = ValueRegisters(vec![None; self.expression.values().len()]);
         self.evaluate(w, &mut known, |w, of, def| match def {
             ValueDef::Scalar(number) => Some(scalar(w, of, scalars + 8 * *number as usize)),
             ValueDef::Constant(bits) => Some(instruction::constant(w, of, *bits)),
@@ -77,13 +80,33 @@ impl Operands<'_> {
         Ok(known)
     }
 
+    /// Writes what is the same for all elements of a row, whose addresses are given for each input
+    /// that is; those of others are not.
+    pub(super) fn row_invariants(
+        &self,
+        w: &mut InstructionWriter,
+        known: &ValueRegisters,
+        addresses: &[Option<VirtualRegister>],
+    ) -> Result<ValueRegisters, PrintError> {
+        let mut known = known.clone();
+        self.evaluate(w, &mut known, |w, _, def| match def {
+            ValueDef::Input(number) => {
+                let number = *number as usize;
+                let address = addresses[self.outputs.len() + number]?;
+                Some(memory::load(w, self.inputs[number], address))
+            }
+            _ => None,
+        })?;
+        Ok(known)
+    }
+
     /// Writes the expression for `count` neighbouring elements, whose addresses are given for each
-    /// operand: all loads, the computation, all stores, in this order, since an output may be an
-    /// input.
+    /// operand that is not known: all loads, the computation, all stores, in this order, since an
+    /// output may be an input.
     pub(super) fn elements(
         &self,
         w: &mut InstructionWriter,
-        known: &Known,
+        known: &ValueRegisters,
         addresses: &[Option<VirtualRegister>],
         count: usize,
     ) -> Result<(), PrintError> {
@@ -115,12 +138,11 @@ impl Operands<'_> {
     fn evaluate(
         &self,
         w: &mut InstructionWriter,
-        known: &mut Known,
+        known: &mut ValueRegisters,
         leaf: impl Fn(&mut InstructionWriter, ComputeType, &ValueDef) -> Option<VirtualRegister>,
     ) -> Result<(), PrintError> {
-        let needed = self.needed();
         for (number, (of, def)) in self.expression.values().iter().enumerate() {
-            if !needed[number] || known.0[number].is_some() {
+            if known.0[number].is_some() {
                 continue;
             }
             known.0[number] = match def {
@@ -139,10 +161,15 @@ impl Operands<'_> {
     }
 }
 
-impl Known {
+impl ValueRegisters {
     fn get(&self, value: ValueId) -> Option<VirtualRegister> {
         self.0[value.0 as usize]
     }
+}
+
+/// A number of 64 bits, at a byte of the argument.
+pub(super) fn parameter(w: &mut InstructionWriter, offset: usize) -> VirtualRegister {
+    w.b64("ld.param.u64", &[&format_args!("[{ARGUMENT}+{offset}]")])
 }
 
 /// A number of the call, at a byte of the argument.
@@ -152,7 +179,7 @@ fn scalar(w: &mut InstructionWriter, of: ComputeType, offset: usize) -> VirtualR
         let byte = w.b32("ld.param.u8", &[&place]);
         return w.predicate("setp.ne.s32", &[&byte, &0]);
     }
-    let class = instruction::class(of);
+    let class = RegisterClass::of(of);
     w.emit(class, format_args!("ld.param.{}", class.suffix()), &[&place])
 }
 
@@ -160,15 +187,14 @@ fn scalar(w: &mut InstructionWriter, of: ComputeType, offset: usize) -> VirtualR
 /// argument on.
 pub(super) fn base_addresses(
     w: &mut InstructionWriter,
-    operands: &Operands<'_>,
+    operands: &StoredExpression<'_>,
     offset: usize,
 ) -> Vec<Option<VirtualRegister>> {
     let used = operands.used();
     (0..operands.len())
         .map(|number| {
-            let place = format!("[{ARGUMENT}+{}]", offset + 8 * number);
             used[number].then(|| {
-                let generic = w.b64("ld.param.u64", &[&place]);
+                let generic = parameter(w, offset + 8 * number);
                 w.b64("cvta.to.global.u64", &[&generic])
             })
         })

@@ -44,6 +44,12 @@ pub enum PrintError {
         /// The type that the dtype is computed in.
         given: ComputeType,
     },
+    /// An output that is said to be the same in all columns of a row.
+    #[error("output {number} is repeated along rows: each of its elements must lie by itself")]
+    RepeatedOutput {
+        /// The number of the output.
+        number: usize,
+    },
     /// A layout of no dimensions, or of more than an argument has room for.
     #[error("a strided kernel has 1 to {max} dimensions, not {given}")]
     Dimensions {

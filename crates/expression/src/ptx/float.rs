@@ -3,11 +3,6 @@
 use super::writer::{InstructionWriter, RegisterClass, VirtualRegister};
 use crate::{ComputeType, Primitive};
 
-/// The register class of a floating-point type.
-pub(super) fn class(of: ComputeType) -> RegisterClass {
-    if of == ComputeType::F64 { RegisterClass::F64 } else { RegisterClass::F32 }
-}
-
 /// A number that has a value in every floating-point type, as an immediate.
 pub(super) fn immediate(of: ComputeType, value: f64) -> String {
     match of {
@@ -24,7 +19,7 @@ pub(super) fn apply(
     of: ComputeType,
     operands: &[VirtualRegister],
 ) -> Option<VirtualRegister> {
-    let class = class(of);
+    let class = RegisterClass::of(of);
     let suffix = class.suffix();
     let a = operands[0];
     let mut unary = |opcode: &str| w.emit(class, format_args!("{opcode}.{suffix}"), &[&a]);
@@ -54,7 +49,7 @@ fn binary(
     operands: &[VirtualRegister],
 ) -> Option<VirtualRegister> {
     let &[a, b] = operands else { return None };
-    let class = class(of);
+    let class = RegisterClass::of(of);
     let suffix = class.suffix();
     let mut binary = |opcode: &str| w.emit(class, format_args!("{opcode}.{suffix}"), &[&a, &b]);
     let result = match primitive {

@@ -2,21 +2,12 @@
 
 use super::error::PrintError;
 use super::writer::{InstructionWriter, RegisterClass, VirtualRegister};
-use super::{float, integer, predicate};
+use super::{float, function, integer, predicate};
 use crate::{ComputeType, Primitive};
-
-/// The class of the registers that hold values of a type.
-pub(super) fn class(of: ComputeType) -> RegisterClass {
-    match of {
-        ComputeType::F64 | ComputeType::F32 => float::class(of),
-        ComputeType::I64 | ComputeType::I32 => integer::class(of),
-        ComputeType::Bool => RegisterClass::Predicate,
-    }
-}
 
 /// Writes a number that is the same for all elements, by its bits.
 pub(super) fn constant(w: &mut InstructionWriter, of: ComputeType, bits: u64) -> VirtualRegister {
-    let class = class(of);
+    let class = RegisterClass::of(of);
     let value = match of {
         ComputeType::F64 => format!("0d{bits:016X}"),
         ComputeType::F32 => format!("0f{:08X}", bits as u32),
@@ -44,13 +35,12 @@ pub(super) fn apply(
         (Primitive::Convert(to), &[a]) => Some(convert(w, of, to, a)),
         (Primitive::Select, &[condition, a, b]) => Some(select(w, condition, [a, b])),
         _ if of == ComputeType::Bool => predicate::apply(w, primitive, operands),
-        _ => predicate::compare(w, primitive, of, operands).or_else(|| {
-            if of.is_float() {
-                float::apply(w, primitive, of, operands)
-            } else {
-                integer::apply(w, primitive, of, operands)
-            }
-        }),
+        _ => predicate::compare(w, primitive, of, operands)
+            .or_else(|| match of.is_float() {
+                true => float::apply(w, primitive, of, operands),
+                false => integer::apply(w, primitive, of, operands),
+            })
+            .or_else(|| function::apply(w, primitive, of, operands)),
     };
     result.ok_or(PrintError::Unsupported { primitive, of })
 }
@@ -87,7 +77,7 @@ fn convert(
         (I64, Bool) => w.predicate("setp.ne.s64", &[&a, &0]),
         (I32, Bool) => w.predicate("setp.ne.s32", &[&a, &0]),
         (Bool, _) => {
-            let class = class(to);
+            let class = RegisterClass::of(to);
             let (one, zero) = match to {
                 F64 | F32 => (float::immediate(to, 1.0), float::immediate(to, 0.0)),
                 _ => ("1".to_owned(), "0".to_owned()),
@@ -95,7 +85,7 @@ fn convert(
             w.emit(class, format_args!("selp.{}", class.suffix()), &[&one, &zero, &a])
         }
         (I64 | I32, _) => {
-            let (class, bits) = (class(to), from.size() * 8);
+            let (class, bits) = (RegisterClass::of(to), from.size() * 8);
             w.emit(class, format_args!("cvt.rn.{}.s{bits}", class.suffix()), &[&a])
         }
     }
@@ -108,7 +98,7 @@ fn float_to_integer(
     to: ComputeType,
     a: VirtualRegister,
 ) -> VirtualRegister {
-    let (class, bits, suffix) = (class(to), to.size() * 8, a.class.suffix());
+    let (class, bits, suffix) = (RegisterClass::of(to), to.size() * 8, a.class.suffix());
     let cut = w.emit(class, format_args!("cvt.rzi.s{bits}.{suffix}"), &[&a]);
     if to == ComputeType::I32 && a.class == RegisterClass::F32 {
         return cut;

@@ -3,11 +3,6 @@
 use super::writer::{InstructionWriter, RegisterClass, VirtualRegister};
 use crate::{ComputeType, Primitive};
 
-/// The register class of an integer type.
-pub(super) fn class(of: ComputeType) -> RegisterClass {
-    if of == ComputeType::I64 { RegisterClass::B64 } else { RegisterClass::B32 }
-}
-
 /// Bits per value.
 fn bits(of: ComputeType) -> usize {
     of.size() * 8
@@ -21,7 +16,7 @@ pub(super) fn apply(
     of: ComputeType,
     operands: &[VirtualRegister],
 ) -> Option<VirtualRegister> {
-    let (class, bits) = (class(of), bits(of));
+    let (class, bits) = (RegisterClass::of(of), bits(of));
     let a = operands[0];
     let mut unary = |opcode: &str| w.emit(class, format_args!("{opcode}{bits}"), &[&a]);
     match (primitive, operands) {
@@ -40,7 +35,7 @@ fn binary(
     a: VirtualRegister,
     b: VirtualRegister,
 ) -> Option<VirtualRegister> {
-    let (class, bits) = (class(of), bits(of));
+    let (class, bits) = (RegisterClass::of(of), bits(of));
     let mut emit = |opcode: &str| w.emit(class, format_args!("{opcode}{bits}"), &[&a, &b]);
     Some(match primitive {
         Primitive::Add => emit("add.s"),
@@ -83,7 +78,7 @@ fn zero_by_zero(
     a: VirtualRegister,
     b: VirtualRegister,
 ) -> VirtualRegister {
-    let (class, bits) = (class(of), bits(of));
+    let (class, bits) = (RegisterClass::of(of), bits(of));
     let by_zero = w.predicate(format_args!("setp.eq.s{bits}"), &[&b, &0]);
     let result = w.emit(class, format_args!("{opcode}.s{bits}"), &[&a, &b]);
     w.emit(class, format_args!("selp.b{bits}"), &[&0, &result, &by_zero])
@@ -96,7 +91,7 @@ fn signs_differ(
     rest: VirtualRegister,
     divisor: VirtualRegister,
 ) -> VirtualRegister {
-    let (class, bits) = (class(of), bits(of));
+    let (class, bits) = (RegisterClass::of(of), bits(of));
     let signs = w.emit(class, format_args!("xor.b{bits}"), &[&rest, &divisor]);
     let differ = w.predicate(format_args!("setp.lt.s{bits}"), &[&signs, &0]);
     let is_rest = w.predicate(format_args!("setp.ne.s{bits}"), &[&rest, &0]);
@@ -113,7 +108,7 @@ fn shift(
     a: VirtualRegister,
     amount: VirtualRegister,
 ) -> VirtualRegister {
-    let (class, bits) = (class(of), bits(of));
+    let (class, bits) = (RegisterClass::of(of), bits(of));
     let amount = if of == ComputeType::I64 {
         let clamped = w.b64("min.u64", &[&amount, &64]);
         w.b32("cvt.u32.u64", &[&clamped])

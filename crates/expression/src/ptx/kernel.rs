@@ -6,19 +6,19 @@ use std::hash::Hasher;
 use rustc_hash::FxHasher;
 
 use super::arguments::{
-    DenseArguments, MAX_DIMS, MAX_INPUTS, MAX_OUTPUTS, MAX_SCALARS, StridedArguments,
+    Broadcast2dArguments, DenseArguments, MAX_DIMS, MAX_INPUTS, MAX_OUTPUTS, MAX_SCALARS,
+    StridedArguments,
 };
-use super::body::{ARGUMENT, Operands};
+use super::body::{ARGUMENT, StoredExpression};
 use super::error::PrintError;
 use super::layout_class::LayoutClass;
-use super::memory::elements_per_access;
 use super::writer::InstructionWriter;
-use super::{dense, strided};
+use super::{broadcast_2d, dense, strided};
 use crate::{ComputeType, DType, Expression};
 
 /// The most threads of a block that a kernel is launched with.
 const MAX_THREADS: u32 = 1024;
-/// What the PTX of `kernels/` begins with, too: drivers of CUDA 10 on read it, and GPUs of compute
+/// The beginning of a module, the same as in the PTX of `kernels/`: drivers of CUDA 10 on read it, and GPUs of compute
 /// capability 7.5 on run it.
 const HEADER: &str = ".version 6.3\n.target sm_75\n.address_size 64\n";
 
@@ -45,8 +45,9 @@ pub struct PrintedKernel {
     /// The module.
     pub text: String,
     /// The number of elements that a thread computes at once. A launch has as many threads as
-    /// there are groups of this size, or fewer; blocks and grid are one-dimensional, and blocks have
-    /// at most 1024 threads.
+    /// there are groups of this size, or fewer, in blocks of at most 1024. Blocks and grid are
+    /// one-dimensional, but for [`LayoutClass::Broadcast2d`], whose rows go along `y`
+    /// ([`Broadcast2dArguments::launch_shape`]).
     pub elements_per_thread: usize,
 }
 
@@ -58,21 +59,25 @@ pub struct PrintedKernel {
 pub fn print(spec: &KernelSpec<'_>) -> Result<PrintedKernel, PrintError> {
     let KernelSpec { expression, inputs, outputs, layout, .. } = *spec;
     check(spec)?;
-    let operands = Operands { expression, inputs, outputs };
+    let operands = StoredExpression { expression, inputs, outputs };
     let mut w = InstructionWriter::default();
     let (bytes, elements_per_thread) = match layout {
-        LayoutClass::Dense => {
-            dense::write(&mut w, &operands)?;
-            (size_of::<DenseArguments>(), elements_per_access(operands.dtypes()))
+        LayoutClass::Dense => (size_of::<DenseArguments>(), dense::write(&mut w, &operands)?),
+        LayoutClass::Broadcast2d { repeated } => {
+            let elements = broadcast_2d::write(&mut w, &operands, repeated)?;
+            (size_of::<Broadcast2dArguments>(), elements)
         }
         LayoutClass::Strided { dims, wide } => {
             strided::write(&mut w, &operands, dims, wide)?;
             (size_of::<StridedArguments>(), 1)
         }
     };
+    let mut text = HEADER.to_owned();
+    for item in w.needed_items() {
+        text += kernels::scalar_item(item);
+    }
     let body = w.finish();
     let entry = entry_name(spec, &body);
-    let mut text = HEADER.to_owned();
     // Writing to a string does not fail.
     let _ = write!(
         text,
@@ -108,6 +113,12 @@ fn check(spec: &KernelSpec<'_>) -> Result<(), PrintError> {
     check_operands(["input", "inputs"], expression.inputs(), spec.inputs, MAX_INPUTS)?;
     check_operands(["output", "outputs"], &results, spec.outputs, MAX_OUTPUTS)?;
     match spec.layout {
+        LayoutClass::Broadcast2d { repeated } => {
+            match (0..spec.outputs.len()).find(|&number| repeated.contains(number)) {
+                Some(number) => Err(PrintError::RepeatedOutput { number }),
+                None => Ok(()),
+            }
+        }
         LayoutClass::Strided { dims, .. } if !(1..=MAX_DIMS).contains(&dims) => {
             Err(PrintError::Dimensions { given: dims, max: MAX_DIMS })
         }

@@ -2,7 +2,7 @@
 //!
 //! [`print()`] gives a module with one entry for an expression, the dtypes that its operands have in
 //! memory, and the class of their layout. It takes one struct by value, which says where the
-//! operands lie: [`DenseArguments`] or [`StridedArguments`]. The text depends on nothing else, and
+//! operands lie: [`DenseArguments`], [`Broadcast2dArguments`] or [`StridedArguments`]. The text depends on nothing else, and
 //! the name of the entry ends in a hash of it: equal names mean equal kernels.
 //!
 //! ```
@@ -28,30 +28,35 @@
 // Layers, the top one first; a module imports only from lines below its own.
 //
 //   kernel
-//   dense, strided
+//   broadcast_2d, dense, strided
+//   line
 //   body
-//   memory, instruction
-//   float, integer, predicate
+//   memory
+//   instruction
+//   float, function, integer, predicate
 //   writer
 //   arguments, error, layout_class
 mod arguments;
 mod body;
+mod broadcast_2d;
 mod dense;
 mod error;
 mod float;
+mod function;
 mod instruction;
 mod integer;
 mod kernel;
 mod layout_class;
+mod line;
 mod memory;
 mod predicate;
 mod strided;
 mod writer;
 
 pub use arguments::{
-    DenseArguments, MAX_DIMS, MAX_INPUTS, MAX_OPERANDS, MAX_OUTPUTS, MAX_SCALARS, MagicDivisor,
-    StridedArguments,
+    Broadcast2dArguments, DenseArguments, MAX_DIMS, MAX_INPUTS, MAX_OPERANDS, MAX_OUTPUTS,
+    MAX_SCALARS, MagicDivisor, StridedArguments,
 };
 pub use error::PrintError;
 pub use kernel::{KernelSpec, PrintedKernel, print};
-pub use layout_class::LayoutClass;
+pub use layout_class::{LayoutClass, RepeatedOperands};

@@ -3,21 +3,22 @@
 use std::mem::offset_of;
 
 use super::arguments::{MAX_DIMS, MagicDivisor, StridedArguments};
-use super::body::{ARGUMENT, Operands, base_addresses};
+use super::body::{ARGUMENT, StoredExpression, base_addresses};
 use super::error::PrintError;
 use super::writer::{InstructionWriter, RegisterClass, VirtualRegister};
+use crate::DType;
 
 /// Writes a kernel that takes the linear index of each element apart into coordinates.
 pub(super) fn write(
     w: &mut InstructionWriter,
-    operands: &Operands<'_>,
+    operands: &StoredExpression<'_>,
     dims: usize,
     is_wide: bool,
 ) -> Result<(), PrintError> {
     let known = operands.invariants(w, offset_of!(StridedArguments, scalars))?;
     let index = IndexType { is_wide };
     let numel = index.parameter(w, offset_of!(StridedArguments, numel));
-    let walk = Walk::new(w, operands, index, dims);
+    let walk = StridedWalk::new(w, operands, index, dims);
     let (element, threads) = index.grid_position(w);
 
     let (start, end) = (w.label("elements"), w.label("end"));
@@ -75,7 +76,7 @@ impl IndexType {
 }
 
 /// Registers with what leads from an index to the operands' elements.
-struct Walk {
+struct StridedWalk {
     index: IndexType,
     bases: Vec<Option<VirtualRegister>>,
     /// The strides of each operand that is used, for each dimension.
@@ -84,13 +85,13 @@ struct Walk {
     dimensions: Vec<(VirtualRegister, Option<[VirtualRegister; 2]>)>,
 }
 
-impl Walk {
+impl StridedWalk {
     fn new(
         w: &mut InstructionWriter,
-        operands: &Operands<'_>,
+        operands: &StoredExpression<'_>,
         index: IndexType,
         dims: usize,
-    ) -> Walk {
+    ) -> StridedWalk {
         let bases = base_addresses(w, operands, offset_of!(StridedArguments, addresses));
         let strides_of = offset_of!(StridedArguments, strides);
         let mut strides = Vec::new();
@@ -110,14 +111,14 @@ impl Walk {
             (size, divisor)
         };
         let dimensions = (1..dims).map(dimension).collect();
-        Walk { index, bases, strides, dimensions }
+        StridedWalk { index, bases, strides, dimensions }
     }
 
     /// The address of each operand's element with a linear index.
     fn addresses(
         &self,
         w: &mut InstructionWriter,
-        operands: &Operands<'_>,
+        operands: &StoredExpression<'_>,
         element: VirtualRegister,
     ) -> Vec<Option<VirtualRegister>> {
         let (bits, class) = (self.index.bits(), self.index.class());
@@ -137,7 +138,7 @@ impl Walk {
             rest = quotient;
         }
         coordinates[0] = rest;
-        let of_operand = |(number, dtype): (usize, crate::DType)| {
+        let of_operand = |(number, dtype): (usize, DType)| {
             let base = self.bases[number]?;
             let mut distance: Option<VirtualRegister> = None;
             for (coordinate, stride) in coordinates.iter().zip(&self.strides[number]) {

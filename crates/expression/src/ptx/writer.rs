@@ -1,6 +1,9 @@
 //! The lines of a kernel's body, and the registers that they use.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Display, Write};
+
+use crate::ComputeType;
 
 /// A register of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +24,17 @@ pub(super) enum RegisterClass {
 }
 
 impl RegisterClass {
+    /// The class of the registers that hold values of a type.
+    pub(super) const fn of(of: ComputeType) -> RegisterClass {
+        match of {
+            ComputeType::F64 => RegisterClass::F64,
+            ComputeType::F32 => RegisterClass::F32,
+            ComputeType::I64 => RegisterClass::B64,
+            ComputeType::I32 => RegisterClass::B32,
+            ComputeType::Bool => RegisterClass::Predicate,
+        }
+    }
+
     const ALL: [RegisterClass; 6] = [
         RegisterClass::Predicate,
         RegisterClass::B16,
@@ -42,15 +56,16 @@ impl RegisterClass {
         }
     }
 
-    /// The name of registers, which a number follows.
+    /// The name of registers, which a number follows. None is a name that nvcc gives, since
+    /// functions of nvcc's stand between the lines, whose registers would hide ours.
     const fn prefix(self) -> &'static str {
         match self {
-            RegisterClass::Predicate => "%p",
-            RegisterClass::B16 => "%h",
-            RegisterClass::B32 => "%r",
-            RegisterClass::B64 => "%rd",
-            RegisterClass::F32 => "%f",
-            RegisterClass::F64 => "%fd",
+            RegisterClass::Predicate => "%pred",
+            RegisterClass::B16 => "%half",
+            RegisterClass::B32 => "%word",
+            RegisterClass::B64 => "%long",
+            RegisterClass::F32 => "%single",
+            RegisterClass::F64 => "%double",
         }
     }
 }
@@ -63,11 +78,14 @@ impl Display for VirtualRegister {
 
 /// A place in the body that branches lead to.
 #[derive(Clone, Copy)]
-pub(super) struct Label(&'static str);
+pub(super) struct BranchLabel {
+    name: &'static str,
+    number: u32,
+}
 
-impl Display for Label {
+impl Display for BranchLabel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "$L_{}", self.0)
+        write!(f, "$L_{}{}", self.name, self.number)
     }
 }
 
@@ -76,6 +94,9 @@ impl Display for Label {
 pub(super) struct InstructionWriter {
     lines: String,
     registers: [u32; RegisterClass::ALL.len()],
+    labels: u32,
+    /// The numbers of the items of `kernels` that the module contains.
+    items: BTreeSet<usize>,
 }
 
 impl InstructionWriter {
@@ -143,19 +164,35 @@ impl InstructionWriter {
         self.emit(RegisterClass::Predicate, opcode, operands)
     }
 
-    /// A label by its name, which the kernel has once.
-    pub(super) fn label(&self, name: &'static str) -> Label {
-        Label(name)
+    /// A label that stands nowhere yet.
+    pub(super) fn label(&mut self, name: &'static str) -> BranchLabel {
+        self.labels += 1;
+        BranchLabel { name, number: self.labels }
     }
 
     /// Puts a label here.
-    pub(super) fn place(&mut self, label: Label) {
+    pub(super) fn place(&mut self, label: BranchLabel) {
         let _ = writeln!(self.lines, "\n{label}:");
     }
 
     /// Branches to the label where the predicate holds.
-    pub(super) fn branch_if(&mut self, predicate: VirtualRegister, label: Label) {
+    pub(super) fn branch_if(&mut self, predicate: VirtualRegister, label: BranchLabel) {
         self.line(format_args!("@{predicate} bra \t{label}"));
+    }
+
+    /// Writes lines that are whole, with what they end in.
+    pub(super) fn verbatim(&mut self, lines: &str) {
+        self.lines += lines;
+    }
+
+    /// Has the module contain items of `kernels`.
+    pub(super) fn need(&mut self, items: &[usize]) {
+        self.items.extend(items);
+    }
+
+    /// The items that the module contains.
+    pub(super) fn needed_items(&self) -> impl Iterator<Item = usize> {
+        self.items.iter().copied()
     }
 
     /// The declarations of the registers, and the lines.

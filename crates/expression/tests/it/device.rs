@@ -2,7 +2,8 @@
 
 use cuda_sim::control::{CheckKinds, Config, configure};
 use expression::ptx::{
-    DenseArguments, KernelSpec, LayoutClass, PrintedKernel, StridedArguments, print,
+    Broadcast2dArguments, DenseArguments, KernelSpec, LayoutClass, PrintedKernel, StridedArguments,
+    print,
 };
 use expression::{DType, Expression};
 use gpu_runtime::{
@@ -90,30 +91,47 @@ impl Call<'_> {
         // Fewer threads than elements, so that loops go around.
         let blocks = numel.div_ceil(kernel.elements_per_thread * 64).clamp(1, 3) as u32;
         let config = LaunchConfig::new([blocks, 1, 1], [64, 1, 1]);
-        match self.layout {
+        let launched = match self.layout {
             LayoutClass::Dense => {
                 let mut arguments = DenseArguments { numel: numel as u64, ..Default::default() };
-                for (number, (address, _)) in operands.iter().enumerate() {
-                    arguments.addresses[number] = *address;
-                }
-                arguments.scalars[..self.scalars.len()].copy_from_slice(self.scalars);
+                fill(&mut arguments.addresses, operands.iter().map(|(address, _)| *address));
+                fill(&mut arguments.scalars, self.scalars.iter().copied());
+                // SAFETY: all elements lie in buffers that live until the stream is done.
+                unsafe { function.launch(stream, config, (ByValue(&arguments),)) }
+            }
+            LayoutClass::Broadcast2d { .. } => {
+                let (rows, columns) = (self.sizes[0] as u64, self.sizes[1] as u64);
+                let mut arguments = Broadcast2dArguments { rows, columns, ..Default::default() };
+                fill(&mut arguments.addresses, operands.iter().map(|(address, _)| *address));
+                let strides = operands.iter().map(|(_, operand)| operand.strides[0] as i64);
+                fill(&mut arguments.row_strides, strides);
+                fill(&mut arguments.scalars, self.scalars.iter().copied());
+                let per_thread = kernel.elements_per_thread;
+                let (grid, block) =
+                    Broadcast2dArguments::launch_shape(rows.min(5), columns, per_thread, 64);
+                let config = LaunchConfig::new(grid, block);
                 // SAFETY: all elements lie in buffers that live until the stream is done.
                 unsafe { function.launch(stream, config, (ByValue(&arguments),)) }
             }
             LayoutClass::Strided { .. } => {
                 let mut arguments = StridedArguments::new(self.sizes);
-                for (number, (address, operand)) in operands.iter().enumerate() {
-                    arguments.addresses[number] = *address;
-                    for (to, &from) in arguments.strides[number].iter_mut().zip(&operand.strides) {
-                        *to = from as i64;
-                    }
+                fill(&mut arguments.addresses, operands.iter().map(|(address, _)| *address));
+                for (strides, (_, operand)) in arguments.strides.iter_mut().zip(operands) {
+                    fill(strides, operand.strides.iter().map(|&stride| stride as i64));
                 }
-                arguments.scalars[..self.scalars.len()].copy_from_slice(self.scalars);
+                fill(&mut arguments.scalars, self.scalars.iter().copied());
                 // SAFETY: all elements lie in buffers that live until the stream is done.
                 unsafe { function.launch(stream, config, (ByValue(&arguments),)) }
             }
-        }
-        .expect("the launch is taken");
+        };
+        launched.expect("the launch is taken");
+    }
+}
+
+/// Sets the first elements of a list.
+fn fill<T>(list: &mut [T], values: impl Iterator<Item = T>) {
+    for (to, value) in list.iter_mut().zip(values) {
+        *to = value;
     }
 }
 

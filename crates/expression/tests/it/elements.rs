@@ -34,6 +34,22 @@ pub(crate) fn are_same(dtype: DType, a: &[u8], b: &[u8]) -> bool {
     a == b || is_nan(dtype, a) && is_nan(dtype, b)
 }
 
+/// Whether two elements are the same, or zeros, or differ by a few units in the last place.
+pub(crate) fn are_close(dtype: DType, a: &[u8], b: &[u8], units: u64) -> bool {
+    // Floats are ordered as integers are, but for the sign.
+    let order = |bits: u64, sign: u32| match bits >> sign {
+        0 => bits as i64,
+        _ => -((bits & !(1 << sign)) as i64),
+    };
+    let (a_bits, b_bits) = (decode(dtype, a), decode(dtype, b));
+    let is_close = match dtype {
+        DType::F64 => order(a_bits, 63).abs_diff(order(b_bits, 63)) <= units,
+        DType::F32 => order(a_bits, 31).abs_diff(order(b_bits, 31)) <= units,
+        _ => false,
+    };
+    are_same(dtype, a, b) || is_close && !is_nan(dtype, a) && !is_nan(dtype, b)
+}
+
 fn is_nan(dtype: DType, element: &[u8]) -> bool {
     let bits = decode(dtype, element);
     match dtype.compute_type() {

@@ -5,5 +5,4 @@ mod elements;
 mod layouts;
 mod memory;
 mod primitives;
-mod scalar;
 mod text;

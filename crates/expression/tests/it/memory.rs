@@ -3,7 +3,6 @@
 use expression::{DType, Expression};
 
 use crate::elements::{decode, encode};
-use crate::scalar::evaluate;
 
 /// An operand: elements in an allocation of its own, at strides.
 #[derive(Clone, Debug)]
@@ -52,7 +51,7 @@ pub(crate) fn expected(
     for_each(sizes, |coordinates| {
         let values: Vec<u64> =
             inputs.iter().map(|input| decode(input.dtype, input.at(coordinates))).collect();
-        let results = evaluate(expression, &values, scalars);
+        let results = expression.evaluate(&values, scalars);
         for (output, result) in outputs.iter_mut().zip(results) {
             let element = encode(output.dtype, result);
             output.set(coordinates, &element);

@@ -1,41 +1,46 @@
-//! Every primitive and type, and every dtype, on the software driver beside plain code.
+//! Every primitive and type, and every dtype, on the software driver beside the reference.
 
-use expression::ptx::{KernelSpec, LayoutClass, PrintError, print};
+use expression::ptx::LayoutClass;
 use expression::{ComputeType, DType, Expression, Primitive, trace};
 
 use crate::device::Call;
-use crate::elements::{are_same, encode, special};
+use crate::elements::{are_close, are_same, encode, special};
 use crate::memory::{HostOperand, expected};
 
 use Primitive::*;
 
-const UNARY: [Primitive; 9] = [Neg, Abs, Not, Sqrt, Rsqrt, Floor, Ceil, Round, Trunc];
-const BINARY: [Primitive; 23] = [
-    Add, Sub, Mul, Div, FloorDiv, Remainder, Fmod, Copysign, Max, Min, Fmax, Fmin, And, Or, Xor,
-    Shl, Shr, Eq, Ne, Lt, Le, Gt, Ge,
-];
+/// Units in the last place by which a function may differ from the reference: 0 for those that are
+/// instructions rounded to nearest. CUDA's programming guide lists the errors of the others, which
+/// are at most 6; here are those that the reference has as well, and the cancellation of `lgamma`
+/// and `digamma` near their zeros.
+fn units(primitive: Primitive, of: ComputeType) -> u64 {
+    match primitive {
+        // Which of two zeros is the larger is left open, and they are neighbours.
+        Max | Min | Fmax | Fmin => 0,
+        // It is rounded twice.
+        Rsqrt => 1,
+        Neg | Abs | Not | Sqrt | Floor | Ceil | Round | Trunc | Convert(_) | Select => 0,
+        Add | Sub | Mul | Div | FloorDiv | Remainder | Fmod | Copysign | Nextafter => 0,
+        And | Or | Xor | Shl | Shr | Eq | Ne | Lt | Le | Gt | Ge | Gcd => 0,
+        Pow if !of.is_float() => 0,
+        Lgamma | Digamma => 64,
+        _ => 4,
+    }
+}
 
 /// A primitive of inputs of these types.
 pub(crate) fn expression_of(primitive: Primitive, types: &[ComputeType]) -> Expression {
     trace(types, &[], |trace, inputs, _| [trace.apply(primitive, inputs)].into_iter().collect())
 }
 
-/// Whether there is code for a primitive that exists for these types.
-fn is_printable(primitive: Primitive, types: &[ComputeType]) -> bool {
-    let Some(result) = primitive.result_type(types) else { return false };
-    let inputs: Vec<DType> = types.iter().map(|of| of.dtype()).collect();
-    let printed = print(&KernelSpec {
-        name: None,
-        expression: &expression_of(primitive, types),
-        inputs: &inputs,
-        outputs: &[result.dtype()],
-        layout: LayoutClass::Dense,
-    });
-    !matches!(printed, Err(PrintError::Unsupported { .. }))
-}
-
 /// Runs an expression over dense operands, and compares each element.
-fn compare(expression: &Expression, output: DType, inputs: &[HostOperand], start: usize) {
+fn compare(
+    expression: &Expression,
+    output: DType,
+    inputs: &[HostOperand],
+    start: usize,
+    is_right: impl Fn(&[u8], &[u8]) -> bool,
+) {
     let numel = inputs[0].bytes.len() / inputs[0].dtype.size() - inputs[0].start;
     let outputs = [HostOperand::dense(output, start, &vec![vec![0; output.size()]; numel])];
     let call = Call {
@@ -53,7 +58,7 @@ fn compare(expression: &Expression, output: DType, inputs: &[HostOperand], start
         let (got, wanted) = (got[0].at(&[element]), wanted[0].at(&[element]));
         let operands: Vec<&[u8]> = inputs.iter().map(|input| input.at(&[element])).collect();
         assert!(
-            are_same(output, got, wanted),
+            is_right(got, wanted),
             "{:?} of {operands:X?} is {got:X?} and not {wanted:X?} as {output}",
             expression.values().last(),
         );
@@ -75,11 +80,9 @@ fn combinations(types: &[ComputeType]) -> Vec<Vec<u64>> {
     lists
 }
 
+/// Compares a primitive with the reference, if there is one for these types.
 fn check(primitive: Primitive, types: &[ComputeType]) {
-    if !is_printable(primitive, types) {
-        return;
-    }
-    let result = primitive.result_type(types).expect("it is printable");
+    let Some(result) = primitive.result_type(types) else { return };
     let inputs: Vec<HostOperand> = types
         .iter()
         .zip(combinations(types))
@@ -89,22 +92,25 @@ fn check(primitive: Primitive, types: &[ComputeType]) {
             HostOperand::dense(dtype, 0, &elements)
         })
         .collect();
-    compare(&expression_of(primitive, types), result.dtype(), &inputs, 0);
+    let (dtype, units) = (result.dtype(), units(primitive, types[0]));
+    compare(&expression_of(primitive, types), dtype, &inputs, 0, |got, wanted| {
+        are_close(dtype, got, wanted, units)
+    });
 }
 
 #[test]
-fn functions_of_one_value_are_those_of_plain_code_to_the_bit() {
-    for of in ComputeType::ALL {
-        for primitive in UNARY {
+fn functions_of_one_value_are_those_of_the_reference() {
+    for primitive in Primitive::ALL.into_iter().filter(|primitive| primitive.arity() == 1) {
+        for of in ComputeType::ALL {
             check(primitive, &[of]);
         }
     }
 }
 
 #[test]
-fn functions_of_two_values_are_those_of_plain_code_to_the_bit() {
-    for of in ComputeType::ALL {
-        for primitive in BINARY {
+fn functions_of_two_values_are_those_of_the_reference() {
+    for primitive in Primitive::ALL.into_iter().filter(|primitive| primitive.arity() == 2) {
+        for of in ComputeType::ALL {
             check(primitive, &[of, of]);
         }
     }
@@ -114,15 +120,6 @@ fn functions_of_two_values_are_those_of_plain_code_to_the_bit() {
 fn a_choice_takes_either_operand_of_any_type() {
     for of in ComputeType::ALL {
         check(Select, &[ComputeType::Bool, of, of]);
-    }
-}
-
-#[test]
-fn any_type_converts_to_any_other() {
-    for from in ComputeType::ALL {
-        for to in ComputeType::ALL {
-            check(Convert(to), &[from]);
-        }
     }
 }
 
@@ -147,9 +144,9 @@ fn any_dtype_is_loaded_and_stored_as_any_other_aligned_or_not() {
             }
             for start in [0, 1] {
                 let input = HostOperand::dense(from, start, &elements);
-                compare(&expression, to, &[input], 1 - start);
+                compare(&expression, to, &[input], 1 - start, |a, b| are_same(to, a, b));
                 let input = HostOperand::dense(from, start, &elements);
-                compare(&expression, to, &[input], start);
+                compare(&expression, to, &[input], start, |a, b| are_same(to, a, b));
             }
         }
     }
@@ -166,6 +163,7 @@ fn floats_are_rounded_to_halves_to_nearest_and_halves_of_steps_to_even() {
         }
     }
     for to in [DType::F16, DType::BF16] {
-        compare(&expression, to, &[HostOperand::dense(DType::F32, 0, &elements)], 0);
+        let input = HostOperand::dense(DType::F32, 0, &elements);
+        compare(&expression, to, &[input], 0, |a, b| are_same(to, a, b));
     }
 }

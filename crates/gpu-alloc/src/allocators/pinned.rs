@@ -1,25 +1,20 @@
 //! The caching allocator of page-locked host memory, its limit and its statistics.
 
-use std::collections::BTreeMap;
+use std::env;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use gpu_runtime::{HostAllocation, StreamId, tell_what_is_cached};
+use gpu_runtime::{HostAllocation, tell_what_is_cached};
 
-use crate::cache::{AllocFailure, CachingAllocator, WholeState};
+use super::host::{self, HostAllocator, HostSegment, memory_of_the_machine};
+use crate::cache::AllocFailure;
 use crate::error::{Error, Result};
 use crate::observers::CallSite;
-use crate::observers::history;
-use crate::observers::{AllocationTracker, HeapState};
-use crate::policy::{
-    Address, BestFit, DurationStatistic, HostMemoryStats, Limit, Log, MemorySource, Refusal,
-    SourceError,
-};
-use crate::sizes;
+use crate::observers::HeapState;
+use crate::policy::{Address, HostMemoryStats, SourceError};
 
-/// The allocator of page-locked memory. Which policy it follows is decided here and nowhere else.
-pub(crate) type PinnedAllocator =
-    CachingAllocator<BestFit<StreamId>, Log<Limit<PinnedSource>>, AllocationTracker>;
+/// The allocator of page-locked memory.
+pub(crate) type PinnedAllocator = HostAllocator<HostAllocation>;
 
 /// Sets the limit for the process: a size in bytes, or with a unit.
 const LIMIT_VARIABLE: &str = "SLUICE_PINNED_LIMIT";
@@ -86,19 +81,7 @@ pub fn trim_host_cache(idle: Duration) -> usize {
 /// The statistics of page-locked memory; all 0 before its first use.
 pub fn host_memory_stats() -> HostMemoryStats {
     let Some(allocator) = ALLOCATOR.get() else { return HostMemoryStats::default() };
-    allocator.with_whole(|whole| complete(&whole))
-}
-
-/// The policy's statistics, with the times that only the source can measure.
-pub(crate) fn complete(
-    whole: &WholeState<'_, BestFit<StreamId>, Log<Limit<PinnedSource>>, AllocationTracker>,
-) -> HostMemoryStats {
-    let PinnedSource { alloc_time, free_time, .. } = whole.source.source().source();
-    HostMemoryStats {
-        host_alloc_time: *alloc_time,
-        host_free_time: *free_time,
-        ..*whole.policy.statistics()
-    }
+    allocator.with_whole(|whole| host::complete(&whole))
 }
 
 /// Sets the peaks of [`host_memory_stats`] to the current values.
@@ -112,11 +95,7 @@ pub fn reset_peak_host_memory_stats() {
 /// times to 0.
 pub fn reset_accumulated_host_memory_stats() {
     if let Some(allocator) = ALLOCATOR.get() {
-        allocator.with_whole(|whole| {
-            whole.policy.reset_accumulated_statistics();
-            let source = whole.source.source_mut().source_mut();
-            (source.alloc_time, source.free_time) = Default::default();
-        });
+        host::reset_accumulated(allocator);
     }
 }
 
@@ -143,101 +122,42 @@ pub(crate) fn explain(
     call_site: CallSite,
     error: AllocFailure<HeapState>,
 ) -> Error {
-    let (report, heap) = match error {
-        AllocFailure::Source(error) => return error.into(),
-        AllocFailure::Misplaced(error) => return error.into(),
-        AllocFailure::OutOfMemory(report, heap) => (report, heap),
-    };
-    let error = match report.certificate.denial().refusal {
-        Refusal::Limit(limit) => Error::PinnedLimit {
+    host::explain(allocator, requested, call_site, error, |report, requested, limit| {
+        Error::PinnedLimit {
             requested,
             in_use: (report.allocated + report.pending) as usize,
             pinned: report.reserved as usize,
             limit: limit as usize,
-        },
-        Refusal::Exhausted => {
-            Error::Runtime(gpu_runtime::Error::HostOutOfMemory { bytes: requested })
         }
-    };
-    allocator.with_whole(|whole| {
-        let limit = whole.source.source().limit();
-        let left = limit.map_or(0, |limit| limit.saturating_sub(report.reserved));
-        if let Some(recorder) = whole.observer.recorder() {
-            recorder.refused((requested as u64, left), None, call_site, (error.to_string(), heap));
-        }
-    });
-    error
+    })
 }
 
 /// The allocator, made with this limit if there was none.
 fn allocator_with_limit(limit: Option<u64>) -> &'static PinnedAllocator {
-    let history = history::setting();
     ALLOCATOR.get_or_init(|| {
-        let policy = BestFit::new();
-        let mut tracker = AllocationTracker::default();
-        tracker.record(*history, &policy);
-        let source = PinnedSource { most: memory_of_the_machine(), ..PinnedSource::default() };
         tell_what_is_cached(|cached| {
             if let Some(allocator) = ALLOCATOR.get() {
                 allocator.tell_cached(cached);
             }
         });
-        CachingAllocator::new(policy, Log::new(Limit::new(source, limit)), tracker)
+        host::with_limit(limit)
     })
 }
 
 fn default_limit() -> Result<Option<u64>> {
-    let Some(value) = std::env::var_os(LIMIT_VARIABLE) else {
-        return Ok(memory_of_the_machine().map(|bytes| bytes / 2));
-    };
-    let value = value.to_string_lossy();
-    sizes::parse(&value).map(Some).ok_or_else(|| Error::InvalidEnvironment {
-        variable: LIMIT_VARIABLE,
-        value: value.into_owned(),
-        expected: "a number of bytes, or one with a unit: KiB, MiB, GiB, TiB",
-    })
+    let limit = host::limit_of(LIMIT_VARIABLE, env::var_os(LIMIT_VARIABLE))?;
+    Ok(limit.or_else(|| memory_of_the_machine().map(|bytes| bytes / 2)))
 }
 
-/// The bytes of memory that the machine has; `None` where the system does not tell.
-fn memory_of_the_machine() -> Option<u64> {
-    let table = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let total = table.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    total.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
-}
-
-/// The driver's page-locked memory.
-#[derive(Debug, Default)]
-pub(crate) struct PinnedSource {
-    segments: BTreeMap<Address, HostAllocation>,
-    /// The memory that there is, if the system tells.
-    most: Option<u64>,
-    alloc_time: DurationStatistic,
-    free_time: DurationStatistic,
-}
-
-impl MemorySource for PinnedSource {
-    type Error = gpu_runtime::Error;
-
-    fn allocate(&mut self, bytes: u64) -> std::result::Result<Address, SourceError<Self::Error>> {
-        let bytes = usize::try_from(bytes).map_err(|_| SourceError::Exhausted)?;
-        let begin = Instant::now();
-        let segment = HostAllocation::new(bytes).map_err(|error| match error {
+impl HostSegment for HostAllocation {
+    fn allocate(bytes: usize) -> std::result::Result<Self, SourceError<gpu_runtime::Error>> {
+        HostAllocation::new(bytes).map_err(|error| match error {
             gpu_runtime::Error::HostOutOfMemory { .. } => SourceError::Exhausted,
             error => SourceError::Failed(error),
-        })?;
-        self.alloc_time.add(begin.elapsed());
-        let address = Address(segment.as_ptr().expose_provenance() as u64);
-        self.segments.insert(address, segment);
-        Ok(address)
+        })
     }
 
-    fn could_hold(&mut self, bytes: u64) -> std::result::Result<(), Refusal> {
-        if self.most.is_some_and(|most| bytes > most) { Err(Refusal::Exhausted) } else { Ok(()) }
-    }
-
-    fn release(&mut self, address: Address, _bytes: u64) {
-        let begin = Instant::now();
-        self.segments.remove(&address);
-        self.free_time.add(begin.elapsed());
+    fn address(&self) -> Address {
+        Address(self.as_ptr().expose_provenance() as u64)
     }
 }

@@ -11,6 +11,7 @@ use super::{
     SnapshotBlock, TraceEntry,
 };
 use crate::allocators::device::{self, DeviceAllocator};
+use crate::allocators::host;
 use crate::allocators::pinned::{self, PinnedAllocator};
 use crate::observers::CallSite;
 use crate::observers::HeapState;
@@ -35,7 +36,7 @@ pub fn memory_snapshot() -> Snapshot {
 fn host_memory(names: &mut SharedNames, allocator: &PinnedAllocator) -> HostSnapshot {
     let (heap, statistics, limit, recorded) = allocator.with_whole(|whole| {
         let heap = whole.observer.heap(whole.policy);
-        let statistics = pinned::complete(&whole);
+        let statistics = host::complete(&whole);
         let limit = whole.source.source().limit();
         (heap, statistics, limit, RecordedHistory::of(whole.observer.recorder()))
     });

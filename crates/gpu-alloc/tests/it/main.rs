@@ -28,6 +28,7 @@ mod impossible_requests;
 mod in_use;
 mod out_of_memory;
 mod page;
+mod pageable_memory;
 mod pinned_memory;
 mod plugged;
 mod pytorch_expandable;

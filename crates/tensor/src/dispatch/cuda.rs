@@ -150,7 +150,7 @@ fn module(device: Device, embedded: &'static kernels::KernelModule) -> Result<Mo
         return Ok(module.clone());
     }
     // SAFETY: the images are what nvcc made of our own kernels when the crate was built.
-    let module = unsafe { device.load_binary(embedded.image)? };
+    let module = unsafe { device.load_binary(embedded.image())? };
     module.mark_cached();
     loaded.push((device, embedded.name, module.clone()));
     Ok(module)

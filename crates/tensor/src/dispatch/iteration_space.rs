@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 
+use expression::ptx::RepeatedOperands;
 use smallvec::SmallVec;
 
 use crate::layout::Layout;
@@ -13,6 +14,16 @@ pub(super) struct IterationSpace {
     sizes: SmallVec<[usize; 6]>,
     /// In elements: those of the first operand, then those of the second, ..
     strides: SmallVec<[isize; 24]>,
+}
+
+/// An iteration space of rows, along which each operand is dense or the same element.
+pub(super) struct Rows {
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    /// The operands that are the same element in all columns of a row.
+    pub(super) repeated: RepeatedOperands,
+    /// The distance from one row of each operand to the next, in elements.
+    pub(super) row_strides: SmallVec<[isize; 6]>,
 }
 
 /// One dimension: its size, and the stride of each operand.
@@ -81,6 +92,34 @@ impl IterationSpace {
     pub(super) fn is_dense(&self, count: usize) -> bool {
         self.sizes.len() <= 1
             && (0..count).all(|operand| self.strides(operand).iter().all(|&s| s == 1))
+    }
+
+    /// The space as rows of columns, where it has at most two dimensions and each of the `count`
+    /// operands is dense or the same element along the columns.
+    pub(super) fn rows(&self, count: usize) -> Option<Rows> {
+        let (rows, columns) = match *self.sizes {
+            [] => (1, 1),
+            [columns] => (1, columns),
+            [rows, columns] => (rows, columns),
+            _ => return None,
+        };
+        let mut repeated = RepeatedOperands::default();
+        let mut row_strides = SmallVec::new();
+        for operand in 0..count {
+            let (row, column) = match *self.strides(operand) {
+                [] => (0, 1),
+                [column] => (0, column),
+                [row, column] => (row, column),
+                _ => return None,
+            };
+            match column {
+                0 => repeated = repeated.with(operand),
+                1 => {}
+                _ => return None,
+            }
+            row_strides.push(row);
+        }
+        Some(Rows { rows, columns, repeated, row_strides })
     }
 
     /// The distance, in elements, between the origin and a position along the `outer` outermost

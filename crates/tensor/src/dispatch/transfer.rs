@@ -5,7 +5,7 @@ use gpu_runtime::{Access, DevicePtr, Stream, Uses, ordered, ordered_between};
 use smallvec::SmallVec;
 
 use super::captured::note_write;
-use crate::storage::{HostMemory, PageableMemory, Pinned, Staging, StorageMemory};
+use crate::storage::{HostMemory, PageableStorage, Pinned, Staging, StorageMemory};
 use crate::{Error, Result, Tensor};
 
 /// The choice whether a copy between the host and a device is waited for: the opposite of PyTorch's
@@ -114,7 +114,7 @@ fn directly(
 /// Copies from pageable memory to a device, and waits. What is copied is a snapshot, so that the
 /// memory need not be locked while the device is waited for.
 #[track_caller]
-fn send(target: &Tensor, to: &DeviceMemory, source: &Tensor, from: &PageableMemory) -> Result<()> {
+fn send(target: &Tensor, to: &DeviceMemory, source: &Tensor, from: &PageableStorage) -> Result<()> {
     let stream = to.device().current_stream()?;
     stream.may_wait()?;
     // Held until the copy is enqueued, so that it has one place among all operations on both ends.
@@ -141,7 +141,12 @@ const PIECE: usize = 64 << 20;
 /// nobody else knows: the target is locked only while the host copies from there, and the use
 /// records only while the copy is enqueued, so that no other thread has to wait for the device.
 #[track_caller]
-fn fetch(target: &Tensor, to: &PageableMemory, source: &Tensor, from: &DeviceMemory) -> Result<()> {
+fn fetch(
+    target: &Tensor,
+    to: &PageableStorage,
+    source: &Tensor,
+    from: &DeviceMemory,
+) -> Result<()> {
     let stream = from.device().current_stream_ref()?;
     stream.may_wait()?;
     let first = target.offset() * target.dtype().size();

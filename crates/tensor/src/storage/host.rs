@@ -1,7 +1,7 @@
 //! Host memory: pageable or page-locked.
 
 use super::Fresh;
-use super::pageable::PageableMemory;
+use super::pageable::PageableStorage;
 use super::pinned::Pinned;
 use crate::Result;
 
@@ -9,14 +9,15 @@ use crate::Result;
 pub(crate) enum HostMemory {
     /// Ordinary memory. Only this crate knows its address, so a writer can move it away from a
     /// reader.
-    Pageable(PageableMemory),
+    Pageable(PageableStorage),
     /// Page-locked memory. Devices know its address, so it stays where it is.
     Pinned(Pinned),
 }
 
 impl HostMemory {
+    #[track_caller]
     pub(super) fn pageable(bytes: usize, fresh: Fresh) -> Result<HostMemory> {
-        Ok(HostMemory::Pageable(PageableMemory::new(bytes, fresh)?))
+        Ok(HostMemory::Pageable(PageableStorage::new(bytes, fresh)?))
     }
 
     #[track_caller]

@@ -1,6 +1,5 @@
 //! Storages: memory on one device that tensors and their views share.
 
-mod cache;
 mod cuda;
 mod host;
 mod pageable;
@@ -13,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 pub(crate) use host::HostMemory;
-pub(crate) use pageable::{PageableContent, PageableMemory};
+pub(crate) use pageable::{PageableContent, PageableStorage};
 pub(crate) use pinned::Pinned;
 pub(crate) use shared_buffer::SharedBuffer;
 pub(crate) use staging::Staging;

@@ -17,7 +17,7 @@ use crate::Result;
 /// the program reads a snapshot, a buffer that is copied before it is written. Nobody waits for a
 /// device under the lock. `parking_lot`'s lock is fair: a thread that waits for it gets it in the
 /// end.
-pub(crate) struct PageableMemory {
+pub(crate) struct PageableStorage {
     bytes: usize,
     content: RwLock<PageableContent>,
     /// The address of the buffer's first byte. It changes only while the lock is held for writing.
@@ -42,12 +42,13 @@ struct DueCopy {
     bytes: usize,
 }
 
-impl PageableMemory {
-    pub(super) fn new(bytes: usize, fresh: Fresh) -> Result<PageableMemory> {
+impl PageableStorage {
+    #[track_caller]
+    pub(super) fn new(bytes: usize, fresh: Fresh) -> Result<PageableStorage> {
         let buffer = SharedBuffer::new(bytes, fresh)?;
         let start = AtomicPtr::new(buffer.start().as_ptr());
         let content = RwLock::new(PageableContent { buffer, due: None });
-        Ok(PageableMemory { bytes, content, start })
+        Ok(PageableStorage { bytes, content, start })
     }
 
     /// The address of the first byte. Other threads may move and write the bytes, except while the
@@ -57,7 +58,7 @@ impl PageableMemory {
     }
 
     /// Locks the memory for reading, until the guard is dropped. `None` if a copy is due, which
-    /// [`PageableMemory::settle`] waits for.
+    /// [`PageableStorage::settle`] waits for.
     pub(crate) fn lock_to_read(&self) -> Option<RwLockReadGuard<'_, PageableContent>> {
         let content = self.content.read();
         content.due.is_none().then_some(content)
@@ -91,11 +92,11 @@ impl PageableMemory {
         Ok(self.hold_snapshot()?.0)
     }
 
-    /// Takes a [`snapshot`](PageableMemory::snapshot), and nobody writes the memory before the
+    /// Takes a [`snapshot`](PageableStorage::snapshot), and nobody writes the memory before the
     /// guard is dropped.
     ///
     /// # Errors
-    /// As [`PageableMemory::snapshot`].
+    /// As [`PageableStorage::snapshot`].
     #[track_caller]
     pub(crate) fn hold_snapshot(
         &self,

@@ -1,66 +1,120 @@
-//! Reference-counted memory of the process's allocator, the bytes of pageable storages and of their
-//! snapshots.
+//! Reference-counted host memory, the bytes of pageable storages and of their snapshots.
 
 use std::alloc::{self, Layout};
 use std::ptr::NonNull;
 
-use super::{ALIGNMENT, Fresh, cache};
+use gpu_alloc::PageableMemory;
+
+use super::{ALIGNMENT, Fresh};
 use crate::shared::Owners;
 use crate::{Error, Result};
+
+/// The smallest buffer whose memory comes from the caching allocator. The process's allocator gives
+/// smaller ones as fast, and keeps them itself.
+const MIN_CACHED: usize = 1 << 16;
 
 /// The header that lies before the bytes, in a cache line of its own.
 #[repr(C, align(64))]
 struct Header {
     owners: Owners,
-    /// The allocation that the header and the bytes lie in.
-    allocation: RawAllocation,
+    /// The memory that the header and the bytes lie in.
+    memory: BufferMemory,
 }
 
 const _: () = assert!(size_of::<Header>() == ALIGNMENT && align_of::<Header>() == ALIGNMENT);
+
+/// The memory of a buffer, which goes back when it is dropped.
+enum BufferMemory {
+    System(SystemMemory),
+    Cached(PageableMemory),
+}
 
 /// The alignment that allocators give without being asked for more. For a larger one glibc's
 /// allocator cuts a larger block in three, which takes ten times as long as the work of a small
 /// operation, so room for aligning is allocated instead.
 const GIVEN_ALIGNMENT: usize = align_of::<u128>();
 
-/// Memory as the allocator gave it. The header lies at the first multiple of [`ALIGNMENT`] in it.
-#[derive(Clone, Copy)]
-struct RawAllocation {
+/// Memory of the process's allocator.
+struct SystemMemory {
     start: NonNull<u8>,
     layout: Layout,
 }
 
-impl RawAllocation {
-    /// The layout of an allocation for `bytes` and the header, or `None` if it would be too large.
-    fn layout(bytes: usize) -> Option<Layout> {
-        let around = ALIGNMENT + (ALIGNMENT - GIVEN_ALIGNMENT);
-        let size = cache::block_size(bytes).checked_add(around)?;
-        Layout::from_size_align(size, GIVEN_ALIGNMENT).ok()
+impl SystemMemory {
+    fn new(layout: Layout, fresh: Fresh) -> Option<SystemMemory> {
+        assert!(layout.size() > 0, "a buffer has a header");
+        // SAFETY: the layout has a size.
+        let start = unsafe {
+            match fresh {
+                Fresh::Overwritten => alloc::alloc(layout),
+                Fresh::Zeroed => alloc::alloc_zeroed(layout),
+            }
+        };
+        NonNull::new(start).map(|start| SystemMemory { start, layout })
+    }
+}
+
+impl Drop for SystemMemory {
+    fn drop(&mut self) {
+        // SAFETY: `new` got the memory with this layout, and this value was its only owner.
+        unsafe { alloc::dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
+impl BufferMemory {
+    /// Memory with room for the header, aligned, and for so many bytes behind it.
+    ///
+    /// # Errors
+    /// The host has none, or the limit is reached.
+    #[track_caller]
+    fn new(bytes: usize, fresh: Fresh) -> Result<BufferMemory> {
+        let out_of_memory = || Error::HostOutOfMemory { bytes };
+        if bytes < MIN_CACHED {
+            let size = bytes + ALIGNMENT + (ALIGNMENT - GIVEN_ALIGNMENT);
+            let layout = Layout::from_size_align(size, GIVEN_ALIGNMENT);
+            let memory = layout.ok().and_then(|layout| SystemMemory::new(layout, fresh));
+            return memory.map(BufferMemory::System).ok_or_else(out_of_memory);
+        }
+        let size = bytes.checked_add(ALIGNMENT).ok_or_else(out_of_memory)?;
+        let memory = gpu_alloc::allocate_pageable(size).map_err(|error| match error {
+            gpu_alloc::Error::Runtime(gpu_runtime::Error::HostOutOfMemory { .. }) => {
+                out_of_memory()
+            }
+            error => error.into(),
+        })?;
+        if fresh == Fresh::Zeroed {
+            // SAFETY: the memory has so many bytes, and nobody else knows it.
+            unsafe { memory.as_ptr().write_bytes(0, size) };
+        }
+        Ok(BufferMemory::Cached(memory))
     }
 
-    /// The address of the header.
-    ///
-    /// # Safety
-    /// `start` is memory of the layout, which is one of [`RawAllocation::layout`].
-    unsafe fn header(&self) -> NonNull<Header> {
-        let before = self.start.align_offset(ALIGNMENT);
-        // SAFETY: the layout has room for the bytes before the next multiple, and for a header
-        // there.
-        unsafe { self.start.add(before) }.cast()
+    /// The first multiple of [`ALIGNMENT`], where the header lies.
+    fn header(&self) -> NonNull<Header> {
+        let start = match self {
+            BufferMemory::System(memory) => memory.start,
+            BufferMemory::Cached(memory) => {
+                NonNull::new(memory.as_ptr()).expect("memory with a size has an address")
+            }
+        };
+        // There is room for the bytes before that multiple and for the header: `new` asked for it.
+        let before = start.addr().get().next_multiple_of(ALIGNMENT) - start.addr().get();
+        // SAFETY: the address lies in the memory, as said above.
+        unsafe { start.add(before) }.cast()
     }
 }
 
 /// A handle on reference-counted bytes. Clones own the same bytes, which are freed with the last
 /// one.
 ///
-/// A buffer with several owners is only read: [`PageableMemory`](super::pageable::PageableMemory),
+/// A buffer with several owners is only read: [`PageableStorage`](super::pageable::PageableStorage),
 /// which hands the clones out, copies it before it writes (copy on write).
 pub(crate) struct SharedBuffer {
     header: NonNull<Header>,
 }
 
 // SAFETY: the owners are counted with atomics, and only the last one, in whatever thread, frees the
-// memory, which the global allocator allows.
+// memory, which both allocators allow.
 unsafe impl Send for SharedBuffer {}
 // SAFETY: through a shared reference nothing is written but the number of owners, which is atomic.
 unsafe impl Sync for SharedBuffer {}
@@ -70,37 +124,13 @@ impl SharedBuffer {
     ///
     /// # Errors
     /// The host has no memory left.
+    #[track_caller]
     pub(super) fn new(bytes: usize, fresh: Fresh) -> Result<SharedBuffer> {
-        let out_of_memory = || Error::HostOutOfMemory { bytes };
-        let layout = RawAllocation::layout(bytes).ok_or_else(out_of_memory)?;
-        let start = match cache::take(layout) {
-            Some(start) => {
-                if fresh == Fresh::Zeroed {
-                    // SAFETY: the memory is as large as its layout says, and the cache gave it to
-                    // nobody else.
-                    unsafe { start.write_bytes(0, layout.size()) };
-                }
-                start
-            }
-            None => {
-                // SAFETY: the layout's size is not 0: it has room for the header.
-                let start = unsafe {
-                    match fresh {
-                        Fresh::Overwritten => alloc::alloc(layout),
-                        Fresh::Zeroed => alloc::alloc_zeroed(layout),
-                    }
-                };
-                NonNull::new(start).ok_or_else(out_of_memory)?
-            }
-        };
-        let allocation = RawAllocation { start, layout };
-        // SAFETY: the layout is one of `RawAllocation::layout`, so a header fits in, and nobody
-        // else knows the memory.
-        let header = unsafe {
-            let header = allocation.header();
-            header.write(Header { owners: Owners::one(), allocation });
-            header
-        };
+        let memory = BufferMemory::new(bytes, fresh)?;
+        let header = memory.header();
+        // SAFETY: the memory has room for a header there, which is aligned, and nobody else knows
+        // it.
+        unsafe { header.write(Header { owners: Owners::one(), memory }) };
         Ok(SharedBuffer { header })
     }
 
@@ -142,10 +172,10 @@ impl Clone for SharedBuffer {
 
 impl Drop for SharedBuffer {
     fn drop(&mut self) {
-        let RawAllocation { start, layout } = self.header().allocation;
         if self.header().owners.leave() {
-            // SAFETY: `new` allocated the memory with this layout, and its last owner is gone.
-            unsafe { cache::keep(start, layout) };
+            // SAFETY: `new` wrote the header, and its last owner is gone, so nobody uses it; the
+            // memory, which it lies in, is freed after it was moved out.
+            drop(unsafe { self.header.read() }.memory);
         }
     }
 }

@@ -4,6 +4,7 @@ mod agreement;
 mod apply;
 mod autograd;
 mod context;
+mod cpu_memory;
 mod devices;
 mod errors;
 mod expected;

@@ -1,0 +1,243 @@
+//! Times programs: `cargo run --release -p cpu-kernels --example blocks -- [filter] [set]`.
+//!
+//! Each line is the best of many calls and their median, in nanoseconds, and the bytes that an ideal
+//! kernel moves per nanosecond of the median.
+
+#![expect(clippy::print_stdout, reason = "it is what the program is for")]
+
+use std::env;
+use std::time::{Duration, Instant};
+
+use cpu_kernels::{InstructionSet, Program, StridedPointer};
+use expression::{ComputeType, DType, Expression, Value, elementwise, trace};
+use smallvec::smallvec;
+
+const F32: ComputeType = ComputeType::F32;
+
+struct Case {
+    name: &'static str,
+    expression: Expression,
+    dtypes: Vec<DType>,
+    output: DType,
+    sizes: Vec<usize>,
+    /// Of the inputs; the output is dense.
+    strides: Vec<Vec<isize>>,
+    is_in_place: bool,
+    scalars: Vec<u64>,
+}
+
+impl Case {
+    fn dense(name: &'static str, expression: Expression, dtype: DType, count: usize) -> Case {
+        let inputs = expression.inputs().len();
+        Case {
+            name,
+            expression,
+            dtypes: vec![dtype; inputs],
+            output: dtype,
+            sizes: vec![count],
+            strides: vec![vec![1]; inputs],
+            is_in_place: false,
+            scalars: vec![],
+        }
+    }
+
+    fn broadcast(name: &'static str, sizes: [usize; 2], strides: [[isize; 2]; 2]) -> Case {
+        let strides = strides.iter().map(|strides| strides.to_vec()).collect();
+        Case { sizes: sizes.into(), strides, ..Case::dense(name, add(), DType::F32, 0) }
+    }
+
+    fn bytes(&self) -> usize {
+        let elements = |sizes: &[usize], strides: &[isize]| -> usize {
+            sizes.iter().zip(strides).filter(|(_, stride)| **stride != 0).map(|(s, _)| s).product()
+        };
+        let inputs = self.dtypes.iter().zip(&self.strides);
+        let read: usize =
+            inputs.map(|(of, strides)| of.size() * elements(&self.sizes, strides)).sum();
+        read + self.output.size() * self.sizes.iter().product::<usize>()
+    }
+
+    fn run(&self, set: InstructionSet) {
+        let program =
+            Program::for_instruction_set(set, &self.expression, &self.dtypes, &[self.output]);
+        let count: usize = self.sizes.iter().product();
+        let memory = |of: &DType| vec![0x3c3c_3c3c_u32; count * of.size() / 4 + 16];
+        let mut inputs: Vec<Vec<u32>> = self.dtypes.iter().map(memory).collect();
+        let mut output = memory(&self.output);
+        let mut dense = vec![1; self.sizes.len()];
+        for dim in (1..dense.len()).rev() {
+            dense[dim - 1] = dense[dim] * self.sizes[dim] as isize;
+        }
+        let pointers: Vec<StridedPointer<'_>> = inputs
+            .iter_mut()
+            .zip(&self.strides)
+            .map(|(memory, strides)| StridedPointer::new(memory.as_mut_ptr().cast(), strides))
+            .collect();
+        let own = StridedPointer::new(output.as_mut_ptr().cast(), &dense);
+        let outputs = [if self.is_in_place { pointers[0] } else { own }];
+        let call = || {
+            // SAFETY: the vectors have all elements, and the output is an input or apart.
+            unsafe { program.run(&self.sizes, &outputs, &pointers, &self.scalars) };
+        };
+        let (best, median) = time(call);
+        let speed = self.bytes() as f64 / median;
+        println!(
+            "{:24} {:9} best {best:12.1} median {median:12.1} {speed:8.2}",
+            self.name,
+            set.name()
+        );
+    }
+}
+
+/// Nanoseconds of a call: the least, and the median.
+fn time(call: impl Fn()) -> (f64, f64) {
+    let start = Instant::now();
+    call();
+    let once = start.elapsed().max(Duration::from_nanos(20));
+    let repeats = (Duration::from_micros(200).as_nanos() / once.as_nanos()).clamp(1, 10_000) as u32;
+    let samples = (Duration::from_millis(300).as_nanos() / (once.as_nanos() * u128::from(repeats)))
+        .clamp(5, 200);
+    let mut times: Vec<f64> = (0..samples)
+        .map(|_| {
+            let start = Instant::now();
+            (0..repeats).for_each(|_| call());
+            start.elapsed().as_nanos() as f64 / f64::from(repeats)
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    (times[0], times[times.len() / 2])
+}
+
+fn add() -> Expression {
+    elementwise([F32; 2], |[x, y]| x + y)
+}
+
+fn add_number() -> Expression {
+    trace(&[F32], &[F32], |_, x, number| smallvec![x[0] + number[0]])
+}
+
+fn gelu(x: Value<'_>) -> Value<'_> {
+    x * 0.5 * ((x * std::f64::consts::FRAC_1_SQRT_2).erf() + 1.0)
+}
+
+fn muladd() -> Expression {
+    elementwise([F32; 3], |[x, y, z]| x * y + z)
+}
+
+fn cases() -> Vec<Case> {
+    let mut cases = small();
+    for (count, names) in SIZES {
+        cases.extend(large(count, names));
+    }
+    cases.extend(layouts());
+    cases
+}
+
+const SIZES: [(usize, [&str; 9]); 3] = [
+    (
+        1 << 16,
+        [
+            "add 64k",
+            "in place 64k",
+            "muladd 64k",
+            "six 64k",
+            "f16 64k",
+            "bf16 64k",
+            "exp 64k",
+            "gelu 64k",
+            "number 64k",
+        ],
+    ),
+    (
+        1 << 20,
+        [
+            "add 1M",
+            "in place 1M",
+            "muladd 1M",
+            "six 1M",
+            "f16 1M",
+            "bf16 1M",
+            "exp 1M",
+            "gelu 1M",
+            "number 1M",
+        ],
+    ),
+    (
+        1 << 24,
+        [
+            "add 16M",
+            "in place 16M",
+            "muladd 16M",
+            "six 16M",
+            "f16 16M",
+            "bf16 16M",
+            "exp 16M",
+            "gelu 16M",
+            "number 16M",
+        ],
+    ),
+];
+
+fn small() -> Vec<Case> {
+    vec![
+        Case::dense("add 8", add(), DType::F32, 8),
+        Case { scalars: vec![0], ..Case::dense("number 8", add_number(), DType::F32, 8) },
+        Case::dense("muladd 8", muladd(), DType::F32, 8),
+        Case::dense("f16 8", add(), DType::F16, 8),
+        Case::broadcast("row 2x4", [2, 4], [[4, 1], [0, 1]]),
+        Case::dense("add 4k", add(), DType::F32, 1 << 12),
+        Case { is_in_place: true, ..Case::dense("in place 4k", add(), DType::F32, 1 << 12) },
+    ]
+}
+
+fn large(count: usize, names: [&'static str; 9]) -> [Case; 9] {
+    let six = || elementwise([F32; 3], |[x, y, z]| ((x * y + z) * x - y).maximum(z) * 0.5);
+    [
+        Case::dense(names[0], add(), DType::F32, count),
+        Case { is_in_place: true, ..Case::dense(names[1], add(), DType::F32, count) },
+        Case::dense(names[2], muladd(), DType::F32, count),
+        Case::dense(names[3], six(), DType::F32, count),
+        Case::dense(names[4], add(), DType::F16, count),
+        Case::dense(names[5], add(), DType::BF16, count),
+        Case::dense(names[6], elementwise([F32], |[x]| x.exp()), DType::F32, count),
+        Case::dense(names[7], elementwise([F32], |[x]| gelu(x)), DType::F32, count),
+        Case { scalars: vec![0], ..Case::dense(names[8], add_number(), DType::F32, count) },
+    ]
+}
+
+fn layouts() -> Vec<Case> {
+    let copy = || elementwise([F32], |[x]| x);
+    vec![
+        Case::broadcast("row 4096x1024", [4096, 1024], [[1024, 1], [0, 1]]),
+        Case::broadcast("column 4096x1024", [4096, 1024], [[1024, 1], [1, 0]]),
+        Case::broadcast("row 65536x12", [65536, 12], [[12, 1], [0, 1]]),
+        Case::broadcast("column 65536x12", [65536, 12], [[12, 1], [1, 0]]),
+        Case::broadcast("transposed 256", [256, 256], [[256, 1], [1, 256]]),
+        Case::broadcast("transposed 2048", [2048, 2048], [[2048, 1], [1, 2048]]),
+        Case {
+            strides: vec![vec![1, 2048]],
+            sizes: vec![2048, 2048],
+            ..Case::dense("contiguous t 2048", copy(), DType::F32, 0)
+        },
+        Case {
+            strides: vec![vec![3, 1]],
+            sizes: vec![1 << 18, 2],
+            ..Case::dense("rows of 2 of 3", copy(), DType::F32, 0)
+        },
+        Case { output: DType::BF16, ..Case::dense("f32 to bf16 1M", copy(), DType::F32, 1 << 20) },
+        Case { output: DType::F16, ..Case::dense("f32 to f16 1M", copy(), DType::F32, 1 << 20) },
+        Case {
+            dtypes: vec![DType::F16],
+            ..Case::dense("f16 to f32 1M", copy(), DType::F32, 1 << 20)
+        },
+    ]
+}
+
+fn main() {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let filter = arguments.first().map_or("", String::as_str);
+    let sets = InstructionSet::supported();
+    let set = arguments.get(1).and_then(|name| sets.iter().find(|set| set.name() == name));
+    for case in cases().iter().filter(|case| case.name.contains(filter)) {
+        case.run(set.copied().unwrap_or(InstructionSet::current()));
+    }
+}

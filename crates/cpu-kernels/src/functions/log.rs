@@ -1,0 +1,173 @@
+//! Logarithms.
+
+use super::double_word::DoubleWord;
+use super::exp::{LN_2_F32, LN_2_F64};
+use super::exponent::{nearest_f64, power_of_two_f64, split_f32, split_f64};
+use super::polynomial::{polynomial_f32, polynomial_f64};
+use super::short::log2_short;
+
+/// log(1 + f) = f - f² / 2 + f³ p(f). `coefficients/fit.py`: error 2^-29.4.
+const LOG_F32: [f32; 9] = [
+    3.333_332_2e-1,
+    -2.500_000_3e-1,
+    2.000_156e-1,
+    -1.666_798_3e-1,
+    1.422_957_2e-1,
+    -1.241_164e-1,
+    1.182_657_26e-1,
+    -1.161_786_3e-1,
+    6.805_944_4e-2,
+];
+
+/// The natural logarithm.
+#[inline(always)]
+pub(crate) fn log_f32(x: f32) -> f32 {
+    let (m, k) = split_f32(x);
+    let f = m - 1.0;
+    let square = f * f;
+    let tail = (f * square * polynomial_f32(f, LOG_F32) + k * LN_2_F32.1) - 0.5 * square;
+    // The sum of `k ln 2` and `f` exactly (Dekker): the first is larger, or 0.
+    let large = k * LN_2_F32.0;
+    let sum = large + f;
+    let rest = f - (sum - large);
+    limits_f32(x, sum + (rest + tail))
+}
+
+/// The logarithm (to any base) of what has none, or an infinite one; else `log`.
+#[inline(always)]
+fn limits_f32(x: f32, log: f32) -> f32 {
+    // NaN is not less than infinity either.
+    let log = if x < f32::INFINITY { log } else { x };
+    let log = if x == 0.0 { f32::NEG_INFINITY } else { log };
+    if x < 0.0 { f32::NAN } else { log }
+}
+
+/// With s = f / (2 + f): log(1 + f) = 2 s + s³ p(s²). `coefficients/fit.py`: error 2^-58.5.
+const LOG_F64: [f64; 7] = [
+    0.6666666666666734,
+    0.3999999999941653,
+    0.28571428742069443,
+    0.22222198599502996,
+    0.18183563197047123,
+    0.15314074715428638,
+    0.14795746178968888,
+];
+
+/// The natural logarithm. The order of operations is that of FDLIBM (Sun, 1993): `f` is added last,
+/// and `f² / 2` taken out of the series, which leaves a smaller rounding error.
+#[inline(always)]
+pub(crate) fn log_f64(x: f64) -> f64 {
+    let (m, k) = split_f64(x);
+    let f = m - 1.0;
+    let s = f / (2.0 + f);
+    let z = s * s;
+    let half_square = 0.5 * f * f;
+    let series = s * (half_square + z * polynomial_f64(z, LOG_F64)) + k * LN_2_F64.1;
+    limits_f64(x, k * LN_2_F64.0 - ((half_square - series) - f))
+}
+
+/// The logarithm (to any base) of what has none, or an infinite one; else `log`.
+#[inline(always)]
+pub(super) fn limits_f64(x: f64, log: f64) -> f64 {
+    let log = if x < f64::INFINITY { log } else { x };
+    let log = if x == 0.0 { f64::NEG_INFINITY } else { log };
+    if x < 0.0 { f64::NAN } else { log }
+}
+
+/// log(1 + f) = s (2 + 2/3 z + z² p(z)), with s as above and z = s². `coefficients/fit.py`: error
+/// 2^-73.5 of the result.
+const LOG_DOUBLE_WORD: [f64; 8] = [
+    0.3999999999999998,
+    0.2857142857144384,
+    0.22222222217789595,
+    0.18181818844030745,
+    0.15384558424679678,
+    0.13336264691131028,
+    0.11675776035064846,
+    0.11981798035918874,
+];
+
+/// log(m) to about 2^-65 of it, for m from √½ up to √2.
+#[inline(always)]
+fn log_of_mantissa(m: DoubleWord) -> DoubleWord {
+    const TWO_THIRDS: DoubleWord = DoubleWord::new(0.6666666666666666, 3.700743415417188e-17);
+    let s = DoubleWord::sum(m.high - 1.0, m.low).over(m.plus(1.0));
+    let z = s.times(s);
+    // From the third term on, 53 bits are enough.
+    let series = z.high * polynomial_f64(z.high, LOG_DOUBLE_WORD);
+    let second = DoubleWord::ordered_sum(TWO_THIRDS.high, series + TWO_THIRDS.low);
+    let tail = z.times(second);
+    let sum = DoubleWord::ordered_sum(2.0, tail.high);
+    s.times(DoubleWord::new(sum.high, sum.low + tail.low))
+}
+
+/// The natural logarithm of `m * 2^k`, as [`log_of_mantissa`].
+#[inline(always)]
+fn log_of_parts(m: DoubleWord, k: f64) -> DoubleWord {
+    let log = log_of_mantissa(m);
+    let sum = DoubleWord::ordered_sum(k * LN_2_F64.0, log.high);
+    DoubleWord::new(sum.high, sum.low + (log.low + k * LN_2_F64.1)).normalized()
+}
+
+/// The natural logarithm to about 2^-65 of it, of positive and finite numbers.
+#[inline(always)]
+pub(super) fn log_to_double_word(x: f64) -> DoubleWord {
+    let (m, k) = split_f64(x);
+    log_of_parts(DoubleWord::new(m, 0.0), k)
+}
+
+/// The natural logarithm to about 2^-65 of it, of positive and normal numbers.
+#[inline(always)]
+pub(super) fn log_of_double_word(x: DoubleWord) -> DoubleWord {
+    let (m, k) = split_f64(x.high);
+    // In two steps, since k is up to 1024.
+    let scale = 0.5 * power_of_two_f64(nearest_f64(1.0 - k).1);
+    log_of_parts(DoubleWord::new(m, x.low * scale), k)
+}
+
+/// The logarithm to base 2.
+#[inline(always)]
+pub(crate) fn log2_f32(x: f32) -> f32 {
+    log2_short(x.into()) as f32
+}
+
+/// The logarithm to base 2.
+#[inline(always)]
+pub(crate) fn log2_f64(x: f64) -> f64 {
+    const LOG2_E: DoubleWord = DoubleWord::new(std::f64::consts::LOG2_E, 2.0355273740931033e-17);
+    let (m, k) = split_f64(x);
+    let log = log_of_mantissa(DoubleWord::new(m, 0.0)).times(LOG2_E);
+    let sum = DoubleWord::ordered_sum(k, log.high);
+    limits_f64(x, sum.high + (sum.low + log.low))
+}
+
+/// The logarithm to base 10.
+#[inline(always)]
+pub(crate) fn log10_f32(x: f32) -> f32 {
+    (log2_short(x.into()) * std::f64::consts::LOG10_2) as f32
+}
+
+/// The logarithm to base 10.
+#[inline(always)]
+pub(crate) fn log10_f64(x: f64) -> f64 {
+    const LOG10_E: DoubleWord = DoubleWord::new(std::f64::consts::LOG10_E, 1.098319650216765e-17);
+    limits_f64(x, log_to_double_word(x).times(LOG10_E).rounded())
+}
+
+/// log(1 + x)
+#[inline(always)]
+pub(crate) fn log1p_f32(x: f32) -> f32 {
+    let x = f64::from(x);
+    let sum = 1.0 + x;
+    // The sum's rounding error matters where the logarithm is small.
+    let error = if x.abs() < 1.0 { x - (sum - 1.0) } else { 0.0 };
+    (log2_short(sum) * std::f64::consts::LN_2 + error).copysign(x) as f32
+}
+
+/// log(1 + x)
+#[inline(always)]
+pub(crate) fn log1p_f64(x: f64) -> f64 {
+    let sum = DoubleWord::sum(1.0, x);
+    let log = limits_f64(sum.high, log_of_double_word(sum).rounded());
+    if x.abs() < 1e-17 { x } else { log }
+}

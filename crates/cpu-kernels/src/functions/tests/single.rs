@@ -1,0 +1,96 @@
+//! Functions of `f32`, beside functions of `f64`.
+
+use super::super::*;
+use super::sweep::{apply, apply_binary, error_f32, numbers_f32, pairs_f32};
+
+/// Says what the largest error is, in units in the last place, and whether it is within the bound.
+fn check<F: Unary<f32>>(
+    name: &str,
+    numbers: &[f32],
+    bound: f64,
+    exact: impl Fn(f64) -> f64,
+) -> bool {
+    let found = apply::<F, f32>(numbers);
+    let errors = numbers.iter().zip(found).map(|(&x, y)| (error_f32(y, exact(f64::from(x))), x));
+    let (error, x) =
+        errors.fold((0.0, 0.0), |most, next| if next.0 > most.0 { next } else { most });
+    eprintln!("{name:10} {error:.4} at {x:e}");
+    error <= bound
+}
+
+fn check_binary<F: Binary<f32>>(
+    name: &str,
+    pairs: &[(f32, f32)],
+    bound: f64,
+    exact: impl Fn(f64, f64) -> f64,
+) -> bool {
+    let (a, b): (Vec<f32>, Vec<f32>) = pairs.iter().copied().unzip();
+    let found = apply_binary::<F, f32>(&a, &b);
+    let errors =
+        pairs.iter().zip(found).map(|(&(a, b), y)| (error_f32(y, exact(a.into(), b.into())), a, b));
+    let most = errors.fold((0.0, 0.0, 0.0), |most, next| if next.0 > most.0 { next } else { most });
+    eprintln!("{name:10} {:.4} at {:e} {:e}", most.0, most.1, most.2);
+    most.0 <= bound
+}
+
+macro_rules! outside {
+    ($check:ident $numbers:ident: $($function:ident $bound:literal $exact:expr;)*) => {{
+        let mut outside = Vec::new();
+        $(
+            let name = stringify!($function);
+            if !$check::<$function>(name, &$numbers, $bound, $exact) {
+                outside.push(name);
+            }
+        )*
+        outside
+    }};
+}
+
+/// `1 / (1 + exp(-x))`
+fn sigmoid(x: f64) -> f64 {
+    if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) }
+}
+
+#[test]
+fn errors_of_functions_of_one_f32_are_within_their_bounds() {
+    let numbers = numbers_f32();
+    let outside = outside!(check numbers:
+        Acos 0.51 f64::acos;
+        Acosh 0.51 f64::acosh;
+        Asin 0.51 f64::asin;
+        Asinh 0.51 libm::asinh;
+        Atan 0.51 f64::atan;
+        Atanh 0.51 libm::atanh;
+        Cos 1.0 f64::cos;
+        Cosh 0.51 f64::cosh;
+        Digamma 0.51 <Digamma as Unary<f64>>::any;
+        Erf 1.2 libm::erf;
+        Erfc 0.51 libm::erfc;
+        Erfinv 0.6 <Erfinv as Unary<f64>>::any;
+        Exp 1.0 f64::exp;
+        Exp2 0.51 f64::exp2;
+        Expm1 0.51 f64::exp_m1;
+        Lgamma 0.51 libm::lgamma;
+        Log 1.0 f64::ln;
+        Log10 0.51 f64::log10;
+        Log1p 0.51 f64::ln_1p;
+        Log2 0.51 f64::log2;
+        Sigmoid 2.5 sigmoid;
+        Sin 1.0 f64::sin;
+        Sinh 0.51 f64::sinh;
+        Tan 1.0 f64::tan;
+        Tanh 1.1 f64::tanh;
+    );
+    assert!(outside.is_empty(), "{outside:?}");
+}
+
+#[test]
+fn errors_of_functions_of_two_f32_are_within_their_bounds() {
+    let pairs = pairs_f32();
+    let outside = outside!(check_binary pairs:
+        Atan2 0.51 f64::atan2;
+        Hypot 0.51 f64::hypot;
+        Pow 0.51 f64::powf;
+    );
+    assert!(outside.is_empty(), "{outside:?}");
+}

@@ -1,0 +1,9 @@
+//! Kernels against plain loops, in every instruction set that the processor has.
+
+mod guarded;
+mod index;
+mod matmul;
+mod random;
+mod reductions;
+mod softmax;
+mod values;
