@@ -3,8 +3,10 @@
 
 mod contiguous_runs;
 mod problem;
+mod region;
 
 pub(crate) use problem::NoLayout;
+pub(crate) use region::Region;
 use smallvec::SmallVec;
 
 use crate::Shape;
@@ -146,6 +148,34 @@ impl Layout {
         self.shape[dim] > 1 && self.strides[dim] == 0
     }
 
+    /// Whether the elements are different ones, and lie side by side in the order of some
+    /// dimensions ("non-overlapping and dense" in PyTorch).
+    pub(crate) fn is_dense(&self) -> bool {
+        if self.contiguous {
+            return true;
+        }
+        let mut runs: SmallVec<[Run; 4]> =
+            self.shape.iter().copied().zip(copied(&self.strides)).collect();
+        runs.sort_unstable_by_key(|&(_, stride)| stride);
+        let mut expected = 1;
+        runs.iter().filter(|(size, _)| *size != 1).all(|&(size, stride)| {
+            let fits = stride == expected;
+            expected = expected.saturating_mul(size as isize);
+            fits
+        })
+    }
+
+    /// The position of the first element of the storage that the layout has, in elements.
+    pub(crate) fn start(&self) -> usize {
+        let back = |(&size, &stride): (&usize, &isize)| match stride {
+            ..0 => stride.unsigned_abs() * size.saturating_sub(1),
+            _ => 0,
+        };
+        // A layout that begins before its storage cannot be made.
+        let before: usize = self.shape.iter().zip(&self.strides).map(back).sum();
+        self.offset.saturating_sub(before)
+    }
+
     /// The layout whose dimension `i` is dimension `order[i]` of this one; each must stand in
     /// `order` once. The elements are the same, so `numel` and `end` are as well.
     pub(crate) fn permute(&self, order: &[usize]) -> Layout {
@@ -220,6 +250,20 @@ impl Layout {
             strides,
             end: self.end.wrapping_add_signed(-cut),
         }
+    }
+
+    /// The part of these sizes, none of which is larger than its own, where all indices begin.
+    ///
+    /// # Errors
+    /// As [`Layout::strided`].
+    pub(crate) fn corner(&self, sizes: &[usize]) -> Result<Layout, NoLayout> {
+        let mut layout = self.clone();
+        for (dim, &size) in sizes.iter().enumerate() {
+            if size != layout.shape[dim] {
+                layout = layout.slice(dim, 0, size, 1)?;
+            }
+        }
+        Ok(layout)
     }
 
     /// The layout at `index` of `dim`, which must exist, without that dimension.

@@ -42,10 +42,12 @@
 //! copies in flight.
 //!
 //! # How it is built
-//! An operation is data (`ops`): an operator with the CPU's kernels by dtype and the name of the
-//! CUDA kernel, the rule of type promotion, and the derivative. There is one dispatcher
-//! (`dispatch`), whose calls are structs that the kernels of both devices take; `host` has the
-//! CPU's kernels, and the crate `kernels` those for CUDA. `autograd` records operations and walks
+//! An elementwise operation is data (`ops`): a name, the rule of type promotion, and a closure that
+//! is traced into an expression of the crate `expression`, once for each combination of dtypes. The
+//! dispatcher (`dispatch`) runs it on the CPU by the crate `cpu-kernels` and on CUDA as PTX that is
+//! printed from it; its derivative is an expression too. Other operations are operators with the
+//! CPU's kernels by dtype (`host`) and the name of the CUDA kernel in the crate `kernels`; their
+//! calls are structs that the kernels of both devices take. `autograd` records operations and walks
 //! back through them; the graph itself hangs from the tensors (`tensor::history`). `access` holds
 //! the memory that the host reads or writes.
 
@@ -61,7 +63,7 @@
 //   default, dims, layout, resolved_device, reserve, thread_pool
 //   error
 //   shape
-//   capture, checked_size, device, dtype, philox, shared, specializations
+//   capture, checked_size, device, dtype, inference, shared, specializations
 mod access;
 mod autograd;
 mod capture;
@@ -77,10 +79,10 @@ mod dtype;
 mod error;
 mod factories;
 mod host;
+mod inference;
 mod layout;
 mod ops;
 mod options;
-mod philox;
 mod print;
 mod promote;
 mod random;
@@ -94,7 +96,11 @@ mod tensor;
 mod thread_pool;
 
 pub use access::ReadGuard;
-pub use autograd::{Backward, NoGradGuard, enable_grad, grad, is_grad_enabled, no_grad};
+pub use autograd::{
+    Backward, DetectAnomalyGuard, GradGuard, InferenceModeGuard, NoGradGuard, RemovableHandle,
+    enable_grad, grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
+    saved_bytes,
+};
 pub use context::{ExecutionContext, ExecutionContextGuard};
 pub use default::{
     DefaultGuard, default_device, default_dtype, enter_default_device, enter_default_dtype,
@@ -107,8 +113,8 @@ pub use factories::{Data, Number, Steps};
 
 pub use dispatch::Blocking;
 pub use ops::{
-    Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, PendingTensor, TensorOrScalar, To,
-    ViewShape, fuse, fuse_many,
+    Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, PendingTensor, RoundingMode,
+    TensorOrScalar, To, ViewShape, fuse, fuse_many,
 };
 pub use options::TensorOptions;
 pub use random::{

@@ -4,7 +4,8 @@ use std::panic::Location;
 
 use gpu_runtime::at_place;
 
-use super::engine::{self, Collection, Goal};
+use super::engine::{self, Collection, Goal, PassOptions};
+use super::history::edge_of;
 use crate::AutogradError;
 use crate::tensor::{Edge, Form, GraphRetention};
 use crate::{Result, Tensor};
@@ -25,13 +26,15 @@ use crate::{Result, Tensor};
 #[derive(Clone)]
 pub struct Backward<'a> {
     outputs: Vec<(&'a Tensor, Option<&'a Tensor>)>,
-    graph: GraphRetention,
+    /// `None` where it follows from `create_graph`.
+    graph: Option<GraphRetention>,
+    create_graph: bool,
 }
 
 impl<'a> Backward<'a> {
     /// A pass without outputs yet, which frees the graph as it goes.
     pub fn new() -> Backward<'a> {
-        Backward { outputs: Vec::new(), graph: GraphRetention::Free }
+        Backward { outputs: Vec::new(), graph: None, create_graph: false }
     }
 
     /// Adds an output to start from, with the gradient 1. It must be a single number.
@@ -49,8 +52,38 @@ impl<'a> Backward<'a> {
 
     /// Keeps the tensors that the operations saved, so that another pass can go through the graph.
     pub fn retain_graph(mut self) -> Backward<'a> {
-        self.graph = GraphRetention::Retain;
+        self.graph = Some(GraphRetention::Retain);
         self
+    }
+
+    /// Records the pass itself, so that the gradients can be differentiated again. It keeps the
+    /// graph too.
+    ///
+    /// The gradients that [`Backward::run`] adds to leaves then have the graph as their history,
+    /// which leads back to the leaves: clear them ([`Tensor::clear_grad`]), or neither is ever
+    /// freed. [`Backward::collect`] has no such trap.
+    ///
+    /// ```
+    /// use tensor::{Backward, tensor};
+    /// let x = tensor![3.0]?.requires_grad_(true)?;
+    /// let y = x.square()?.mul(&x)?.sum()?;                     // x^3
+    /// let first = Backward::new().output(&y).create_graph().collect(&[&x])?;
+    /// let slope = first[0].as_ref().expect("y depends on x").sum()?;
+    /// let second = tensor::grad(&[&slope], &[&x])?;
+    /// assert_eq!(second[0].as_ref().expect("so does 3 x^2").to_vec::<f32>()?, [18.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    pub fn create_graph(mut self) -> Backward<'a> {
+        self.create_graph = true;
+        self
+    }
+
+    fn options(&self) -> PassOptions {
+        let default = match self.create_graph {
+            true => GraphRetention::Retain,
+            false => GraphRetention::Free,
+        };
+        PassOptions { graph: self.graph.unwrap_or(default), create_graph: self.create_graph }
     }
 
     /// Adds the gradients of the outputs with respect to every leaf to the leaf's `grad()`.
@@ -65,7 +98,7 @@ impl<'a> Backward<'a> {
     #[track_caller]
     pub fn run(self) -> Result<()> {
         at_place(Location::caller(), || {
-            engine::run(self.roots()?, Goal::Accumulate, self.graph)?;
+            engine::run(self.roots()?, Goal::Accumulate, self.options())?;
             Ok(())
         })
     }
@@ -82,15 +115,16 @@ impl<'a> Backward<'a> {
             .iter()
             .enumerate()
             .map(|(index, input)| {
-                input.autograd().edge(input).ok_or(AutogradError::InputRequiresNoGrad { index })
+                edge_of(input).ok_or(AutogradError::InputRequiresNoGrad { index })
             })
             .collect::<Result<Vec<Edge>, _>>()?;
         let goal = Goal::Collect(Collection::new(&wanted, roots.iter().map(|(edge, _)| edge)));
-        at_place(Location::caller(), || engine::run(roots, goal, self.graph))
+        at_place(Location::caller(), || engine::run(roots, goal, self.options()))
     }
 
     fn roots(&self) -> Result<Vec<(Edge, Tensor)>> {
-        self.outputs.iter().map(|(output, gradient)| root(output, *gradient)).collect()
+        let keeps = self.create_graph;
+        self.outputs.iter().map(|(output, gradient)| root(output, *gradient, keeps)).collect()
     }
 }
 
@@ -117,17 +151,17 @@ impl Default for Backward<'_> {
 /// ```
 #[track_caller]
 pub fn grad(outputs: &[&Tensor], inputs: &[&Tensor]) -> Result<Vec<Option<Tensor>>> {
-    let pass = Backward {
-        outputs: outputs.iter().map(|o| (*o, None)).collect(),
-        graph: GraphRetention::Free,
-    };
+    let pass =
+        Backward { outputs: outputs.iter().map(|o| (*o, None)).collect(), ..Backward::new() };
     pass.collect(inputs)
 }
 
-/// The edge where a pass begins at `output`, with the gradient that arrives there.
-fn root(output: &Tensor, gradient: Option<&Tensor>) -> Result<(Edge, Tensor)> {
-    let edge = output.autograd().edge(output).ok_or(AutogradError::NothingRequiresGrad)?;
+/// The edge where a pass begins at `output`, with the gradient that arrives there, which keeps its
+/// history if the pass is recorded.
+fn root(output: &Tensor, gradient: Option<&Tensor>, keeps: bool) -> Result<(Edge, Tensor)> {
+    let edge = edge_of(output).ok_or(AutogradError::NothingRequiresGrad)?;
     let gradient = match gradient {
+        Some(gradient) if keeps && edge.form().matches(gradient) => gradient.clone(),
         Some(gradient) if edge.form().matches(gradient) => gradient.detach(),
         Some(gradient) => {
             let (expected, found) = (edge.form().describe(), Form::of(gradient).describe());

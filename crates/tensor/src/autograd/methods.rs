@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::Backward;
+use super::history::output_of;
+use super::mode::is_inference_mode_enabled;
 use crate::AutogradError;
 use crate::resolved_device::ResolvedDevice;
 use crate::tensor::{Form, Meta};
@@ -17,13 +19,27 @@ impl Tensor {
 
     /// Whether the tensor is a leaf of the graph: no recorded operation computed it.
     pub fn is_leaf(&self) -> bool {
-        self.autograd().node().is_none()
+        output_of(self).is_none()
+    }
+
+    /// Whether the tensor's memory was made in [`inference_mode`](crate::inference_mode).
+    pub fn is_inference(&self) -> bool {
+        self.storage().is_inference()
+    }
+
+    /// # Errors
+    /// The tensor was made in inference mode, and that is off now.
+    pub(crate) fn check_inference(&self, op: &'static str) -> Result<()> {
+        if self.is_inference() && !is_inference_mode_enabled() {
+            return Err(AutogradError::InferenceTensor { op }.into());
+        }
+        Ok(())
     }
 
     /// The name of the recorded operation that computed this tensor, like `"add"` or `"matmul"`;
     /// `None` for a leaf.
     pub fn grad_fn(&self) -> Option<&'static str> {
-        self.autograd().node().map(|node| node.name)
+        output_of(self).map(|output| output.node.name)
     }
 
     /// Sets whether gradients are computed for this leaf, and gives the same handle.
@@ -35,6 +51,9 @@ impl Tensor {
         match self.grad_fn() {
             Some(_) if requires_grad => {}
             Some(computed_by) => return Err(AutogradError::NotLeaf { op: OP, computed_by }.into()),
+            None if requires_grad && self.is_inference() && !is_inference_mode_enabled() => {
+                return Err(AutogradError::InferenceTensor { op: OP }.into());
+            }
             None if requires_grad && !self.dtype().is_float() => {
                 let dtype = self.dtype();
                 return Err(AutogradError::NotDifferentiable { op: OP, dtype }.into());

@@ -8,16 +8,28 @@
 //!
 //! [`Tensor::backward`]: crate::Tensor::backward
 
+mod anomaly;
 mod backward;
 mod engine;
+mod history;
+mod hooks;
+mod in_place;
 mod methods;
 mod mode;
 mod record;
 mod saved;
+mod saved_bytes;
 
+pub use anomaly::DetectAnomalyGuard;
 pub use backward::{Backward, grad};
 
+pub use hooks::RemovableHandle;
+pub(crate) use in_place::InPlace;
+pub use mode::{
+    GradGuard, InferenceModeGuard, NoGradGuard, enable_grad, inference_mode, is_grad_enabled,
+    is_inference_mode_enabled, no_grad,
+};
 pub(crate) use mode::{GradModeGuard, enter_grad_mode};
-pub use mode::{NoGradGuard, enable_grad, is_grad_enabled, no_grad};
-pub(crate) use record::{check_in_place, record, record_many};
-pub(crate) use saved::SavedTensor;
+pub(crate) use record::{record, record_many, record_outputs};
+pub(crate) use saved::{SavedTensor, Saving};
+pub use saved_bytes::saved_bytes;

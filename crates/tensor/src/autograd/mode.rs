@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 
+use crate::inference::{self, InferenceGuard};
+
 thread_local! {
     static ENABLED: Cell<bool> = const { Cell::new(true) };
 }
@@ -53,6 +55,72 @@ impl NoGradGuard {
 impl Default for NoGradGuard {
     fn default() -> NoGradGuard {
         NoGradGuard::new()
+    }
+}
+
+/// Switches recording on or off while it lives (`torch.set_grad_enabled`).
+#[must_use = "the mode is set only while the guard lives"]
+#[derive(Debug)]
+pub struct GradGuard {
+    _restores: GradModeGuard,
+}
+
+impl GradGuard {
+    /// Sets the mode of this thread.
+    ///
+    /// ```
+    /// use tensor::{GradGuard, is_grad_enabled};
+    /// let training = false;
+    /// let guard = GradGuard::new(training);
+    /// assert!(!is_grad_enabled());
+    /// drop(guard);
+    /// assert!(is_grad_enabled());
+    /// ```
+    pub fn new(enabled: bool) -> GradGuard {
+        GradGuard { _restores: enter_grad_mode(enabled) }
+    }
+}
+
+/// Whether this thread is in inference mode.
+pub fn is_inference_mode_enabled() -> bool {
+    inference::is_enabled()
+}
+
+/// Runs `f` in inference mode: nothing is recorded, and changes of the tensors that are made in it
+/// are not counted. Such a tensor can be used anywhere, but outside it cannot be written in place,
+/// nor be saved for a backward pass.
+///
+/// ```
+/// use tensor::{inference_mode, tensor};
+/// let weight = tensor![1.0, 2.0]?.requires_grad_(true)?;
+/// let scores = inference_mode(|| weight.mul(3.0)?.add_(1.0))?;
+/// assert!(scores.is_inference() && !scores.requires_grad());
+/// assert!(scores.add_(1.0).is_err());
+/// # Ok::<(), tensor::Error>(())
+/// ```
+pub fn inference_mode<R>(f: impl FnOnce() -> R) -> R {
+    let _on = InferenceModeGuard::new();
+    f()
+}
+
+/// Switches inference mode on while it lives: [`inference_mode`] for the rest of a scope.
+#[must_use = "inference mode is on only while the guard lives"]
+#[derive(Debug)]
+pub struct InferenceModeGuard {
+    _no_grad: GradModeGuard,
+    _uncounted: InferenceGuard,
+}
+
+impl InferenceModeGuard {
+    /// Switches inference mode on for this thread.
+    pub fn new() -> InferenceModeGuard {
+        InferenceModeGuard { _no_grad: enter_grad_mode(false), _uncounted: inference::enter(true) }
+    }
+}
+
+impl Default for InferenceModeGuard {
+    fn default() -> InferenceModeGuard {
+        InferenceModeGuard::new()
     }
 }
 

@@ -1,26 +1,35 @@
 //! Recording: operations become nodes of the graph.
 
-use std::sync::Arc;
+use std::cell::RefCell;
+use std::panic::Location;
+use std::sync::{Arc, Weak};
 
-use smallvec::SmallVec;
+use gpu_runtime::Stream;
+use smallvec::{SmallVec, smallvec};
 
+use super::history::edge_of;
 use super::mode::is_grad_enabled;
-use crate::AutogradError;
-use crate::tensor::{BackwardFunction, Edge, Gradients, Meta, Node};
+use super::saved::Saving;
+use crate::resolved_device::ResolvedDevice;
+use crate::tensor::{BackwardFunction, Form, Gradients, Node, NodeOutput, NodeParts, SavedStorage};
 use crate::{Result, Tensor};
 
 /// Records that `output` was computed from `inputs`, if grad mode is on and one of them requires
 /// gradients, and gives it back. Only then is `save` called: it saves what the gradient needs of
-/// the forward pass (as [`SavedTensor`](super::SavedTensor)s) and gives the backward function.
+/// the forward pass (by [`Saving::save`] and [`Saving::save_output`], and only for the inputs of
+/// [`Saving::needs`]) and gives the backward function.
 ///
 /// The backward function takes the gradient of the output, and for each input whether it needs one,
 /// and gives the gradients of the inputs. They may have the operation's dtype and broadcast shape:
-/// the engine sums and converts them to the shape, dtype and device of each input.
+/// the engine sums and converts them to the shape, dtype and device of each input. It consists of
+/// operations that are recorded themselves, since in a pass with `create_graph` it runs in grad
+/// mode.
+#[track_caller]
 pub(crate) fn record<const N: usize, B>(
     name: &'static str,
     inputs: [&Tensor; N],
     output: Tensor,
-    save: impl FnOnce(&Tensor) -> B,
+    save: impl FnOnce(&Saving<'_>) -> B,
 ) -> Tensor
 where
     B: Fn(&Tensor, [bool; N]) -> Result<[Option<Tensor>; N]> + Send + Sync + 'static,
@@ -28,20 +37,25 @@ where
     if !is_recorded(&inputs, &output) {
         return output;
     }
-    let backward = save(&output);
-    let function = move |gradient: &Tensor, needs: &[bool]| {
-        let needs = std::array::from_fn(|input| needs[input]);
-        Ok(Gradients::from_iter(backward(gradient, needs)?))
-    };
-    attach(name, &inputs, output, Arc::new(function))
+    attach(name, &inputs, output, |saving| {
+        let backward = save(saving);
+        Arc::new(move |gradients: &[Option<Tensor>], needs: &[bool]| {
+            let needs = std::array::from_fn(|input| needs[input]);
+            match &gradients[0] {
+                Some(gradient) => Ok(Gradients::from_iter(backward(gradient, needs)?)),
+                None => Ok(Gradients::new()),
+            }
+        })
+    })
 }
 
 /// [`record`] for operations on any number of tensors, like `cat`.
+#[track_caller]
 pub(crate) fn record_many<B>(
     name: &'static str,
     inputs: &[&Tensor],
     output: Tensor,
-    save: impl FnOnce(&Tensor) -> B,
+    save: impl FnOnce(&Saving<'_>) -> B,
 ) -> Tensor
 where
     B: Fn(&Tensor, &[bool]) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
@@ -49,51 +63,106 @@ where
     if !is_recorded(inputs, &output) {
         return output;
     }
-    let backward = save(&output);
-    let function = move |gradient: &Tensor, needs: &[bool]| {
-        Ok(Gradients::from_vec(backward(gradient, needs)?))
-    };
-    attach(name, inputs, output, Arc::new(function))
+    attach(name, inputs, output, |saving| {
+        let backward = save(saving);
+        Arc::new(move |gradients: &[Option<Tensor>], needs: &[bool]| match &gradients[0] {
+            Some(gradient) => Ok(Gradients::from_vec(backward(gradient, needs)?)),
+            None => Ok(Gradients::new()),
+        })
+    })
 }
 
-/// Refuses an operation in place that would have to be recorded. `operands` are the tensors that it
-/// reads beside its target.
-///
-/// # Errors
-/// Grad mode is on, and the target or an operand requires gradients.
-pub(crate) fn check_in_place(
-    op: &'static str,
-    target: &Tensor,
-    operands: &[&Tensor],
-) -> Result<()> {
-    if !is_grad_enabled() {
-        return Ok(());
+/// [`record`] for operations with several outputs, like `split`: they get one node. The backward
+/// function takes a gradient for each output, `None` where none arrived. An output that is no float
+/// gets no history.
+#[track_caller]
+pub(crate) fn record_outputs<B>(
+    name: &'static str,
+    inputs: &[&Tensor],
+    outputs: Vec<Tensor>,
+    save: impl FnOnce(&Saving<'_>) -> B,
+) -> Vec<Tensor>
+where
+    B: Fn(&[Option<Tensor>], &[bool]) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
+{
+    if !outputs.iter().any(|output| is_recorded(inputs, output)) {
+        return outputs;
     }
-    let argument = if target.requires_grad() {
-        "self"
-    } else if operands.iter().any(|operand| operand.requires_grad()) {
-        "other"
-    } else {
-        return Ok(());
+    let borrowed: SmallVec<[&Tensor; 4]> = outputs.iter().collect();
+    let node = recorded(name, inputs, &borrowed, |saving| {
+        let backward = save(saving);
+        Arc::new(move |gradients: &[Option<Tensor>], needs: &[bool]| {
+            Ok(Gradients::from_vec(backward(gradients, needs)?))
+        })
+    });
+    let with_history = |(index, output): (usize, Tensor)| match output.dtype().is_float() {
+        true => output.with_history(NodeOutput { node: Arc::clone(&node), index: index as u32 }),
+        false => output,
     };
-    Err(AutogradError::InPlace { op, argument }.into())
+    drop(borrowed);
+    outputs.into_iter().enumerate().map(with_history).collect()
 }
 
-fn is_recorded(inputs: &[&Tensor], output: &Tensor) -> bool {
+/// Whether an operation is recorded that computes `output` from `inputs`.
+pub(super) fn is_recorded(inputs: &[&Tensor], output: &Tensor) -> bool {
     is_grad_enabled()
         && output.dtype().is_float()
         && inputs.iter().any(|input| input.requires_grad())
 }
 
 /// The output with a new node as its history.
+#[track_caller]
 fn attach(
     name: &'static str,
     inputs: &[&Tensor],
     output: Tensor,
-    function: Arc<BackwardFunction>,
+    function: impl FnOnce(&Saving<'_>) -> Arc<BackwardFunction>,
 ) -> Tensor {
-    let edges: SmallVec<[Option<Edge>; 3]> =
-        inputs.iter().map(|input| input.autograd().edge(input)).collect();
-    let node = Node::new(name, edges, &output, function);
-    output.with_autograd(Meta::of(Arc::new(node)))
+    let node = recorded(name, inputs, &[&output], function);
+    output.with_history(NodeOutput { node, index: 0 })
+}
+
+/// The node of an operation that has just computed `outputs`, on their device's current stream.
+#[track_caller]
+fn recorded(
+    name: &'static str,
+    inputs: &[&Tensor],
+    outputs: &[&Tensor],
+    function: impl FnOnce(&Saving<'_>) -> Arc<BackwardFunction>,
+) -> Arc<Node> {
+    let parts = NodeParts {
+        name,
+        place: Location::caller(),
+        inputs: inputs.iter().map(|input| edge_of(input)).collect(),
+        outputs: outputs.iter().map(|output| Form::of(output)).collect(),
+        stream: outputs.first().and_then(|output| forward_stream(output)),
+    };
+    let needs: SmallVec<[bool; 4]> = parts.inputs.iter().map(Option::is_some).collect();
+    new_node(parts, |node| {
+        let saved = RefCell::new(smallvec![]);
+        let saving = Saving { node, needs: &needs, outputs, base: None, written: None, saved };
+        let function = function(&saving);
+        (function, saving.saved.into_inner())
+    })
+}
+
+/// A node of its parts, and of the function and the storages that it saves, which may know the
+/// node.
+pub(super) fn new_node(
+    parts: NodeParts,
+    function: impl FnOnce(&Weak<Node>) -> (Arc<BackwardFunction>, SmallVec<[SavedStorage; 2]>),
+) -> Arc<Node> {
+    Arc::new_cyclic(|node| {
+        let (function, saved) = function(node);
+        Node::new(parts, function, saved)
+    })
+}
+
+/// The current stream of a tensor's device, on which its operation has just been enqueued.
+pub(super) fn forward_stream(output: &Tensor) -> Option<Stream> {
+    match output.resolved_device() {
+        ResolvedDevice::Cpu => None,
+        // If the stream cannot be found, the backward function runs on the current one.
+        ResolvedDevice::Cuda(device) => device.current_stream().ok(),
+    }
 }

@@ -1,5 +1,7 @@
 //! The errors of automatic differentiation.
 
+use std::panic::Location;
+
 use crate::{DType, Device, Error, Shape};
 
 /// The reason why gradients could not be computed, or a tensor could not take part in them.
@@ -52,6 +54,13 @@ pub enum AutogradError {
         index: usize,
     },
 
+    /// A hook was put on a tensor that gets no gradient.
+    #[error("{op}: the tensor does not require gradients; call .requires_grad_(true) first")]
+    RequiresNoGrad {
+        /// The operation.
+        op: &'static str,
+    },
+
     // During the backward pass.
     /// An earlier pass went through the graph, and freed its saved tensors.
     #[error(
@@ -76,25 +85,71 @@ pub enum AutogradError {
         now: u64,
     },
     /// The backward function of an operation failed.
-    #[error("backward through `{op}`: {source}")]
+    #[error("backward through `{op}` (called at {place}): {source}")]
     Backward {
         /// The operation.
         op: &'static str,
+        /// The forward call.
+        place: &'static Location<'static>,
         /// The error.
         source: Box<Error>,
     },
 
-    // Changes of a tensor's part in the graph.
-    /// An operation in place would have to be differentiated.
+    /// A backward function gave NaN, and anomaly mode looks for that.
     #[error(
-        "{op}: `{argument}` requires gradients, and operations in place are not differentiated; \
-         use the operation without `_`, detach() it, or put the call into no_grad(|| ..)"
+        "backward through `{op}` (called at {place}) gave NaN in the gradient of its input {input}"
     )]
-    InPlace {
+    NotANumber {
         /// The operation.
         op: &'static str,
-        /// The argument that requires gradients.
-        argument: &'static str,
+        /// The forward call.
+        place: &'static Location<'static>,
+        /// The position of the input among the operation's tensors.
+        input: usize,
+    },
+    /// A tensor of inference mode was saved for the backward pass, which cannot know whether it was
+    /// changed since.
+    #[error(
+        "a tensor of shape {shape} that the gradient needs was made in inference mode; \
+         give the operation a clone_data() that is made outside of it"
+    )]
+    InferenceSaved {
+        /// The tensor's shape.
+        shape: Shape,
+    },
+
+    // Changes of a tensor's part in the graph.
+    /// An operation in place on a leaf, whose value before would be lost to the graph.
+    #[error(
+        "{op}: {target} that requires gradients cannot be changed in place; \
+         use the operation without `_`, detach() it, or put the call into no_grad(|| ..)"
+    )]
+    InPlaceOnLeaf {
+        /// The operation.
+        op: &'static str,
+        /// The target in words: a leaf, or a view of one.
+        target: &'static str,
+    },
+    /// An operation in place on a view that was made in a way which keeps it from being recorded.
+    #[error(
+        "{op}: the view was made {creation}, so that writing it in place cannot be recorded; \
+         use the operation without `_`, or a view of its own (narrow, select) made in grad mode"
+    )]
+    InPlaceOnView {
+        /// The operation.
+        op: &'static str,
+        /// The way in which it was made.
+        creation: &'static str,
+    },
+    /// An operation that would need a version or a history of a tensor that was made in inference
+    /// mode.
+    #[error(
+        "{op}: the tensor was made in inference mode, and can take part in this only inside of it; \
+         make a clone_data() outside"
+    )]
+    InferenceTensor {
+        /// The operation.
+        op: &'static str,
     },
     /// Only floating-point tensors have gradients.
     #[error(

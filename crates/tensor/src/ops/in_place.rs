@@ -1,23 +1,39 @@
 //! Operations that write a tensor's memory: filling, and copies from another tensor.
 
-use super::convert::{copy_into, fill};
+use super::convert::copy_into;
 use super::movement::bring;
-use super::pointwise::apart_from;
-use crate::autograd::check_in_place;
+use super::operand::{TensorOrScalar, expect_fits};
+use super::pointwise::{Kinds, Pointwise, apart_from};
+use crate::autograd::InPlace;
 use crate::dispatch::Blocking;
 use crate::{Error, Result, Scalar, Tensor};
 
+/// The second operand in place of the first.
+static FILL: Pointwise<2> = Pointwise::common("fill", |[_, value]| value)
+    .of(Kinds::ALL)
+    .promoted_by_first(1)
+    .named(["self", "value"]);
+
 impl Tensor {
-    /// Sets all elements to `value`, converted to the tensor's dtype, and gives the same handle.
+    /// A tensor of this one's shape and dtype, filled with `value`, a number or a 0-dimensional
+    /// tensor.
     ///
     /// # Errors
-    /// The tensor requires gradients, or its elements share memory (after `expand`).
+    /// The dtype has no such number; `value` has dimensions.
     #[track_caller]
-    pub fn fill_(&self, value: impl Into<Scalar>) -> Result<Tensor> {
-        check_in_place("fill_", self, &[])?;
-        fill(self, value.into())?;
-        self.storage().bump_version();
-        Ok(self.clone())
+    pub fn fill<'a>(&self, value: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
+        FILL.apply(self.filled_with("fill", value.into())?)
+    }
+
+    /// Sets all elements to `value`, a number or a 0-dimensional tensor, converted to the tensor's
+    /// dtype, and gives the same handle.
+    ///
+    /// # Errors
+    /// As [`Tensor::fill`]; the tensor cannot be written in place, since it requires gradients or
+    /// its elements share memory (after `expand`).
+    #[track_caller]
+    pub fn fill_<'a>(&self, value: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
+        FILL.apply_in_place("fill_", self, self.filled_with("fill_", value.into())?)
     }
 
     /// Sets all elements to zero, and gives the same handle.
@@ -26,10 +42,24 @@ impl Tensor {
     /// As [`Tensor::fill_`].
     #[track_caller]
     pub fn zero_(&self) -> Result<Tensor> {
-        check_in_place("zero_", self, &[])?;
-        fill(self, Scalar::Int(0))?;
-        self.storage().bump_version();
-        Ok(self.clone())
+        FILL.apply_in_place("zero_", self, [self.into(), Scalar::Int(0).into()])
+    }
+
+    fn filled_with<'a>(
+        &'a self,
+        op: &'static str,
+        value: TensorOrScalar<'a>,
+    ) -> Result<[TensorOrScalar<'a>; 2]> {
+        match value {
+            TensorOrScalar::Scalar(number) => expect_fits(op, "value", number, self.dtype())?,
+            TensorOrScalar::Tensor(tensor) if tensor.dims() > 0 => {
+                let value = format!("a tensor of shape {:?}", tensor.shape());
+                let why = "it must be a number or a tensor without dimensions";
+                return Err(Error::InvalidArgument { op, argument: "value", value, why });
+            }
+            TensorOrScalar::Tensor(_) => {}
+        }
+        Ok([self.into(), value])
     }
 
     /// Copies the elements of `source`, which may lie on any device, into this tensor, broadcast
@@ -51,7 +81,7 @@ impl Tensor {
     /// As [`Tensor::copy_`].
     #[track_caller]
     pub fn copy_with(&self, source: &Tensor, blocking: Blocking) -> Result<Tensor> {
-        check_in_place("copy_", self, &[source])?;
+        let write = InPlace::begin("copy_", self, &[source])?;
         if self.layout().shape().broadcast(source.shape()).as_ref() != Some(self.layout().shape()) {
             return Err(Error::ShapeMismatch {
                 op: "copy_",
@@ -68,7 +98,11 @@ impl Tensor {
         } else {
             bring(self, source, blocking)?;
         }
-        self.storage().bump_version();
-        Ok(self.clone())
+        Ok(write.finish(|_| {
+            |grad: &Tensor, needs: &[bool]| {
+                let of_self = needs[0].then(|| grad.zeros_like()).transpose()?;
+                Ok(vec![of_self, needs[1].then(|| grad.clone())])
+            }
+        }))
     }
 }

@@ -5,22 +5,23 @@ use std::panic::Location;
 use gpu_runtime::at_place;
 
 use super::convert::{convert, copy_into, dense};
-use crate::autograd::{SavedTensor, check_in_place, record};
+use crate::autograd::{InPlace, SavedTensor, Saving, record};
 use crate::dims::resolve_dim;
 use crate::dispatch::abi::Index;
-use crate::dispatch::{self, IndexCall, Operator, indexed};
+use crate::dispatch::{self, IndexCall, Operator, indexed, working_dtype};
 use crate::host::index as kernels;
+use crate::layout::{Layout, NoLayout, Region};
 use crate::{DType, Error, Result, Shape, Tensor};
 
-static GATHER: Operator<Index> = Operator::per_element("gather", kernels::gather);
-static SCATTER_ADD: Operator<Index> = Operator::per_element("scatter_add", kernels::scatter_add);
-static INDEX_SELECT: Operator<Index> = Operator::per_slice("index_select", kernels::index_select);
-static INDEX_ADD: Operator<Index> = Operator::per_slice("index_add", kernels::index_add);
+static GATHER: Operator<Index> = Operator::per_element("gather", kernels::GATHER);
+static SCATTER_ADD: Operator<Index> = Operator::per_element("scatter_add", kernels::SCATTER_ADD);
+static INDEX_SELECT: Operator<Index> = Operator::per_slice("index_select", kernels::INDEX_SELECT);
+static INDEX_ADD: Operator<Index> = Operator::per_slice("index_add", kernels::INDEX_ADD);
 
 /// Indexing. Indices are of dtype `I64` and lie on the tensor's device. An index out of range is an
 /// error on the CPU. On CUDA, as in PyTorch, it is an assertion on the device: a later call reports
 /// it, and the device is lost. Several additions to one element on CUDA happen in any order, so the
-/// last bits of floats may vary.
+/// last bits of floats may vary. Truth values are added with "or".
 impl Tensor {
     /// `output[i][j] = self[i][index[i][j]]` for `dim` 1, and alike for others. The index may be
     /// smaller than the tensor in the other dimensions.
@@ -29,6 +30,12 @@ impl Tensor {
     /// The shapes or dtypes do not fit; an index is out of range.
     #[track_caller]
     pub fn gather(&self, dim: isize, index: &Tensor) -> Result<Tensor> {
+        match (self.dims(), index.dims()) {
+            // As in PyTorch, a number counts as a vector of one.
+            (0, 1) => return self.unsqueeze(0)?.gather(dim, index),
+            (1, 0) => return self.gather(dim, &index.unsqueeze(0)?)?.squeeze(0),
+            _ => {}
+        }
         let dim = check("gather", self, dim, index)?;
         let source = cut("gather", self, index, dim)?;
         let output =
@@ -36,8 +43,8 @@ impl Tensor {
         let source = dense(&source, self.dtype())?;
         let call = Call { output: &output, source: &source, index, large: source.shape(), dim };
         call.run(&GATHER, index.shape().get(dim).copied().unwrap_or(1))?;
-        Ok(record("gather", [self], output, |_| {
-            let (shape, index) = (self.layout().shape().clone(), SavedTensor::new(index));
+        Ok(record("gather", [self], output, |saving| {
+            let (shape, index) = (self.layout().shape().clone(), saving.save(index));
             move |grad: &Tensor, _| {
                 let zeros = Tensor::zeros(&shape, (grad.dtype(), grad.device()))?;
                 Ok([Some(zeros.scatter_add_(dim as isize, &index.get()?, grad)?)])
@@ -49,16 +56,17 @@ impl Tensor {
     /// for others.
     ///
     /// # Errors
-    /// As [`Tensor::gather`]; the dtypes of the two differ or have no addition (`U8`, `Bool`).
+    /// As [`Tensor::gather`]; the dtypes of the two differ.
     #[track_caller]
     pub fn scatter_add(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
         let output = convert(self, self.dtype())?;
         scatter_into(&output, dim, index, source)?;
-        Ok(record("scatter_add", [self, source], output, |_| {
-            let (shape, index) = (source.layout().shape().clone(), SavedTensor::new(index));
+        Ok(record("scatter_add", [self, source], output, |saving| {
+            let of_source = saving.needs(1).then(|| Picked::new(saving, dim, index, source));
             move |grad: &Tensor, [_, needs_source]: [bool; 2]| {
-                let of_source = || unfold(&grad.gather(dim, &index.get()?)?, &shape);
-                Ok([Some(grad.clone()), needs_source.then(of_source).transpose()?])
+                let of_source = of_source.as_ref().filter(|_| needs_source);
+                let of_source = of_source.map(|picked| picked.gathered(grad)).transpose()?;
+                Ok([Some(grad.clone()), of_source])
             }
         }))
     }
@@ -69,10 +77,16 @@ impl Tensor {
     /// As [`Tensor::scatter_add`] and [`Tensor::add_`].
     #[track_caller]
     pub fn scatter_add_(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
-        check_in_place("scatter_add_", self, &[source])?;
+        let write = InPlace::begin("scatter_add_", self, &[source])?;
         scatter_into(self, dim, index, source)?;
-        self.storage().bump_version();
-        Ok(self.clone())
+        Ok(write.finish(|saving| {
+            let of_source = saving.needs(1).then(|| Picked::new(saving, dim, index, source));
+            move |grad: &Tensor, needs: &[bool]| {
+                let of_source = of_source.as_ref().filter(|_| needs[1]);
+                let of_source = of_source.map(|picked| picked.gathered(grad)).transpose()?;
+                Ok(vec![Some(grad.clone()), of_source])
+            }
+        }))
     }
 
     /// The slices of `dim` at the indices of a vector, in the vector's order.
@@ -88,8 +102,8 @@ impl Tensor {
         let call =
             Call { output: &output, source: &source, index, large: source.shape(), dim: own };
         call.run(&INDEX_SELECT, index.numel())?;
-        Ok(record("index_select", [self], output, |_| {
-            let (shape, index) = (self.layout().shape().clone(), SavedTensor::new(index));
+        Ok(record("index_select", [self], output, |saving| {
+            let (shape, index) = (self.layout().shape().clone(), saving.save(index));
             move |grad: &Tensor, _| {
                 let zeros = Tensor::zeros(&shape, (grad.dtype(), grad.device()))?;
                 Ok([Some(zeros.index_add_(dim, &index.get()?, grad)?)])
@@ -101,17 +115,17 @@ impl Tensor {
     /// of a vector.
     ///
     /// # Errors
-    /// As [`Tensor::index_select`]; `source` has another shape than the slices, or another dtype;
-    /// the dtype has no addition (`U8`, `Bool`).
+    /// As [`Tensor::index_select`]; `source` has another shape than the slices, or another dtype.
     #[track_caller]
     pub fn index_add(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
         let output = convert(self, self.dtype())?;
         add_slices(&output, dim, index, source)?;
-        Ok(record("index_add", [self, source], output, |_| {
-            let index = SavedTensor::new(index);
+        Ok(record("index_add", [self, source], output, |saving| {
+            let of_source = saving.needs(1).then(|| Picked::new(saving, dim, index, source));
             move |grad: &Tensor, [_, needs_source]: [bool; 2]| {
-                let of_source = || grad.index_select(dim, &index.get()?);
-                Ok([Some(grad.clone()), needs_source.then(of_source).transpose()?])
+                let of_source = of_source.as_ref().filter(|_| needs_source);
+                let of_source = of_source.map(|picked| picked.selected(grad)).transpose()?;
+                Ok([Some(grad.clone()), of_source])
             }
         }))
     }
@@ -122,10 +136,16 @@ impl Tensor {
     /// As [`Tensor::index_add`] and [`Tensor::add_`].
     #[track_caller]
     pub fn index_add_(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
-        check_in_place("index_add_", self, &[source])?;
+        let write = InPlace::begin("index_add_", self, &[source])?;
         add_slices(self, dim, index, source)?;
-        self.storage().bump_version();
-        Ok(self.clone())
+        Ok(write.finish(|saving| {
+            let of_source = saving.needs(1).then(|| Picked::new(saving, dim, index, source));
+            move |grad: &Tensor, needs: &[bool]| {
+                let of_source = of_source.as_ref().filter(|_| needs[1]);
+                let of_source = of_source.map(|picked| picked.selected(grad)).transpose()?;
+                Ok(vec![Some(grad.clone()), of_source])
+            }
+        }))
     }
 }
 
@@ -171,8 +191,13 @@ fn add_into_dense(
     source: &Tensor,
     add: impl FnOnce(&Tensor, &Tensor) -> Result<()>,
 ) -> Result<()> {
-    let source = dense(&apart(target, source)?, source.dtype())?;
-    let sums = dense(target, target.dtype())?;
+    let dtype = match working_dtype(target, target.dtype()) {
+        // There are no CUDA kernels that add them.
+        DType::U8 | DType::Bool if target.is_cuda() => DType::I64,
+        dtype => dtype,
+    };
+    let source = dense(&apart(target, source)?, dtype)?;
+    let sums = dense(target, dtype)?;
     at_place(Location::caller(), || add(&sums, &source))?;
     if !sums.shares_memory_with(target) {
         copy_into(target, &sums)?;
@@ -261,22 +286,45 @@ fn cut(op: &'static str, x: &Tensor, index: &Tensor, dim: usize) -> Result<Tenso
         let rule = "`index` must have as many dimensions, and no larger sizes but along `dim`";
         return Err(Error::ShapeMismatch { op, shapes, rule });
     }
-    let mut layout = Ok(x.layout().clone());
-    for (d, &wanted) in index.shape().iter().enumerate().filter(|(d, _)| *d != dim) {
-        layout = layout.and_then(|layout| layout.slice(d, 0, wanted, 1));
+    let mut sizes = index.layout().shape().clone();
+    if let Some(&own) = x.shape().get(dim) {
+        sizes = sizes.with(dim, own);
     }
-    x.alias(layout)
+    x.alias(x.layout().corner(&sizes))
 }
 
-/// Zeros of a shape, with `part` in the corner where all indices begin.
-#[track_caller]
-fn unfold(part: &Tensor, shape: &Shape) -> Result<Tensor> {
-    if *part.shape() == **shape {
-        return Ok(part.clone());
+/// The source of an addition at indices, for the gradient: the part of the output's that the
+/// indices choose.
+struct Picked {
+    dim: isize,
+    index: SavedTensor,
+    shape: Shape,
+}
+
+impl Picked {
+    fn new(saving: &Saving<'_>, dim: isize, index: &Tensor, source: &Tensor) -> Picked {
+        Picked { dim, index: saving.save(index), shape: source.layout().shape().clone() }
     }
-    let zeros = Tensor::zeros(shape, (part.dtype(), part.device()))?;
-    copy_into(&cut("scatter_add", &zeros, part, usize::MAX)?, part)?;
-    Ok(zeros)
+
+    /// The gradient of the source of `index_add`.
+    #[track_caller]
+    fn selected(&self, grad: &Tensor) -> Result<Tensor> {
+        grad.index_select(self.dim, &self.index.get()?)
+    }
+
+    /// The gradient of the source of `scatter_add`: the elements that the index covers lie in the
+    /// corner where all indices begin, the others have none.
+    #[track_caller]
+    fn gathered(&self, grad: &Tensor) -> Result<Tensor> {
+        let part = grad.gather(self.dim, &self.index.get()?)?;
+        if *part.shape() == *self.shape {
+            return Ok(part);
+        }
+        let error = |problem: NoLayout| problem.of(part.dtype());
+        let whole = Layout::contiguous(self.shape.clone()).map_err(error)?;
+        let corner = whole.corner(part.layout().shape()).map_err(error)?;
+        part.spread(&Region::new(whole, corner))
+    }
 }
 
 fn shapes<const N: usize>(named: [(&'static str, &Tensor); N]) -> Vec<(&'static str, Shape)> {

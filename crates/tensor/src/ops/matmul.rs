@@ -1,17 +1,18 @@
 //! Products of vectors, matrices and batches of matrices.
 
+use super::convert::convert;
 use super::repeated::{MANY, added};
-use crate::autograd::{SavedTensor, record};
+use crate::autograd::record;
 use crate::dispatch::abi::Matmul;
-use crate::dispatch::{self, Operator};
+use crate::dispatch::{self, Operator, working_dtype};
 use crate::host::matmul as kernels;
-use crate::{Error, Result, Shape, Tensor};
+use crate::{DType, Error, Result, Shape, Tensor};
 
-static MATMUL: Operator<Matmul> = Operator::new("matmul", kernels::matmul);
+static MATMUL: Operator<Matmul> = Operator::new("matmul", kernels::MATMUL);
 
 /// The matrix product. Transposed and otherwise strided operands are read as they lie, without
 /// copies. On CUDA the work is enqueued. All fail if the shapes do not fit, if the dtypes differ or
-/// have no product (`U8`, `Bool`), or if the operands lie on different devices.
+/// have no product (`Bool`), or if the operands lie on different devices.
 impl Tensor {
     /// The product of two vectors (a number), a matrix and a vector, two matrices, or of batches of
     /// matrices in the last two dimensions, where the dimensions before are broadcast.
@@ -102,17 +103,60 @@ fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         mismatch("matmul", a, b, "the dimensions before the last two must broadcast")
     })?;
     let output = match summed_once(a, b)? {
-        Some((a, b, times)) => added(&dispatch::matmul(&MATMUL, &a, &b, &batch)?, times)?,
-        None => dispatch::matmul(&MATMUL, a, b, &batch)?,
+        Some((a, b, times)) => added(&multiplied(&a, &b, &batch)?, times)?,
+        None => multiplied(a, b, &batch)?,
     };
-    Ok(record("matmul", [a, b], output, |_| {
-        let (a, b) = (SavedTensor::new(a), SavedTensor::new(b));
+    Ok(record("matmul", [a, b], output, |saving| {
+        let of = |needed: bool, other: &Tensor| needed.then(|| saving.save(other));
+        let (saved_a, saved_b) = (of(saving.needs(1), a), of(saving.needs(0), b));
+        let (flip_a, flip_b) = (is_column_major(a), is_column_major(b));
         move |grad: &Tensor, [needs_a, needs_b]: [bool; 2]| {
-            let of_a = || product(grad, &b.get()?.transpose(-2, -1)?);
-            let of_b = || product(&a.get()?.transpose(-2, -1)?, grad);
-            Ok([needs_a.then(of_a).transpose()?, needs_b.then(of_b).transpose()?])
+            let of_a = saved_b.as_ref().filter(|_| needs_a).map(|b| {
+                let b = b.get()?;
+                match flip_a {
+                    true => product(&b, &grad.mt()?)?.mt(),
+                    false => product(grad, &b.mt()?),
+                }
+            });
+            let of_b = saved_a.as_ref().filter(|_| needs_b).map(|a| {
+                let a = a.get()?;
+                match flip_b {
+                    true => product(&grad.mt()?, &a)?.mt(),
+                    false => product(&a.mt()?, grad),
+                }
+            });
+            Ok([of_a.transpose()?, of_b.transpose()?])
         }
     }))
+}
+
+impl Tensor {
+    /// The matrices transposed.
+    fn mt(&self) -> Result<Tensor> {
+        self.transpose(-2, -1)
+    }
+}
+
+/// Whether the matrices are transposed ones, like a weight's. Their gradient is computed as the
+/// transposed of a product then, so that it lies as they do, and the weight gets it without a copy.
+fn is_column_major(x: &Tensor) -> bool {
+    let (rows, cols) = (x.dims() - 2, x.dims() - 1);
+    let strides = x.strides();
+    strides[rows] == 1 && strides[cols] >= x.shape()[rows] as isize && x.shape()[cols] > 1
+}
+
+/// The product, in a dtype that the device has kernels for.
+#[track_caller]
+fn multiplied(a: &Tensor, b: &Tensor, batch: &Shape) -> Result<Tensor> {
+    let dtype = match working_dtype(a, a.dtype()) {
+        DType::U8 if a.is_cuda() => DType::I64,
+        dtype => dtype,
+    };
+    if dtype == a.dtype() {
+        return dispatch::matmul(&MATMUL, a, b, batch);
+    }
+    let output = dispatch::matmul(&MATMUL, &convert(a, dtype)?, &convert(b, dtype)?, batch)?;
+    convert(&output, a.dtype())
 }
 
 /// One column of `a`, one row of `b`, and the number of times that they are there, if both operands

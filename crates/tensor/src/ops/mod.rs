@@ -1,5 +1,5 @@
-//! The operations on tensors. An elementwise operation is data: an operator with its kernels, the
-//! rule of type promotion and the derivative; the methods of [`Tensor`](crate::Tensor) apply it.
+//! The operations on tensors. An elementwise operation is data (`pointwise`), one line in a file of
+//! its family (`elementwise`); the methods of [`Tensor`](crate::Tensor) apply it.
 
 mod convert;
 mod elementwise;
@@ -17,6 +17,7 @@ mod pending_tensor;
 mod pointwise;
 mod reduce;
 mod reduce_arg;
+mod region;
 mod repeated;
 mod softmax;
 mod storage;
@@ -25,6 +26,7 @@ mod values;
 mod view;
 mod view_shape;
 
+pub use elementwise::arithmetic::RoundingMode;
 pub use fuse::{Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, fuse, fuse_many};
 pub use movement::To;
 pub use operand::TensorOrScalar;

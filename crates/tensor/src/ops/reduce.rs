@@ -7,21 +7,23 @@ use gpu_runtime::at_place;
 use super::convert::dense;
 use super::large::in_two_steps;
 use super::repeated::{self, Once};
-use crate::autograd::{SavedTensor, record};
+use crate::autograd::record;
 use crate::dims::resolve_dims;
 use crate::dispatch::abi::Reduce;
-use crate::dispatch::{self, HostKernels, Operator};
+use crate::dispatch::{self, HostKernels, Operator, Signature, working_dtype};
 use crate::host::reduce as kernels;
-use crate::layout::Layout;
-use crate::{DType, Error, Result, Shape, Tensor, no_grad};
+use crate::{DType, Error, Result, Shape, Tensor};
 
-static SUM: Reduction = reduction("sum", kernels::sum, repeated::added);
-static MEAN: Reduction = reduction("mean", kernels::mean, repeated::unchanged);
-static PROD: Reduction = reduction("prod", kernels::prod, repeated::multiplied);
-static AMAX: Reduction = reduction("amax", kernels::amax, repeated::unchanged);
-static AMIN: Reduction = reduction("amin", kernels::amin, repeated::unchanged);
-static ANY: Reduction = reduction("any", kernels::any, repeated::unchanged);
-static ALL: Reduction = reduction("all", kernels::all, repeated::unchanged);
+static SUM: Reduction = reduction("sum", kernels::SUM, SUMS, repeated::added);
+static MEAN: Reduction = reduction("mean", kernels::MEAN, Signature::Same, repeated::unchanged);
+static PROD: Reduction = reduction("prod", kernels::PROD, SUMS, repeated::multiplied);
+static AMAX: Reduction = reduction("amax", kernels::AMAX, Signature::Same, repeated::unchanged);
+static AMIN: Reduction = reduction("amin", kernels::AMIN, Signature::Same, repeated::unchanged);
+static ANY: Reduction = reduction("any", kernels::ANY, TRUTH, repeated::unchanged);
+static ALL: Reduction = reduction("all", kernels::ALL, TRUTH, repeated::unchanged);
+
+const SUMS: Signature = Signature::Follows(kernels::sum_dtype);
+const TRUTH: Signature = Signature::Gives(DType::Bool);
 
 /// A reduction.
 struct Reduction {
@@ -34,9 +36,10 @@ struct Reduction {
 const fn reduction(
     name: &'static str,
     kernels: HostKernels<Reduce>,
+    signature: Signature,
     repeated: fn(&Tensor, usize) -> Result<Tensor>,
 ) -> Reduction {
-    Reduction { operator: Operator::new(name, kernels), repeated }
+    Reduction { operator: Operator::new(name, kernels).with_signature(signature), repeated }
 }
 
 /// The dimensions that a reduction is over.
@@ -62,23 +65,27 @@ impl Folded {
         if self.keepdim {
             return Ok(output.clone());
         }
-        let mut layout = Ok(output.layout().clone());
+        let mut restored = output.clone();
         for &dim in &self.dims {
-            layout = layout.and_then(|layout: Layout| layout.unsqueeze(dim));
+            restored = restored.unsqueeze(dim as isize)?;
         }
-        output.alias(layout)
+        Ok(restored)
     }
 }
 
-/// The reduction of `x`, converted to `dtype`.
+/// The reduction of `x`, whose result is of `dtype`. On the CPU elements are converted while they
+/// are read.
 #[track_caller]
 fn fold(reduction: &'static Reduction, x: &Tensor, dtype: DType, to: &Folded) -> Result<Tensor> {
     let fold = |x: &Tensor| {
-        let (operator, x) = (&reduction.operator, converted(x, dtype)?);
-        match in_two_steps(operator, &x, &to.dims, to.keepdim)? {
-            Some(output) => Ok(output),
-            None => dispatch::reduce(operator, &x, &to.dims, to.keepdim),
-        }
+        let operator = &reduction.operator;
+        operator.check_dtype(x.dtype(), x.resolved_device())?;
+        let x = if x.is_cuda() { converted(x, working_dtype(x, dtype))? } else { x.clone() };
+        let output = match in_two_steps(operator, &x, &to.dims, to.keepdim)? {
+            Some(output) => output,
+            None => dispatch::reduce(operator, &x, &to.dims, to.keepdim)?,
+        };
+        converted(&output, dtype)
     };
     at_place(Location::caller(), || match Once::of(x, &to.dims, to.keepdim)? {
         Some(once) => {
@@ -152,8 +159,8 @@ impl Tensor {
         let folded = Folded::new("prod", self, &[], false)?;
         let dtype = if self.dtype().is_float() { self.dtype() } else { DType::I64 };
         let output = fold(&PROD, self, dtype, &folded)?;
-        Ok(record("prod", [self], output, |_| {
-            let x = SavedTensor::new(self);
+        Ok(record("prod", [self], output, |saving| {
+            let x = saving.save(self);
             move |grad: &Tensor, _| Ok([Some(prod_backward(&x.get()?, grad)?)])
         }))
     }
@@ -213,9 +220,9 @@ impl Tensor {
     #[track_caller]
     pub fn var(&self, dims: &[isize], correction: usize, keepdim: bool) -> Result<Tensor> {
         let folded = Folded::new("var", self, dims, keepdim)?;
-        if self.dtype() == DType::F16 {
-            // The squares of halves often overflow.
-            return self.to(DType::F32)?.var(dims, correction, keepdim)?.to(DType::F16);
+        if matches!(self.dtype(), DType::F16 | DType::BF16) {
+            // The squares of halves often overflow, and the result is rounded once.
+            return self.to(DType::F32)?.var(dims, correction, keepdim)?.to(self.dtype());
         }
         let count = folded.count(self.shape()) as f64 - correction as f64;
         let distance = self.sub(&self.mean_dims(dims, true)?)?;
@@ -237,10 +244,8 @@ impl Tensor {
         let repeated =
             |&dim: &usize| dim < added || (shape[dim - added] == 1 && self.shape()[dim] != 1);
         let dims: Vec<isize> = (0..self.dims()).filter(repeated).map(|dim| dim as isize).collect();
-        no_grad(|| {
-            let summed = if dims.is_empty() { self.clone() } else { self.sum_dims(&dims, true)? };
-            summed.reshape(shape)
-        })
+        let summed = if dims.is_empty() { self.clone() } else { self.sum_dims(&dims, true)? };
+        summed.reshape(shape)
     }
 }
 
@@ -275,8 +280,8 @@ fn extreme(
     let folded = Folded::new(op, x, dims, keepdim)?;
     not_of_nothing(op, x, &folded.dims)?;
     let output = fold(reduction, x, x.dtype(), &folded)?;
-    Ok(record(op, [x], output, |output| {
-        let (x, output) = (SavedTensor::new(x), SavedTensor::new(output));
+    Ok(record(op, [x], output, |saving| {
+        let (x, output) = (saving.save(x), saving.save_output());
         move |grad: &Tensor, _| {
             let (x, output) = (x.get()?, folded.restore(&output.get()?)?);
             let chosen = x.eq(&output)?;
@@ -311,17 +316,45 @@ pub(super) fn not_of_nothing(op: &'static str, x: &Tensor, dims: &[usize]) -> Re
     }
 }
 
-/// The gradient of `prod`: for each element the product of the others, times `grad`. If one element
-/// is zero, only its own gradient is not; if several are, all gradients are zero. So zeros are
-/// counted, and the product of the others is divided only by elements that are not zero.
+/// The gradient of `prod`: for each element the product of the others, times `grad`. Without zeros
+/// that is the product of all divided by the element.
+///
+/// With zeros it is the product of those before and of those after, which is right for any number
+/// of them, and in derivatives of any order. Products with a shift of 1, 2, 4, .. elements give
+/// them in few steps (a scan, Hillis and Steele 1986).
 #[track_caller]
 fn prod_backward(x: &Tensor, grad: &Tensor) -> Result<Tensor> {
-    let is_zero = x.eq(0)?;
-    let zeros = is_zero.sum()?;
-    let others = Tensor::where_(&is_zero, 1, x)?;
-    let product = grad.mul(&others.prod()?)?;
-    let without_zeros = product.div(&others)?;
-    let of_the_zero = is_zero.logical_and(&zeros.eq(1)?)?;
-    let elsewhere = Tensor::where_(&zeros.eq(0)?, &without_zeros, 0)?;
-    Tensor::where_(&of_the_zero, &product, &elsewhere)
+    if x.dims() == 0 {
+        return Ok(grad.clone());
+    }
+    let flat = x.reshape([x.numel()])?;
+    let before = products_before(&flat)?;
+    let after = reversed(&products_before(&reversed(&flat)?)?)?;
+    grad.mul(&before.mul(&after)?)?.reshape(x.layout().shape())
+}
+
+/// For each element of a vector the product of those before it.
+#[track_caller]
+fn products_before(x: &Tensor) -> Result<Tensor> {
+    let len = x.numel();
+    let ones = Tensor::ones([1], (x.dtype(), x.device()))?;
+    let shifted = |x: &Tensor, by: usize| {
+        let by = by.min(len);
+        Tensor::cat(&[&ones.expand([by])?, &x.narrow(0, 0, len - by)?], 0)
+    };
+    let mut products = shifted(x, 1)?;
+    let mut reach = 1;
+    while reach < len {
+        products = products.mul(&shifted(&products, reach)?)?;
+        reach *= 2;
+    }
+    Ok(products)
+}
+
+/// The elements of a vector, the last one first.
+#[track_caller]
+fn reversed(x: &Tensor) -> Result<Tensor> {
+    let len = x.numel() as i64;
+    let backwards: Vec<i64> = (0..len).rev().collect();
+    x.index_select(0, &Tensor::from_vec(backwards, [x.numel()], x.device())?)
 }

@@ -5,19 +5,19 @@ use std::panic::Location;
 use gpu_runtime::at_place;
 
 use super::convert::dense;
-use crate::autograd::{SavedTensor, record};
+use crate::autograd::record;
 use crate::dims::resolve_dim;
 use crate::dispatch::abi::Rowwise;
-use crate::dispatch::{self, Operator};
+use crate::dispatch::{self, Operator, working_dtype};
 use crate::host::softmax as kernels;
-use crate::{Result, Tensor};
+use crate::{Result, Tensor, is_grad_enabled};
 
-static SOFTMAX: Operator<Rowwise> = Operator::new("softmax", kernels::softmax);
-static LOG_SOFTMAX: Operator<Rowwise> = Operator::new("log_softmax", kernels::log_softmax);
+static SOFTMAX: Operator<Rowwise> = Operator::new("softmax", kernels::SOFTMAX);
+static LOG_SOFTMAX: Operator<Rowwise> = Operator::new("log_softmax", kernels::LOG_SOFTMAX);
 static SOFTMAX_BACKWARD: Operator<Rowwise> =
-    Operator::new("softmax_backward", kernels::softmax_backward);
+    Operator::new("softmax_backward", kernels::SOFTMAX_BACKWARD);
 static LOG_SOFTMAX_BACKWARD: Operator<Rowwise> =
-    Operator::new("log_softmax_backward", kernels::log_softmax_backward);
+    Operator::new("log_softmax_backward", kernels::LOG_SOFTMAX_BACKWARD);
 
 /// Softmax, of floats only. They fail if the dimension does not exist. On CUDA the work is
 /// enqueued.
@@ -25,29 +25,55 @@ impl Tensor {
     /// `exp(x)` divided by its sum along `dim`; computed without overflow.
     #[track_caller]
     pub fn softmax(&self, dim: isize) -> Result<Tensor> {
-        row_function(&SOFTMAX, &SOFTMAX_BACKWARD, self, dim)
+        row_function(&SOFTMAX, &SOFTMAX_BACKWARD, softmax_gradient, self, dim)
     }
 
     /// The logarithm of [`Tensor::softmax`], exact also for probabilities that are nearly 0.
     #[track_caller]
     pub fn log_softmax(&self, dim: isize) -> Result<Tensor> {
-        row_function(&LOG_SOFTMAX, &LOG_SOFTMAX_BACKWARD, self, dim)
+        let backward = &LOG_SOFTMAX_BACKWARD;
+        row_function(&LOG_SOFTMAX, backward, log_softmax_gradient, self, dim)
     }
+}
+
+/// The gradient of a function of rows: of its output's gradient and its output, along a dimension.
+type RowGradient = fn(&Tensor, &Tensor, isize) -> Result<Tensor>;
+
+/// `(g - sum(g * y)) * y` for `y = softmax(x)`.
+#[track_caller]
+fn softmax_gradient(grad: &Tensor, y: &Tensor, dim: isize) -> Result<Tensor> {
+    grad.sub(&along_dim(&grad.mul(y)?, dim)?)?.mul(y)
+}
+
+/// `g - exp(y) * sum(g)` for `y = log_softmax(x)`.
+#[track_caller]
+fn log_softmax_gradient(grad: &Tensor, y: &Tensor, dim: isize) -> Result<Tensor> {
+    grad.sub(&y.exp()?.mul(&along_dim(grad, dim)?)?)
+}
+
+/// The sums along a dimension, which stays; a single number is its own.
+#[track_caller]
+fn along_dim(x: &Tensor, dim: isize) -> Result<Tensor> {
+    if x.dims() == 0 { Ok(x.clone()) } else { x.sum_dims(&[dim], true) }
 }
 
 #[track_caller]
 fn row_function(
     forward: &'static Operator<Rowwise>,
     backward: &'static Operator<Rowwise>,
+    gradient: RowGradient,
     x: &Tensor,
     dim: isize,
 ) -> Result<Tensor> {
     let dim = resolve_dim(forward.name(), dim, x.dims())?;
     let output = along(dim, [x], |[x]| dispatch::rowwise(forward, x, None))?;
-    Ok(record(forward.name(), [x], output, |output| {
-        let output = SavedTensor::new(output);
+    Ok(record(forward.name(), [x], output, |saving| {
+        let output = saving.save_output();
         move |grad: &Tensor, _| {
             let output = output.get()?;
+            if is_grad_enabled() {
+                return Ok([Some(gradient(grad, &output, dim as isize)?)]);
+            }
             let gradient = along(dim, [grad, &output], |[grad, output]| {
                 dispatch::rowwise(backward, grad, Some(output))
             })?;
@@ -71,8 +97,9 @@ fn along<const N: usize>(
     };
     let mut rows = tensors.map(Tensor::clone);
     for tensor in &mut rows {
-        *tensor = dense(&swapped(tensor)?, tensor.dtype())?;
+        *tensor = dense(&swapped(tensor)?, working_dtype(tensor, tensor.dtype()))?;
     }
     let output = at_place(Location::caller(), || function(rows.each_ref()))?;
+    let output = dense(&output, tensors[0].dtype())?;
     swapped(&output)
 }

@@ -1,12 +1,12 @@
 //! Views: tensors with other sizes, orders or parts of the same memory.
 
-use super::convert::copy_into;
 use super::view_shape::ViewShape;
-use crate::autograd::record;
+use crate::autograd::{record, record_outputs};
 use crate::dims::resolve_dim;
-use crate::layout::{Layout, NoLayout};
+use crate::layout::{Layout, NoLayout, Region};
 use crate::reserve::try_with_capacity;
-use crate::{Error, Result, Shape, Tensor};
+use crate::tensor::ViewCreation;
+use crate::{Error, Result, Shape, Tensor, is_grad_enabled};
 
 /// Roughly the memory that a view takes on the host, with its part in the graph.
 const VIEW_BYTES: usize = 1 << 10;
@@ -47,7 +47,7 @@ impl Tensor {
 
     /// A view with other sizes, or `None` if that needs a copy.
     fn viewed(&self, shape: &Shape) -> Result<Option<Tensor>> {
-        self.layout().view(shape).transpose().map(|layout| self.alias(layout)).transpose()
+        self.layout().view(shape).transpose().map(|layout| self.shown(layout)).transpose()
     }
 
     /// All dimensions merged into one.
@@ -89,11 +89,9 @@ impl Tensor {
         if self.dims() == 0 {
             return Ok(self.clone());
         }
-        let view = self.alias(Ok(self.layout().transpose(first, second)))?;
+        let view = self.shown(Ok(self.layout().transpose(first, second)))?;
         Ok(record("transpose", [self], view, |_| {
-            move |grad: &Tensor, _| {
-                Ok([Some(grad.alias(Ok(grad.layout().transpose(first, second)))?)])
-            }
+            move |grad: &Tensor, _| Ok([Some(grad.transpose(first as isize, second as isize)?)])
         }))
     }
 
@@ -137,9 +135,10 @@ impl Tensor {
                 why: "it must name each dimension once",
             });
         }
-        let view = self.alias(Ok(self.layout().permute(&order_of)))?;
+        let view = self.shown(Ok(self.layout().permute(&order_of)))?;
         Ok(record("permute", [self], view, |_| {
-            move |grad: &Tensor, _| Ok([Some(grad.alias(Ok(grad.layout().permute(&inverse)))?)])
+            let inverse: Vec<isize> = inverse.iter().map(|&dim| dim as isize).collect();
+            move |grad: &Tensor, _| Ok([Some(grad.permute(&inverse)?)])
         }))
     }
 
@@ -149,7 +148,7 @@ impl Tensor {
         let size = self.shape()[own];
         if start.checked_add(len).is_none_or(|end| end > size) {
             let index = i64::try_from(start.saturating_add(len)).unwrap_or(i64::MAX);
-            return Err(Error::IndexOutOfRange { op: "narrow", index, size });
+            return Err(Error::IndexOutOfRange { op: "narrow", position: None, index, size });
         }
         self.part("narrow", move |layout| layout.slice(own, start, len, 1))
     }
@@ -182,7 +181,12 @@ impl Tensor {
         let size = self.shape()[own];
         let at = if index < 0 { index + size as isize } else { index };
         if !(0..size as isize).contains(&at) {
-            return Err(Error::IndexOutOfRange { op: "select", index: index as i64, size });
+            return Err(Error::IndexOutOfRange {
+                op: "select",
+                position: None,
+                index: index as i64,
+                size,
+            });
         }
         self.part("select", move |layout| layout.select(own, at as usize))
     }
@@ -191,20 +195,20 @@ impl Tensor {
     pub fn squeeze(&self, dim: isize) -> Result<Tensor> {
         let own = resolve_dim("squeeze", dim, self.dims())?;
         let layout = self.layout().without_dims(|candidate, size| candidate == own && size == 1);
-        Ok(reshaped("squeeze", self, self.alias(layout)?))
+        Ok(reshaped("squeeze", self, self.shown(layout)?))
     }
 
     /// The tensor without its dimensions of size 1.
     pub fn squeeze_all(&self) -> Result<Tensor> {
         let layout = self.layout().without_dims(|_, size| size == 1);
-        Ok(reshaped("squeeze", self, self.alias(layout)?))
+        Ok(reshaped("squeeze", self, self.shown(layout)?))
     }
 
     /// The tensor with a new dimension of size 1 at `dim`, from 0 to the number of dimensions;
     /// negative ones count from behind the end.
     pub fn unsqueeze(&self, dim: isize) -> Result<Tensor> {
         let own = resolve_dim("unsqueeze", dim, self.dims() + 1)?;
-        Ok(reshaped("unsqueeze", self, self.alias(self.layout().unsqueeze(own))?))
+        Ok(reshaped("unsqueeze", self, self.shown(self.layout().unsqueeze(own))?))
     }
 
     /// The tensor with dimensions of size 1 repeated, and new ones put in front, without copies
@@ -222,7 +226,7 @@ impl Tensor {
                 rule: "sizes must be equal, or 1 in `self`, counted from the innermost",
             })?;
         // The engine sums the gradient to the input's shape.
-        Ok(record("expand", [self], self.alias(layout)?, |_| {
+        Ok(record("expand", [self], self.shown(layout)?, |_| {
             |grad: &Tensor, _| Ok([Some(grad.clone())])
         }))
     }
@@ -245,7 +249,39 @@ impl Tensor {
         // A dimension of size 0 is one part.
         let starts = (0..length.max(1)).step_by(size);
         drop(try_with_capacity::<[u8; VIEW_BYTES]>(starts.len())?);
-        starts.map(|start| self.narrow(dim, start, size.min(length - start))).collect()
+        let sizes: Vec<usize> = starts.map(|start| size.min(length - start)).collect();
+        self.parts("split", own, &sizes)
+    }
+
+    /// Every part along `dim`, without that dimension.
+    ///
+    /// # Errors
+    /// The tensor has no such dimension; or there are more parts than the host has memory for.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let rows = tensor![[1.0, 2.0], [3.0, 4.0]]?.unbind(0)?;
+    /// assert_eq!(rows[1].to_vec::<f32>()?, [3.0, 4.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    pub fn unbind(&self, dim: isize) -> Result<Vec<Tensor>> {
+        let own = self.existing_dim("unbind", dim)?;
+        let length = self.shape()[own];
+        drop(try_with_capacity::<[u8; VIEW_BYTES]>(length)?);
+        let creation = creation(ViewCreation::OneOfSeveral);
+        let part = |at| self.differentiable_view(self.layout().select(own, at), creation);
+        let parts: Vec<Tensor> = (0..length).map(part).collect::<Result<_>>()?;
+        Ok(record_outputs("unbind", &[self], parts, |_| {
+            let shapes = vec![self.layout().shape().with(own, 1); length];
+            move |gradients: &[Option<Tensor>], _: &[bool]| {
+                let raised = |gradient: &Option<Tensor>| {
+                    gradient.as_ref().map(|gradient| gradient.unsqueeze(own as isize)).transpose()
+                };
+                let raised: Vec<Option<Tensor>> =
+                    gradients.iter().map(raised).collect::<Result<_>>()?;
+                Ok(vec![Some(joined(&raised, &shapes, own)?)])
+            }
+        }))
     }
 
     /// At most `count` parts along `dim`, of one size but for the last.
@@ -265,21 +301,46 @@ impl Tensor {
         self.split(self.shape()[own].div_ceil(count).max(1), dim)
     }
 
+    /// The parts of these sizes along a dimension, in order. They have one node, whose backward
+    /// function joins their gradients.
+    fn parts(&self, name: &'static str, dim: usize, sizes: &[usize]) -> Result<Vec<Tensor>> {
+        let creation = creation(ViewCreation::OneOfSeveral);
+        let mut start = 0;
+        let part = |&size: &usize| {
+            start += size;
+            self.differentiable_view(self.layout().slice(dim, start - size, size, 1), creation)
+        };
+        let parts: Vec<Tensor> = sizes.iter().map(part).collect::<Result<_>>()?;
+        Ok(record_outputs(name, &[self], parts, |_| {
+            let shapes = sizes.iter().map(|&size| self.layout().shape().with(dim, size));
+            let shapes: Vec<Shape> = shapes.collect();
+            move |gradients: &[Option<Tensor>], _: &[bool]| {
+                Ok(vec![Some(joined(gradients, &shapes, dim)?)])
+            }
+        }))
+    }
+
     /// The part that a function of the layout cuts out. The gradient of the rest is zero.
     fn part(
         &self,
         name: &'static str,
         cut: impl Fn(&Layout) -> Result<Layout, NoLayout> + Send + Sync + 'static,
     ) -> Result<Tensor> {
-        let view = self.alias(cut(self.layout()))?;
+        let view = self.shown(cut(self.layout()))?;
         Ok(record(name, [self], view, |_| {
             let shape = self.layout().shape().clone();
             move |grad: &Tensor, _| {
-                let zeros = Tensor::zeros(&shape, (grad.dtype(), grad.device()))?;
-                copy_into(&zeros.alias(cut(zeros.layout()))?, grad)?;
-                Ok([Some(zeros)])
+                let error = |problem: NoLayout| problem.of(grad.dtype());
+                let whole = Layout::contiguous(shape.clone()).map_err(error)?;
+                let part = cut(&whole).map_err(error)?;
+                Ok([Some(grad.spread(&Region::new(whole, part))?)])
             }
         }))
+    }
+
+    /// A view of this layout.
+    fn shown(&self, layout: Result<Layout, NoLayout>) -> Result<Tensor> {
+        self.differentiable_view(layout, creation(ViewCreation::Recorded))
     }
 
     /// A dimension that the tensor has; a 0-dimensional tensor has none.
@@ -297,4 +358,22 @@ fn reshaped(name: &'static str, x: &Tensor, view: Tensor) -> Tensor {
         let shape = x.layout().shape().clone();
         move |grad: &Tensor, _| Ok([Some(grad.reshape(&shape)?)])
     })
+}
+
+/// The way in which a view is made that would be made as `recorded` in grad mode.
+fn creation(recorded: ViewCreation) -> ViewCreation {
+    if is_grad_enabled() { recorded } else { ViewCreation::WithoutGradMode }
+}
+
+/// The gradients of parts, joined along a dimension; zeros where none arrived.
+fn joined(gradients: &[Option<Tensor>], shapes: &[Shape], dim: usize) -> Result<Tensor> {
+    let Some(like) = gradients.iter().flatten().next() else {
+        unreachable!("a backward function is called with a gradient at least")
+    };
+    let part = |(gradient, shape): (&Option<Tensor>, &Shape)| match gradient {
+        Some(gradient) => Ok(gradient.clone()),
+        None => Tensor::zeros(shape, (like.dtype(), like.device())),
+    };
+    let parts: Vec<Tensor> = gradients.iter().zip(shapes).map(part).collect::<Result<_>>()?;
+    Tensor::cat(&parts.iter().collect::<Vec<_>>(), dim as isize)
 }

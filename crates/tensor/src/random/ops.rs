@@ -1,7 +1,7 @@
 //! Methods that overwrite a tensor with random numbers.
 
 use super::distribute;
-use crate::autograd::check_in_place;
+use crate::autograd::InPlace;
 use crate::{Error, Result, Tensor};
 
 impl Tensor {
@@ -58,10 +58,9 @@ impl Tensor {
 
     #[track_caller]
     fn overwrite(&self, op: &'static str, fill: impl FnOnce() -> Result<()>) -> Result<Tensor> {
-        check_in_place(op, self, &[])?;
+        let write = InPlace::begin(op, self, &[])?;
         fill()?;
-        self.storage().bump_version();
-        Ok(self.clone())
+        Ok(write.finish_constant())
     }
 }
 

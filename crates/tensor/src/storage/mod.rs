@@ -18,10 +18,13 @@ pub(crate) use shared_buffer::SharedBuffer;
 pub(crate) use staging::Staging;
 
 use crate::resolved_device::ResolvedDevice;
-use crate::{Device, Result};
+use crate::{Device, Result, inference};
 
 /// The alignment of host memory in bytes: that of cache lines and of the widest vector registers.
 const ALIGNMENT: usize = 64;
+
+/// The version of memory whose changes are not counted.
+const UNCOUNTED: u64 = u64::MAX;
 
 /// Memory on one device, which a tensor and all its views share (PyTorch's
 /// `UntypedStorage`).
@@ -53,7 +56,7 @@ struct StorageImpl {
     device: ResolvedDevice,
     bytes: usize,
     memory: StorageMemory,
-    /// The number of times that the contents were changed in place.
+    /// The number of times that the contents were changed in place, or [`UNCOUNTED`].
     version: AtomicU64,
 }
 
@@ -126,9 +129,8 @@ impl Storage {
     }
 
     fn of(device: ResolvedDevice, bytes: usize, memory: StorageMemory) -> Storage {
-        Storage {
-            inner: Arc::new(StorageImpl { device, bytes, memory, version: AtomicU64::new(0) }),
-        }
+        let version = AtomicU64::new(if inference::is_enabled() { UNCOUNTED } else { 0 });
+        Storage { inner: Arc::new(StorageImpl { device, bytes, memory, version }) }
     }
 
     #[inline]
@@ -167,9 +169,9 @@ impl Storage {
         WeakStorage(Arc::downgrade(&self.inner))
     }
 
-    /// Whether this is the only handle.
-    pub(crate) fn is_sole_owner(&self) -> bool {
-        Arc::strong_count(&self.inner) == 1
+    /// The number of handles.
+    pub(crate) fn handles(&self) -> usize {
+        Arc::strong_count(&self.inner)
     }
 
     /// The number of times that the contents were changed in place (PyTorch's version counter).
@@ -180,7 +182,15 @@ impl Storage {
     /// Notes a change in place, so that tensors which were saved for the backward pass before it
     /// are known to be stale.
     pub(crate) fn bump_version(&self) {
-        self.inner.version.fetch_add(1, Ordering::AcqRel);
+        if !self.is_inference() {
+            self.inner.version.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Whether the memory was allocated in inference mode, so that its changes are not counted.
+    #[inline]
+    pub(crate) fn is_inference(&self) -> bool {
+        self.inner.version.load(Ordering::Relaxed) == UNCOUNTED
     }
 }
 

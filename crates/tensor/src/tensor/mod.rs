@@ -2,10 +2,11 @@
 
 mod history;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 pub(crate) use history::{
-    BackwardFunction, Edge, EdgeId, Form, Gradients, GraphRetention, Leaf, Meta, Node,
+    BackwardFunction, Edge, EdgeId, EndId, Form, Gradients, GraphRetention, Hook, Hooks,
+    InputEdges, Leaf, Meta, Node, NodeOutput, NodeParts, SavedStorage, ViewCreation, ViewOf,
 };
 
 use crate::checked_size::CheckedSize;
@@ -156,7 +157,12 @@ impl Tensor {
     }
 
     /// A tensor of its parts, of which the layout must lie inside the storage.
-    fn from_parts(storage: Storage, layout: Layout, dtype: DType, autograd: Meta) -> Tensor {
+    pub(crate) fn from_parts(
+        storage: Storage,
+        layout: Layout,
+        dtype: DType,
+        autograd: Meta,
+    ) -> Tensor {
         Tensor { inner: Arc::new(TensorImpl { storage, layout, dtype, autograd }) }
     }
 
@@ -194,7 +200,8 @@ impl Tensor {
         Tensor::from_parts(storage, layout, self.dtype(), Meta::none())
     }
 
-    /// The tensor with another history. A new tensor, which nobody else has, is changed in place.
+    /// The tensor with other autograd metadata. A new tensor, which nobody else has, is changed in
+    /// place.
     pub(crate) fn with_autograd(mut self, autograd: Meta) -> Tensor {
         if let Some(inner) = Arc::get_mut(&mut self.inner) {
             inner.autograd = autograd;
@@ -202,6 +209,46 @@ impl Tensor {
         }
         let (storage, layout) = (self.storage().clone(), self.layout().clone());
         Tensor::from_parts(storage, layout, self.dtype(), autograd)
+    }
+
+    /// The tensor as the output of a recorded operation. A new tensor, which nobody else has, is
+    /// changed in place, and stays the view that it is.
+    pub(crate) fn with_history(mut self, output: NodeOutput) -> Tensor {
+        match Arc::get_mut(&mut self.inner) {
+            Some(inner) => {
+                inner.autograd.set_history(output);
+                self
+            }
+            None => self.with_autograd(Meta::of_edge(Edge::Node(output))),
+        }
+    }
+
+    /// A tensor with another layout of the same memory which gradients flow through: operations in
+    /// place on either are recorded for both. It has no history yet.
+    ///
+    /// # Errors
+    /// As [`Tensor::alias`].
+    #[inline]
+    pub(crate) fn differentiable_view(
+        &self,
+        layout: Result<Layout, NoLayout>,
+        creation: ViewCreation,
+    ) -> Result<Tensor> {
+        let mut view = self.alias(layout)?;
+        let base = match self.autograd().view_of() {
+            Some(view) => view.base.clone(),
+            None => self.clone(),
+        };
+        if let Some(inner) = Arc::get_mut(&mut view.inner) {
+            let version = inner.storage.version();
+            inner.autograd = Meta::view(ViewOf { base, version, creation });
+        }
+        Ok(view)
+    }
+
+    /// A handle that does not keep the tensor alive.
+    pub(crate) fn downgrade(&self) -> WeakTensor {
+        WeakTensor(Arc::downgrade(&self.inner))
     }
 
     pub(crate) fn layout(&self) -> &Layout {
@@ -221,9 +268,15 @@ impl Tensor {
         self.layout().offset()
     }
 
-    /// Whether this is the only handle, and the storage has no other tensor.
+    /// Whether this is the only handle, and the storage has no other tensor but perhaps the one
+    /// that this is a view of, which nobody else has either.
     pub(crate) fn is_sole_owner(&self) -> bool {
-        Arc::strong_count(&self.inner) == 1 && self.storage().is_sole_owner()
+        let tensors = match self.autograd().view_of() {
+            Some(view) if Arc::strong_count(&view.base.inner) == 1 => 2,
+            Some(_) => return false,
+            None => 1,
+        };
+        Arc::strong_count(&self.inner) == 1 && self.storage().handles() == tensors
     }
 
     /// # Errors
@@ -239,6 +292,16 @@ impl Tensor {
     pub(crate) fn not_contiguous(&self, op: &'static str) -> Error {
         let shape = self.layout().shape().clone();
         Error::NotContiguous { op, shape, strides: self.strides().to_vec() }
+    }
+}
+
+/// A handle on a tensor that does not keep it alive.
+pub(crate) struct WeakTensor(Weak<TensorImpl>);
+
+impl WeakTensor {
+    /// The tensor, if it still has a handle.
+    pub(crate) fn upgrade(&self) -> Option<Tensor> {
+        self.0.upgrade().map(|inner| Tensor { inner })
     }
 }
 

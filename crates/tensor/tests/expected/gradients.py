@@ -1,4 +1,5 @@
-"""Gradients of the differentiable operations, for a given gradient of the output."""
+"""Gradients of the differentiable operations, for a given gradient of the output, and the gradients
+of the sum of these gradients times given weights (second derivatives)."""
 
 import torch
 import torch.nn.functional as F
@@ -14,6 +15,7 @@ class Gradients:
 
     def __init__(self, seed):
         self.source = Source(seed)
+        self.weights = Source(seed + 1000)
 
     def uniform(self, *args, **kwargs):
         return self.source.uniform(*args, **kwargs)
@@ -24,9 +26,21 @@ class Gradients:
         ]
         output = function(*leaves)
         gradient = self.uniform(output.shape, dtype=output.dtype)
-        output.backward(gradient)
-        gradients = [x.grad if x.is_floating_point() else None for x in leaves]
-        return case(op, inputs, args, output=output, gradient=gradient, gradients=gradients)
+        floats = [x for x in leaves if x.is_floating_point()]
+        gradients = torch.autograd.grad(output, floats, gradient, create_graph=True)
+        weights = [self.weights.uniform(x.shape, dtype=x.dtype) for x in floats]
+        pairs = [(x, w) for x, w in zip(gradients, weights) if x.requires_grad]
+        seconds = [None for _ in floats]
+        if pairs:
+            firsts, seeds = zip(*pairs)
+            seconds = torch.autograd.grad(firsts, floats, seeds, allow_unused=True)
+        # PyTorch's zeros without memory become ordinary ones.
+        seconds = [None if x is None else torch.zeros(x.shape, dtype=x.dtype) + x for x in seconds]
+        place = iter(gradients)
+        gradients = [torch.zeros(x.shape, dtype=x.dtype) + next(place) if x.is_floating_point() else None
+                     for x in leaves]
+        return case(op, inputs, args, output=output, gradient=gradient, gradients=gradients,
+                    weights=weights, seconds=seconds)
 
 
 def elementwise():

@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use gpu_runtime::{EnqueuedWork, Observer, StreamId, Work, observe};
 use tensor::{
-    Backward, DType, Device, Error, Fused, FusedOperands, Result, Tensor, cuda, fuse, fuse_many,
-    tensor,
+    DType, Device, Error, Fused, FusedOperands, Result, Tensor, cuda, fuse, fuse_many, tensor,
 };
 
 use crate::devices::cuda_devices;
@@ -187,7 +186,7 @@ fn operands_are_broadcast_and_of_any_layout() -> Result<()> {
         let repeated = row.expand([6, 4])?;
         assert_within(3.0, &f.call((&repeated, &row, &column, 0.25))?, &unfused(&repeated)?)?;
         // A 0-dimensional tensor of the host is a number, wherever the others are.
-        let number = tensor!(0.25)?;
+        let number = Tensor::scalar(0.25, Device::Cpu)?;
         assert_within(3.0, &f.call((&x, &row, &column, &number))?, &unfused(&x)?)?;
         let empty = Tensor::ones([0, 4], device)?;
         assert_eq!(f.call((&empty, &row, 1, 0.25))?.shape(), [0, 4]);
@@ -277,6 +276,29 @@ fn a_result_is_written_into_a_tensor_in_its_dtype() -> Result<()> {
         let half = Tensor::zeros([2], (DType::F16, device))?;
         average.call_into(&half, (&x, 8.0))?;
         assert_eq!(half.to(DType::F32)?.to_vec::<f32>()?, [2.0, 5.0]);
+    }
+    Ok(())
+}
+
+#[test]
+fn what_is_written_in_place_has_gradients() -> Result<()> {
+    let f = fuse(|[x, y]| x * x + y);
+    for device in devices() {
+        let leaf = tensor![1.0, -2.0]?.to(device)?.requires_grad_(true)?;
+        let y = tensor![0.5, 4.0]?.to(device)?.requires_grad_(true)?;
+        let x = (&leaf * 3.0)?;
+        f.call_into(&x, (&x, &y))?;
+        assert_eq!(x.to_vec::<f32>()?, [9.5, 40.0]);
+        x.sum()?.backward()?;
+        assert_eq!(leaf.grad().expect("it was computed").to_vec::<f32>()?, [18.0, -36.0]);
+        assert_eq!(y.grad().expect("it was computed").to_vec::<f32>()?, [1.0, 1.0]);
+        // The earlier value of another target has no influence.
+        let target = (&leaf * 2.0)?;
+        f.call_into(&target, (&y, 1.0))?;
+        leaf.set_grad(None)?;
+        y.set_grad(None)?;
+        target.sum()?.backward()?;
+        assert_eq!(y.grad().expect("it was computed").to_vec::<f32>()?, [1.0, 8.0]);
     }
     Ok(())
 }

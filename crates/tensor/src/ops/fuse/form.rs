@@ -9,9 +9,18 @@ use crate::{DType, default_dtype};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Form {
     pub(super) typed: Typed,
-    /// Whether it is passed by value: a number, or a 0-dimensional tensor of the host beside
-    /// tensors of a device.
-    pub(super) is_number: bool,
+    pub(super) passed: Passed,
+}
+
+/// The way in which an operand is passed to the function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Passed {
+    /// As a tensor.
+    Tensor,
+    /// By value: a number, or a 0-dimensional tensor of the host beside tensors of a device.
+    Number,
+    /// It is the tensor that the result is written into.
+    Target,
 }
 
 /// The operands' forms and the default dtype of a call, as a number. Two calls with the same key
@@ -22,10 +31,12 @@ pub(super) struct FuseKey(u64);
 /// The bits of a form.
 const BITS: u32 = 6;
 
-/// The first code of each kind of form.
+/// The first code of each kind of form. There are ten dtypes, and three kinds of numbers.
 const ZERO_DIM: u64 = 10;
 const ZERO_DIM_NUMBER: u64 = 20;
-const NUMBER: u64 = 30;
+const TARGET: u64 = 30;
+const ZERO_DIM_TARGET: u64 = 40;
+const NUMBER: u64 = 50;
 
 impl FuseKey {
     /// The most operands that a key has room for.
@@ -47,13 +58,16 @@ impl FuseKey {
 
 impl Form {
     fn code(self) -> u64 {
-        match self.typed {
-            Typed::Dimensioned(dtype) => dtype.index() as u64,
-            Typed::ZeroDim(dtype) if self.is_number => ZERO_DIM_NUMBER + dtype.index() as u64,
-            Typed::ZeroDim(dtype) => ZERO_DIM + dtype.index() as u64,
-            Typed::Scalar(dtype) if dtype.is_float() => NUMBER,
-            Typed::Scalar(DType::Bool) => NUMBER + 1,
-            Typed::Scalar(_) => NUMBER + 2,
+        let index = self.dtype().index() as u64;
+        match (self.typed, self.passed) {
+            (Typed::Dimensioned(_), Passed::Target) => TARGET + index,
+            (Typed::Dimensioned(_), _) => index,
+            (Typed::ZeroDim(_), Passed::Tensor) => ZERO_DIM + index,
+            (Typed::ZeroDim(_), Passed::Number) => ZERO_DIM_NUMBER + index,
+            (Typed::ZeroDim(_), Passed::Target) => ZERO_DIM_TARGET + index,
+            (Typed::Scalar(dtype), _) if dtype.is_float() => NUMBER,
+            (Typed::Scalar(DType::Bool), _) => NUMBER + 1,
+            (Typed::Scalar(_), _) => NUMBER + 2,
         }
     }
 
@@ -89,12 +103,14 @@ mod tests {
     fn forms_that_differ_have_keys_that_differ() {
         let mut forms = Vec::new();
         for dtype in DType::ALL {
-            forms.push(Form { typed: Typed::Dimensioned(dtype), is_number: false });
-            forms.push(Form { typed: Typed::ZeroDim(dtype), is_number: false });
-            forms.push(Form { typed: Typed::ZeroDim(dtype), is_number: true });
+            for passed in [Passed::Tensor, Passed::Target] {
+                forms.push(Form { typed: Typed::Dimensioned(dtype), passed });
+                forms.push(Form { typed: Typed::ZeroDim(dtype), passed });
+            }
+            forms.push(Form { typed: Typed::ZeroDim(dtype), passed: Passed::Number });
         }
         for dtype in [DType::F64, DType::I64, DType::Bool] {
-            forms.push(Form { typed: Typed::Scalar(dtype), is_number: true });
+            forms.push(Form { typed: Typed::Scalar(dtype), passed: Passed::Number });
         }
         let mut keys = Vec::new();
         for &form in &forms {

@@ -1,16 +1,15 @@
 //! A fused function: its closure, and the functions that it became for the dtypes of calls.
 
-use std::sync::OnceLock;
+use std::iter::once;
 
 use expression::{ComputeType, Expression, TracingError, try_trace};
 use smallvec::SmallVec;
 
 use super::call::FusedCall;
-use super::form::{Form, FuseKey};
+use super::form::{Form, FuseKey, Passed};
 use super::value::FusedValue;
-use crate::autograd::is_grad_enabled;
 use crate::ops::operand::TensorOrScalar;
-use crate::ops::pointwise::{Function, in_place_fits};
+use crate::ops::pointwise::{PointwiseFunction, in_place_fits};
 use crate::specializations::Specializations;
 use crate::{DType, Error, Result, Tensor};
 
@@ -27,11 +26,7 @@ pub(super) struct FusedFunction<const N: usize> {
 
 /// The function for the dtypes of a call.
 struct Traced {
-    all: &'static Function,
-    /// For each of several results the function that gives it alone, which can be recorded.
-    each: OnceLock<Vec<&'static Function>>,
-    expression: Expression,
-    inputs: SmallVec<[DType; 4]>,
+    all: &'static PointwiseFunction,
     /// The dtypes of the results.
     outputs: SmallVec<[DType; 2]>,
 }
@@ -60,12 +55,7 @@ impl<const N: usize> FusedFunction<N> {
     pub(super) fn apply_all(&self, operands: &[TensorOrScalar<'_>; N]) -> Result<Vec<Tensor>> {
         let call = FusedCall::new(self.name, operands)?;
         let traced = self.traced(&call.forms, None)?;
-        let tensors = call.tensors();
-        if is_grad_enabled() && tensors.iter().any(|tensor| tensor.requires_grad()) {
-            let each = traced.each(self.name).iter();
-            return each.map(|f| f.apply(&call.place, &tensors, &call.scalars)).collect();
-        }
-        Ok(traced.all.apply_all(&call.place, &tensors, &call.scalars)?.into_vec())
+        traced.all.apply_all(&call.place, &call.tensors(), &call.scalars)
     }
 
     /// Writes the one result into a tensor.
@@ -75,15 +65,20 @@ impl<const N: usize> FusedFunction<N> {
         target: &Tensor,
         operands: &[TensorOrScalar<'_>; N],
     ) -> Result<()> {
-        let call = FusedCall::new(self.name, operands)?.apart_from(target)?;
+        let call = FusedCall::new(self.name, operands)?;
         let result = self.traced(&call.forms, None)?.outputs[0];
         in_place_fits(&call.named(operands), target, result)?;
+        let call = call.into_target(target);
         let traced = self.traced(&call.forms, Some(target.dtype()))?;
-        traced.all.apply_in_place(self.name, target, &call.tensors(), &call.scalars)?;
+        let copies = call.apart_from(target)?;
+        let inputs: SmallVec<[&Tensor; 4]> = once(target).chain(call.tensors()).collect();
+        let read: SmallVec<[&Tensor; 4]> = once(target).chain(&copies).collect();
+        traced.all.apply_in_place(self.name, &inputs, &read, &call.scalars)?;
         Ok(())
     }
 
-    /// The function for these operands, whose result is converted to the target's dtype.
+    /// The function for these operands. In place, its first input is the target, to whose dtype the
+    /// result is converted.
     fn traced(&self, forms: &[Form; N], target: Option<DType>) -> Result<&Traced> {
         let key = FuseKey::new(forms, target);
         let traced = self.functions.get(key.number(), || self.trace(forms, target));
@@ -96,12 +91,13 @@ impl<const N: usize> FusedFunction<N> {
     }
 
     fn trace(&self, forms: &[Form; N], target: Option<DType>) -> Result<Traced, TracingError> {
-        let mut inputs: SmallVec<[DType; 4]> = SmallVec::new();
+        let mut inputs: SmallVec<[DType; 4]> = target.into_iter().collect();
         let mut scalars: SmallVec<[ComputeType; 4]> = SmallVec::new();
         for form in forms {
-            match form.is_number {
-                true => scalars.push(form.number_type(forms)),
-                false => inputs.push(form.dtype()),
+            match form.passed {
+                Passed::Number => scalars.push(form.number_type(forms)),
+                Passed::Tensor => inputs.push(form.dtype()),
+                Passed::Target => {}
             }
         }
         let mut outputs = SmallVec::new();
@@ -110,8 +106,8 @@ impl<const N: usize> FusedFunction<N> {
             outputs.push(dtype);
             dtype
         })?;
-        let all = Function::of_expression(self.name, expression.clone(), &inputs, &outputs);
-        Ok(Traced { all, each: OnceLock::new(), expression, inputs, outputs })
+        let all = PointwiseFunction::of_expression(self.name, expression, &inputs, &outputs);
+        Ok(Traced { all, outputs })
     }
 
     /// The closure as an expression. `dtype` says which dtype each result is converted to.
@@ -124,26 +120,20 @@ impl<const N: usize> FusedFunction<N> {
     ) -> Result<Expression, TracingError> {
         let inputs: SmallVec<[ComputeType; 4]> = inputs.iter().map(|d| d.compute_type()).collect();
         try_trace(&inputs, scalars, |_, tensors, numbers| {
-            let (mut tensors, mut numbers) = (tensors.iter(), numbers.iter());
+            let in_place =
+                tensors.len() > forms.iter().filter(|f| f.passed == Passed::Tensor).count();
+            let (target, others) = tensors.split_at(usize::from(in_place));
+            let (mut tensors, mut numbers) = (others.iter(), numbers.iter());
             let operands = forms.map(|form| {
-                let from = if form.is_number { &mut numbers } else { &mut tensors };
-                FusedValue::new(*from.next().expect("a value for each operand"), form.typed)
+                let value = match form.passed {
+                    Passed::Tensor => tensors.next(),
+                    Passed::Number => numbers.next(),
+                    Passed::Target => target.first(),
+                };
+                FusedValue::new(*value.expect("a value for each operand"), form.typed)
             });
             let results = (self.body)(operands);
             results.into_iter().map(|result| result.in_dtype(dtype(result))).collect()
-        })
-    }
-}
-
-impl Traced {
-    /// A function for each of the results.
-    fn each(&self, name: &'static str) -> &[&'static Function] {
-        self.each.get_or_init(|| {
-            let one = |(number, dtype): (usize, &DType)| {
-                let expression = self.expression.result(number);
-                Function::of_expression(name, expression, &self.inputs, &[*dtype])
-            };
-            self.outputs.iter().enumerate().map(one).collect()
         })
     }
 }

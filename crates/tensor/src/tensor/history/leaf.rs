@@ -1,70 +1,57 @@
-//! Leaves of the graph, at which gradients are accumulated (PyTorch's `AccumulateGrad`), and the
-//! form that a gradient must have.
+//! Leaves of the graph, at which gradients are accumulated (PyTorch's `AccumulateGrad`).
 
 use std::mem;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
+use super::form::Form;
+use super::hooks::Hooks;
 use super::lineage::Lineage;
-use crate::resolved_device::ResolvedDevice;
-use crate::{DType, Device, Result, Shape, Tensor};
-
-/// The shape, dtype and device of a tensor, which its gradient must have too.
-pub(crate) struct Form {
-    shape: Shape,
-    dtype: DType,
-    device: ResolvedDevice,
-}
-
-impl Form {
-    pub(crate) fn of(tensor: &Tensor) -> Form {
-        let shape = tensor.layout().shape().clone();
-        Form { shape, dtype: tensor.dtype(), device: tensor.resolved_device() }
-    }
-
-    /// Brings a gradient to this form: sums it over broadcast dimensions, converts and moves it. A
-    /// backward function works in the dtype, on the device and in the broadcast shape of its
-    /// operation, so that it need not know those of its operands.
-    pub(crate) fn conform(&self, gradient: Tensor) -> Result<Tensor> {
-        let mut gradient = gradient;
-        if gradient.shape() != &self.shape[..] {
-            gradient = gradient.sum_to_size(&self.shape)?;
-        }
-        if gradient.dtype() != self.dtype || gradient.resolved_device() != self.device {
-            gradient = gradient.to((self.dtype, self.device.to_device()))?;
-        }
-        Ok(gradient)
-    }
-
-    /// Whether a gradient has this form.
-    pub(crate) fn matches(&self, gradient: &Tensor) -> bool {
-        gradient.shape() == &self.shape[..]
-            && gradient.dtype() == self.dtype
-            && gradient.resolved_device() == self.device
-    }
-
-    pub(crate) fn device(&self) -> Device {
-        self.device.to_device()
-    }
-
-    /// Shape, dtype and device, for an error message.
-    pub(crate) fn describe(&self) -> Box<(Shape, DType, Device)> {
-        Box::new((self.shape.clone(), self.dtype, self.device.to_device()))
-    }
-}
+use crate::layout::Layout;
+use crate::{Result, Tensor, is_grad_enabled};
 
 /// A leaf of the graph: the gradient of a tensor that no operation computed. Graphs hold the leaf
 /// and not the tensor, so that a tensor which is dropped frees its memory even if graphs of it live
 /// on.
 pub(crate) struct Leaf {
     form: Form,
+    /// The layout that the gradient has, if that is dense but not row-major: the tensor's own.
+    layout: Option<Box<Layout>>,
     gradient: Mutex<Option<Tensor>>,
     lineage: Lineage,
+    /// The hooks on gradients that arrive.
+    hooks: OnceLock<Arc<Hooks>>,
+    /// The hooks that run when a gradient was added.
+    after: OnceLock<Arc<Hooks>>,
 }
 
 impl Leaf {
-    pub(crate) fn new(form: Form) -> Leaf {
-        Leaf { form, gradient: Mutex::new(None), lineage: Lineage::default() }
+    pub(crate) fn new(tensor: &Tensor) -> Leaf {
+        let layout = tensor.layout();
+        let own = !layout.is_contiguous() && layout.is_dense();
+        Leaf {
+            form: Form::of(tensor),
+            layout: own.then(|| Box::new(layout.clone())),
+            gradient: Mutex::new(None),
+            lineage: Lineage::default(),
+            hooks: OnceLock::new(),
+            after: OnceLock::new(),
+        }
+    }
+
+    /// The hooks on gradients that arrive, if there are any.
+    pub(crate) fn existing_hooks(&self) -> Option<&Arc<Hooks>> {
+        self.hooks.get()
+    }
+
+    pub(crate) fn hooks(&self) -> &Arc<Hooks> {
+        self.hooks.get_or_init(Arc::default)
+    }
+
+    /// The hooks that run when a gradient was added (`register_post_accumulate_grad_hook`).
+    pub(crate) fn hooks_after(&self) -> &Arc<Hooks> {
+        self.after.get_or_init(Arc::default)
     }
 
     pub(crate) fn form(&self) -> &Form {
@@ -87,27 +74,55 @@ impl Leaf {
 
     /// Adds to the gradient, in its own memory. Several threads may do so at a time: each addition
     /// is one operation in place, and if another thread replaces the gradient meanwhile, that
-    /// counts as later.
+    /// counts as later. While gradients are recorded (`create_graph`) the sum is a new tensor with
+    /// the history of both.
     ///
     /// Nothing is computed under the lock, so that threads which only read the gradient do not
     /// wait.
     pub(crate) fn accumulate(&self, gradient: Tensor) -> Result<()> {
+        self.add(gradient)?;
+        if let (Some(after), Some(sum)) = (self.after.get(), self.gradient()) {
+            after.call(0, sum)?;
+        }
+        Ok(())
+    }
+
+    fn add(&self, gradient: Tensor) -> Result<()> {
         let mut first = None;
         loop {
             if let Some(sum) = self.gradient() {
-                sum.add_(&gradient)?;
+                if is_grad_enabled() {
+                    self.set(Some(sum.add(&gradient)?));
+                } else {
+                    sum.add_(&gradient)?;
+                }
                 return Ok(());
             }
-            // Later gradients are added in place, so nobody else may have this memory.
             let own = match first.take() {
                 Some(own) => own,
-                None if gradient.is_sole_owner() && gradient.is_contiguous() => gradient.clone(),
-                None => gradient.clone_data()?,
+                None => self.owned(&gradient)?,
             };
             match self.set_first(own) {
                 None => return Ok(()),
                 refused => first = refused,
             }
+        }
+    }
+
+    /// A gradient in memory that nobody else has, since later ones are added in place, and in the
+    /// layout of the leaf.
+    fn owned(&self, gradient: &Tensor) -> Result<Tensor> {
+        if is_grad_enabled() {
+            return gradient.clone_data();
+        }
+        let is_ours = match &self.layout {
+            Some(layout) => gradient.strides() == layout.strides(),
+            None => gradient.is_contiguous(),
+        };
+        match &self.layout {
+            _ if is_ours && gradient.is_sole_owner() => Ok(gradient.clone()),
+            Some(layout) => gradient.clone_in_order_of(layout),
+            None => gradient.clone_data(),
         }
     }
 

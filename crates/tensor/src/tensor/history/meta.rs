@@ -1,42 +1,160 @@
-//! The autograd metadata of a tensor: the node that computed it, or its leaf, or neither.
+//! The autograd metadata of a tensor: the node that computed it, or its leaf, or neither, and the
+//! tensor that it is a view of.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::leaf::{Form, Leaf};
-use super::node::{Edge, Node};
+use parking_lot::Mutex;
+
+use super::leaf::Leaf;
+use super::node::{Edge, NodeOutput};
 use crate::Tensor;
 
 /// The autograd metadata of a tensor (PyTorch's `AutogradMeta`). For most tensors it is empty, and
 /// needs no allocation.
 pub(crate) struct Meta {
-    node: Option<Arc<Node>>,
+    /// The history that the tensor was made with. It is read without a lock.
+    history: Option<NodeOutput>,
     requires_grad: AtomicBool,
+    view: Option<ViewOf>,
     leaf: OnceLock<Arc<Leaf>>,
+    /// The history since the first operation in place that replaced it.
+    later: OnceLock<Box<Mutex<LaterHistory>>>,
+}
+
+/// A history that replaced the one that a tensor was made with.
+struct LaterHistory {
+    history: Option<NodeOutput>,
+    /// The version of the storage that it is right for, if the tensor is a view.
+    version: u64,
+    /// Whether the gradient is kept in the leaf.
+    retains_grad: bool,
+}
+
+/// The origin of a view that gradients flow through (PyTorch's `DifferentiableViewMeta`).
+pub(crate) struct ViewOf {
+    /// The tensor that owns the history of the memory; it is no view itself.
+    pub(crate) base: Tensor,
+    /// The version of the storage when the view was made.
+    pub(crate) version: u64,
+    pub(crate) creation: ViewCreation,
+}
+
+/// The way in which a view was made, by which it may be written to in place or not (PyTorch's
+/// `CreationMeta`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ViewCreation {
+    /// By an operation with one view, in grad mode.
+    Recorded,
+    /// By an operation that gives several views.
+    OneOfSeveral,
+    /// While nothing was recorded.
+    WithoutGradMode,
 }
 
 impl Meta {
     /// The metadata of a tensor without history, which requires no gradients.
     pub(crate) const fn none() -> Meta {
-        Meta { node: None, requires_grad: AtomicBool::new(false), leaf: OnceLock::new() }
+        Meta {
+            history: None,
+            requires_grad: AtomicBool::new(false),
+            view: None,
+            leaf: OnceLock::new(),
+            later: OnceLock::new(),
+        }
     }
 
     /// The metadata of a leaf.
-    pub(crate) const fn leaf(requires_grad: bool) -> Meta {
-        Meta { node: None, requires_grad: AtomicBool::new(requires_grad), leaf: OnceLock::new() }
+    pub(crate) fn leaf(requires_grad: bool) -> Meta {
+        Meta { requires_grad: AtomicBool::new(requires_grad), ..Meta::none() }
     }
 
-    /// The metadata of the output of a recorded operation.
-    pub(crate) fn of(node: Arc<Node>) -> Meta {
-        Meta { node: Some(node), ..Meta::none() }
+    /// The metadata of a view without history yet.
+    pub(crate) fn view(view: ViewOf) -> Meta {
+        Meta { view: Some(view), ..Meta::none() }
     }
 
-    pub(crate) fn node(&self) -> Option<&Arc<Node>> {
-        self.node.as_ref()
+    /// The metadata of the tensor whose gradient goes along an edge.
+    pub(crate) fn of_edge(edge: Edge) -> Meta {
+        match edge {
+            Edge::Node(output) => Meta { history: Some(output), ..Meta::none() },
+            Edge::Leaf(leaf) => Meta { leaf: OnceLock::from(leaf), ..Meta::leaf(true) },
+        }
     }
 
+    /// Gives a new tensor, which nobody else has yet, its history.
+    pub(crate) fn set_history(&mut self, output: NodeOutput) {
+        self.history = Some(output);
+    }
+
+    /// The output of a node that the tensor is; that of a view may be out of date.
+    pub(crate) fn history(&self) -> Option<NodeOutput> {
+        match self.later.get() {
+            Some(later) => later.lock().history.clone(),
+            None => self.history.clone(),
+        }
+    }
+
+    /// Replaces the history, after an operation in place. `version` is that of the storage now.
+    pub(crate) fn replace_history(&self, output: NodeOutput, version: u64) {
+        let mut later = self.later().lock();
+        if later.retains_grad
+            && let Some(leaf) = self.leaf.get()
+        {
+            if let Some(before) = &later.history {
+                before.node.hooks().retain_no_more(leaf);
+            }
+            output.node.hooks().retain(output.index, Arc::clone(leaf));
+        }
+        let before = later.history.replace(output);
+        later.version = version;
+        drop(later);
+        // The node may own values of the program, whose destructors may do anything.
+        drop(before);
+    }
+
+    /// Keeps the gradient of `tensor`, whose metadata this is and which has a history, in its leaf.
+    pub(crate) fn retain_grad(&self, tensor: &Tensor) {
+        let leaf = Arc::clone(self.leaf_of(tensor));
+        let mut later = self.later().lock();
+        later.retains_grad = true;
+        if let Some(output) = &later.history {
+            output.node.hooks().retain(output.index, leaf);
+        }
+    }
+
+    /// Whether the gradient of a tensor with a history is kept.
+    pub(crate) fn retains_grad(&self) -> bool {
+        self.later.get().is_some_and(|later| later.lock().retains_grad)
+    }
+
+    fn later(&self) -> &Mutex<LaterHistory> {
+        self.later.get_or_init(|| {
+            let version = self.view.as_ref().map_or(0, |view| view.version);
+            let history = self.history.clone();
+            Box::new(Mutex::new(LaterHistory { history, version, retains_grad: false }))
+        })
+    }
+
+    /// The version of the storage that the history of a view is right for.
+    pub(crate) fn version_of_history(&self) -> u64 {
+        match (self.later.get(), &self.view) {
+            (Some(later), _) => later.lock().version,
+            (None, Some(view)) => view.version,
+            (None, None) => 0,
+        }
+    }
+
+    pub(crate) fn view_of(&self) -> Option<&ViewOf> {
+        self.view.as_ref()
+    }
+
+    #[inline]
     pub(crate) fn requires_grad(&self) -> bool {
-        self.node.is_some() || self.requires_grad.load(Ordering::Relaxed)
+        self.history.is_some()
+            || self.requires_grad.load(Ordering::Relaxed)
+            || self.later.get().is_some_and(|later| later.lock().history.is_some())
+            || self.view.as_ref().is_some_and(|view| view.base.requires_grad())
     }
 
     /// Sets whether a leaf requires gradients. The output of a node always does.
@@ -51,16 +169,6 @@ impl Meta {
 
     /// The leaf of `tensor`, whose metadata this is; it is made at the first call.
     pub(crate) fn leaf_of(&self, tensor: &Tensor) -> &Arc<Leaf> {
-        self.leaf.get_or_init(|| Arc::new(Leaf::new(Form::of(tensor))))
-    }
-
-    /// The edge that the gradient of `tensor`, whose metadata this is, goes along (PyTorch's
-    /// `gradient_edge`); `None` if no gradient is required.
-    pub(crate) fn edge(&self, tensor: &Tensor) -> Option<Edge> {
-        match &self.node {
-            Some(node) => Some(Edge::Node(Arc::clone(node))),
-            None if self.requires_grad() => Some(Edge::Leaf(Arc::clone(self.leaf_of(tensor)))),
-            None => None,
-        }
+        self.leaf.get_or_init(|| Arc::new(Leaf::new(tensor)))
     }
 }

@@ -3,11 +3,18 @@
 //! These types and [`Tensor`](crate::Tensor) hold each other, so they lie beside it; the module
 //! `autograd` records operations and walks back through them.
 
+mod form;
+mod hooks;
 mod leaf;
 mod lineage;
 mod meta;
 mod node;
 
-pub(crate) use leaf::{Form, Leaf};
-pub(crate) use meta::Meta;
-pub(crate) use node::{BackwardFunction, Edge, EdgeId, Gradients, GraphRetention, Node};
+pub(crate) use form::Form;
+pub(crate) use hooks::{Hook, Hooks};
+pub(crate) use leaf::Leaf;
+pub(crate) use meta::{Meta, ViewCreation, ViewOf};
+pub(crate) use node::{
+    BackwardFunction, Edge, EdgeId, EndId, Gradients, GraphRetention, InputEdges, Node, NodeOutput,
+    NodeParts, SavedStorage,
+};

@@ -1,22 +1,28 @@
 //! The nodes of the graph: one per recorded operation, each of which owns the nodes before it.
 
-use std::sync::Arc;
+use std::panic::Location;
+use std::sync::{Arc, OnceLock};
 
 use gpu_runtime::Stream;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use super::leaf::{Form, Leaf};
+use super::form::Form;
+use super::hooks::Hooks;
+use super::leaf::Leaf;
 use crate::AutogradError;
-use crate::resolved_device::ResolvedDevice;
 use crate::{Result, Tensor};
 
-/// The gradients of an operation's inputs, in their order.
+/// The gradients of an operation's inputs or outputs, in their order; `None` where there is none.
 pub(crate) type Gradients = SmallVec<[Option<Tensor>; 3]>;
 
-/// The backward function of an operation: takes the gradient of the output, and for each input
-/// whether it needs one, and gives the gradients of the inputs.
-pub(crate) type BackwardFunction = dyn Fn(&Tensor, &[bool]) -> Result<Gradients> + Send + Sync;
+/// The backward function of an operation: takes the gradients of the outputs, of which at least one
+/// is there, and for each input whether it needs one, and gives the gradients of the inputs.
+pub(crate) type BackwardFunction =
+    dyn Fn(&[Option<Tensor>], &[bool]) -> Result<Gradients> + Send + Sync;
+
+/// The edges from an operation to its inputs; `None` for one that requires no gradient.
+pub(crate) type InputEdges = SmallVec<[Option<Edge>; 3]>;
 
 /// The choice whether a backward pass frees the tensors that the nodes have saved (`retain_graph`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,31 +31,48 @@ pub(crate) enum GraphRetention {
     Retain,
 }
 
+/// A storage that a node has saved a tensor of: its number and its size in bytes. It is told apart
+/// from others only as long as the node keeps it.
+#[derive(Clone, Copy)]
+pub(crate) struct SavedStorage {
+    pub(crate) id: usize,
+    pub(crate) bytes: usize,
+}
+
 /// A recorded operation (PyTorch's `Node`).
 pub(crate) struct Node {
     pub(crate) name: &'static str,
-    pub(crate) inputs: SmallVec<[Option<Edge>; 3]>,
+    /// The call of the forward operation.
+    pub(crate) place: &'static Location<'static>,
+    pub(crate) inputs: InputEdges,
+    /// The forms of the outputs.
+    pub(crate) outputs: SmallVec<[Form; 1]>,
+    /// The stream that the operation was enqueued on. Its backward function is enqueued there too.
+    pub(crate) stream: Option<Stream>,
     /// `None` after a pass has freed it.
     function: Mutex<Option<Arc<BackwardFunction>>>,
-    form: Form,
-    /// The stream that the operation was enqueued on. Its backward function is enqueued there too.
+    saved: SmallVec<[SavedStorage; 2]>,
+    hooks: OnceLock<Arc<Hooks>>,
+}
+
+/// The parts of a node that are known before its backward function is.
+pub(crate) struct NodeParts {
+    pub(crate) name: &'static str,
+    pub(crate) place: &'static Location<'static>,
+    pub(crate) inputs: InputEdges,
+    pub(crate) outputs: SmallVec<[Form; 1]>,
     pub(crate) stream: Option<Stream>,
 }
 
 impl Node {
-    /// The node of an operation that has just computed `output`, on its device's current stream.
     pub(crate) fn new(
-        name: &'static str,
-        inputs: SmallVec<[Option<Edge>; 3]>,
-        output: &Tensor,
+        parts: NodeParts,
         function: Arc<BackwardFunction>,
+        saved: SmallVec<[SavedStorage; 2]>,
     ) -> Node {
-        let stream = match output.resolved_device() {
-            ResolvedDevice::Cpu => None,
-            // If the stream cannot be found, the backward function runs on the current one.
-            ResolvedDevice::Cuda(device) => device.current_stream().ok(),
-        };
-        Node { name, inputs, function: Mutex::new(Some(function)), form: Form::of(output), stream }
+        let NodeParts { name, place, inputs, outputs, stream } = parts;
+        let function = Mutex::new(Some(function));
+        Node { name, place, inputs, outputs, stream, function, saved, hooks: OnceLock::new() }
     }
 
     /// The backward function. With [`GraphRetention::Free`] the node gives it away.
@@ -67,53 +90,118 @@ impl Node {
         }
         .ok_or(AutogradError::GraphFreed { op: self.name })
     }
+
+    /// The storages that the node keeps for its backward function; none once that was freed.
+    pub(crate) fn saved(&self) -> &[SavedStorage] {
+        if self.function.lock().is_some() { &self.saved } else { &[] }
+    }
+
+    /// The hooks on the gradients of the outputs, if there are any.
+    pub(crate) fn existing_hooks(&self) -> Option<&Arc<Hooks>> {
+        self.hooks.get()
+    }
+
+    pub(crate) fn hooks(&self) -> &Arc<Hooks> {
+        self.hooks.get_or_init(Arc::default)
+    }
 }
 
 impl Drop for Node {
     /// Frees a long chain of nodes one by one. Recursion, node by node, would overflow the stack.
     fn drop(&mut self) {
-        let mut orphans: SmallVec<[Option<Edge>; 3]> = std::mem::take(&mut self.inputs);
-        while let Some(edge) = orphans.pop() {
-            if let Some(Edge::Node(node)) = edge
-                && let Some(mut last) = Arc::into_inner(node)
-            {
-                orphans.append(&mut last.inputs);
-            }
+        // What the function has saved has edges to the same nodes: it goes first, while these hold
+        // them.
+        *self.function.get_mut() = None;
+        let mut orphans = Orphans::default();
+        orphans.take(self);
+        while let Some(mut last) = orphans.next() {
+            orphans.take(&mut last);
         }
     }
+}
+
+/// The edges of nodes that are being freed.
+#[derive(Default)]
+struct Orphans {
+    edges: InputEdges,
+}
+
+impl Orphans {
+    fn take(&mut self, node: &mut Node) {
+        self.edges.append(&mut node.inputs);
+    }
+
+    /// A node that nobody else has.
+    fn next(&mut self) -> Option<Node> {
+        while let Some(edge) = self.edges.pop() {
+            if let Some(Edge::Node(output)) = edge
+                && let Some(last) = Arc::into_inner(output.node)
+            {
+                return Some(last);
+            }
+        }
+        None
+    }
+}
+
+/// An output of a node.
+#[derive(Clone)]
+pub(crate) struct NodeOutput {
+    pub(crate) node: Arc<Node>,
+    pub(crate) index: u32,
 }
 
 /// The target of the gradient of an operation's input (PyTorch's `Edge`).
 #[derive(Clone)]
 pub(crate) enum Edge {
-    /// The operation that computed the input.
-    Node(Arc<Node>),
+    /// The output of the operation that computed the input.
+    Node(NodeOutput),
     /// The leaf that the input is.
     Leaf(Arc<Leaf>),
 }
 
 /// The identity of the node or leaf that an edge leads to, valid while the edge lives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct EdgeId(usize);
+pub(crate) struct EndId(usize);
 
-impl EdgeId {
+impl EndId {
     /// The identity of a node or leaf.
-    pub(crate) fn of<T>(end: &Arc<T>) -> EdgeId {
-        EdgeId(Arc::as_ptr(end).addr())
+    pub(crate) fn of<T>(end: &Arc<T>) -> EndId {
+        EndId(Arc::as_ptr(end).addr())
     }
 }
 
+/// The identity of an edge's target: a leaf, or one output of a node.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct EdgeId {
+    pub(crate) end: EndId,
+    pub(crate) output: u32,
+}
+
 impl Edge {
-    pub(crate) fn id(&self) -> EdgeId {
+    /// The identity of the node or leaf.
+    pub(crate) fn end(&self) -> EndId {
         match self {
-            Edge::Node(node) => EdgeId::of(node),
-            Edge::Leaf(leaf) => EdgeId::of(leaf),
+            Edge::Node(output) => EndId::of(&output.node),
+            Edge::Leaf(leaf) => EndId::of(leaf),
         }
+    }
+
+    /// The number of the node's output; 0 for a leaf.
+    pub(crate) fn output(&self) -> u32 {
+        match self {
+            Edge::Node(output) => output.index,
+            Edge::Leaf(_) => 0,
+        }
+    }
+
+    pub(crate) fn id(&self) -> EdgeId {
+        EdgeId { end: self.end(), output: self.output() }
     }
 
     pub(crate) fn form(&self) -> &Form {
         match self {
-            Edge::Node(node) => &node.form,
+            Edge::Node(output) => &output.node.outputs[output.index as usize],
             Edge::Leaf(leaf) => leaf.form(),
         }
     }

@@ -1,6 +1,10 @@
 //! Operations in place, and what they do to gradients.
 
-use tensor::{AutogradError, Error, Result, Tensor, no_grad, tensor};
+use std::sync::Arc;
+
+use tensor::{AutogradError, Backward, Error, Result, Tensor, grad, no_grad, tensor};
+
+use crate::devices::for_each_device;
 
 fn leaf(values: &[f32]) -> Result<Tensor> {
     Tensor::new(values, ())?.requires_grad_(true)
@@ -10,12 +14,13 @@ fn leaf(values: &[f32]) -> Result<Tensor> {
 fn a_leaf_that_requires_gradients_is_modified_under_no_grad_only() -> Result<()> {
     let x = leaf(&[1.0])?;
     let error = x.add_(1.0).expect_err("it would have to be differentiated");
-    let refused = matches!(error, Error::Autograd(AutogradError::InPlace { argument: "self", .. }));
+    let refused = matches!(error, Error::Autograd(AutogradError::InPlaceOnLeaf { op: "add_", .. }));
     assert!(refused, "{error:?}");
     assert!(error.to_string().contains("no_grad"), "{error}");
     for refused in [x.zero_(), x.fill_(2.0), x.uniform_(0.0, 1.0), x.copy_(&tensor![2.0]?)] {
         assert!(refused.is_err());
     }
+    assert!(x.narrow(0, 0, 1)?.add_(1.0).is_err(), "a view of a leaf is refused too");
     no_grad(|| x.add_(1.0))?;
     assert_eq!(x.detach().to_vec::<f32>()?, [2.0]);
     assert!(x.requires_grad() && x.is_leaf());
@@ -23,14 +28,165 @@ fn a_leaf_that_requires_gradients_is_modified_under_no_grad_only() -> Result<()>
 }
 
 #[test]
-fn an_operand_that_requires_gradients_is_not_lost_silently() -> Result<()> {
-    let (buffer, x) = (tensor![1.0]?, leaf(&[2.0])?);
-    let error = buffer.mul_(&x).expect_err("the product would depend on x");
-    let refused =
-        matches!(error, Error::Autograd(AutogradError::InPlace { argument: "other", .. }));
-    assert!(refused, "{error:?}");
-    buffer.mul_(&x.detach())?;
-    assert_eq!(buffer.to_vec::<f32>()?, [2.0]);
+fn a_tensor_that_is_written_with_one_that_requires_gradients_requires_them_too() -> Result<()> {
+    for_each_device(|device| {
+        let (buffer, x) = (tensor![3.0]?.to(device)?, leaf(&[2.0])?.detach().to(device)?);
+        x.requires_grad_(true)?;
+        buffer.mul_(&x)?;
+        assert_eq!((buffer.requires_grad(), buffer.grad_fn()), (true, Some("mul_")));
+        buffer.sum()?.backward()?;
+        assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [3.0]);
+        Ok(())
+    })
+}
+
+#[test]
+fn writes_to_intermediates_are_part_of_the_graph() -> Result<()> {
+    for_each_device(|device| {
+        let x = tensor![1.0, 2.0, 3.0]?.to(device)?.requires_grad_(true)?;
+        let y = x.mul(2.0)?; // 2 x
+        y.mul_(&x)?; // 2 x^2
+        y.add_(1.0)?.mul_(3.0)?; // 6 x^2 + 3
+        y.sub_(&x)?;
+        y.sum()?.backward()?;
+        assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [11.0, 23.0, 35.0]);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_write_to_a_view_gives_the_whole_a_new_history() -> Result<()> {
+    for_each_device(|device| {
+        let x = tensor![[1.0, 2.0], [3.0, 4.0]]?.to(device)?.requires_grad_(true)?;
+        let y = x.mul(2.0)?;
+        y.select(0, 0)?.mul_(10.0)?;
+        y.t()?.select(0, 1)?.add_(&x.select(0, 1)?)?;
+        assert_eq!(y.grad_fn(), Some("add_"));
+        y.sum()?.backward()?;
+        let gradient = x.grad().expect("it has one").to_vec::<f32>()?;
+        assert_eq!(gradient, [20.0, 20.0, 3.0, 3.0]);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_view_that_was_made_before_a_write_sees_it() -> Result<()> {
+    for_each_device(|device| {
+        let x = tensor![1.0, 2.0, 3.0]?.to(device)?.requires_grad_(true)?;
+        let y = x.mul(2.0)?;
+        let (left, right) = (y.narrow(0, 0, 2)?, y.narrow(0, 1, 2)?);
+        left.mul_(5.0)?;
+        assert_eq!(right.grad_fn(), Some("as_strided"), "its history begins anew at the whole");
+        right.sum()?.backward()?;
+        assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [0.0, 10.0, 2.0]);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_write_to_a_view_of_a_constant_makes_the_constant_depend_on_it() -> Result<()> {
+    let x = leaf(&[5.0])?;
+    let buffer = tensor![1.0, 2.0, 3.0]?;
+    buffer.narrow(0, 1, 1)?.copy_(&x)?;
+    assert!(buffer.requires_grad());
+    buffer.mul(&tensor![7.0, 8.0, 9.0]?)?.sum()?.backward()?;
+    assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [8.0]);
+    Ok(())
+}
+
+#[test]
+fn values_that_are_overwritten_get_no_gradient() -> Result<()> {
+    for_each_device(|device| {
+        let x = tensor![1.0, 2.0]?.to(device)?.requires_grad_(true)?;
+        let y = x.mul(3.0)?;
+        y.narrow(0, 0, 1)?.zero_()?;
+        y.sum()?.backward()?;
+        assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [0.0, 3.0]);
+        x.clear_grad();
+        x.mul(3.0)?.fill_(1.0)?.sum()?.backward()?;
+        assert_eq!(x.grad().expect("zeros, as in PyTorch").to_vec::<f32>()?, [0.0, 0.0]);
+        Ok(())
+    })
+}
+
+#[test]
+fn writes_can_be_differentiated_twice() -> Result<()> {
+    for_each_device(|device| {
+        let x = tensor![1.0, 2.0, 3.0]?.to(device)?.requires_grad_(true)?;
+        let y = x.square()?;
+        y.narrow(0, 1, 2)?.mul_(&x.narrow(0, 0, 2)?)?; // x0^2, x1^2 x0, x2^2 x1
+        let ones = Tensor::ones([3], device)?;
+        let pass = Backward::new().output_with(&y, &ones).create_graph();
+        let first = pass.collect(&[&x])?.remove(0).expect("it depends on x");
+        assert_eq!(first.detach().to_vec::<f32>()?, [2.0 + 4.0, 4.0 + 9.0, 12.0]);
+        let second = grad(&[&first.sum()?], &[&x])?.remove(0).expect("so does the first");
+        // d/dx of 2 x0 + x1^2 + 2 x1 x0 + x2^2 + 2 x2 x1
+        assert_eq!(second.to_vec::<f32>()?, [2.0 + 4.0, 4.0 + 2.0 + 6.0, 6.0 + 4.0]);
+        Ok(())
+    })
+}
+
+#[test]
+fn views_that_cannot_be_followed_are_not_written() -> Result<()> {
+    let x = leaf(&[1.0, 2.0])?;
+    let y = x.mul(2.0)?;
+    let refused = |written: Result<Tensor>| {
+        let error = written.expect_err("it cannot be recorded");
+        let named = matches!(error, Error::Autograd(AutogradError::InPlaceOnView { .. }));
+        assert!(named, "{error:?}");
+    };
+    refused(y.chunk(2, 0)?[0].add_(1.0));
+    refused(y.unbind(0)?[1].add_(1.0));
+    refused(no_grad(|| y.narrow(0, 0, 1))?.add_(1.0));
+    // Nothing has to be recorded here.
+    tensor![1.0, 2.0]?.chunk(2, 0)?[0].add_(1.0)?;
+    no_grad(|| y.chunk(2, 0)?[0].add_(1.0))?;
+    Ok(())
+}
+
+#[test]
+fn a_write_without_grad_mode_changes_the_numbers_only() -> Result<()> {
+    let x = leaf(&[1.0, 2.0])?;
+    let y = x.mul(2.0)?;
+    no_grad(|| y.mul_(100.0))?;
+    assert_eq!(y.grad_fn(), Some("mul"));
+    y.sum()?.backward()?;
+    assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [2.0, 2.0]);
+    Ok(())
+}
+
+#[test]
+fn an_operand_that_the_write_itself_overwrites_is_noticed_if_the_gradient_needs_it() -> Result<()> {
+    let x = leaf(&[3.0, 4.0])?;
+    let doubled = x.mul(2.0)?;
+    doubled.add_(&doubled)?.sum()?.backward()?;
+    assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [4.0, 4.0]);
+    for reversed in [false, true] {
+        let y = x.mul(2.0)?;
+        let other = if reversed { y.narrow(0, 0, 1)? } else { y.clone() };
+        let product = y.mul_(&other)?.sum()?;
+        let error = product.backward().expect_err("the factor is overwritten");
+        assert!(error.to_string().contains("modified in place"), "{error}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_tensor_that_was_saved_and_written_frees_its_graph() -> Result<()> {
+    let x = leaf(&[3.0])?;
+    let y = x.mul(2.0)?;
+    let z = y.mul(&x)?;
+    // The new history of `y` leads to `z`, whose node has saved `y`.
+    y.add_(&z)?;
+    let lives = Arc::new(());
+    let owned = Arc::clone(&lives);
+    z.register_hook(move |_| {
+        let _owned = &owned;
+        Ok(None)
+    })?;
+    assert_eq!(Arc::strong_count(&lives), 2);
+    drop((y, z));
+    assert_eq!(Arc::strong_count(&lives), 1, "the node of `z` is gone");
     Ok(())
 }
 
@@ -40,7 +196,7 @@ fn a_saved_tensor_that_was_modified_is_an_error_that_names_the_operation() -> Re
     let y = x.mul(&factor)?.sum()?;
     factor.fill_(100.0)?;
     let error = y.backward().expect_err("the gradient needs the factor as it was");
-    let Error::Autograd(AutogradError::Backward { op: "mul", source }) = &error else {
+    let Error::Autograd(AutogradError::Backward { op: "mul", source, .. }) = &error else {
         panic!("{error:?}");
     };
     assert!(matches!(**source, Error::Autograd(AutogradError::Modified { .. })), "{source:?}");

@@ -6,3 +6,4 @@ mod graph;
 mod in_place;
 mod leaves;
 mod places;
+mod second;

@@ -1,0 +1,59 @@
+//! The present history of a tensor: views take over what operations in place did to their base.
+
+use std::sync::Arc;
+
+use smallvec::smallvec;
+
+use super::record::{forward_stream, new_node};
+use crate::layout::Region;
+use crate::tensor::{Edge, Form, Gradients, NodeOutput, NodeParts};
+use crate::{Result, Tensor};
+
+/// The output of a node that the tensor is; `None` for a leaf.
+///
+/// If the memory that a view shows was written in place since its history was made, the history
+/// begins anew at its base, which has the history of everything that was written (as in PyTorch,
+/// where `grad_fn` does so).
+pub(crate) fn output_of(tensor: &Tensor) -> Option<NodeOutput> {
+    let meta = tensor.autograd();
+    let Some(view) = meta.view_of() else { return meta.history() };
+    let now = tensor.storage().version();
+    if meta.version_of_history() == now || !view.base.requires_grad() {
+        return meta.history();
+    }
+    let output = part_of_base(&view.base, tensor)?;
+    meta.replace_history(output.clone(), now);
+    Some(output)
+}
+
+/// The edge that the gradient of a tensor goes along (PyTorch's `gradient_edge`); `None` if no
+/// gradient is required.
+pub(crate) fn edge_of(tensor: &Tensor) -> Option<Edge> {
+    if !tensor.requires_grad() {
+        return None;
+    }
+    Some(match output_of(tensor) {
+        Some(output) => Edge::Node(output),
+        None => Edge::Leaf(Arc::clone(tensor.autograd().leaf_of(tensor))),
+    })
+}
+
+/// A node by which a view is a part of its base.
+#[track_caller]
+fn part_of_base(base: &Tensor, view: &Tensor) -> Option<NodeOutput> {
+    let edge = edge_of(base)?;
+    let region = Region::new(base.layout().clone(), view.layout().clone());
+    let parts = NodeParts {
+        name: "as_strided",
+        place: std::panic::Location::caller(),
+        inputs: smallvec![Some(edge)],
+        outputs: smallvec![Form::of(view)],
+        stream: forward_stream(view),
+    };
+    let function = move |gradients: &[Option<Tensor>], _: &[bool]| -> Result<Gradients> {
+        let gradient = gradients[0].as_ref().map(|gradient| gradient.spread(&region));
+        Ok(smallvec![gradient.transpose()?])
+    };
+    let node = new_node(parts, |_| (Arc::new(function), smallvec![]));
+    Some(NodeOutput { node, index: 0 })
+}
