@@ -20,7 +20,7 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   index, matmul, program, random, range, softmax
+//   index, matmul, program, random, range, scan, softmax
 //   movers, reduce
 //   blocks
 //   convert, functions
@@ -41,6 +41,7 @@ pub mod random;
 pub mod range;
 pub mod reduce;
 mod runs;
+pub mod scan;
 mod shared;
 mod shared_pointer;
 pub mod softmax;
