@@ -359,11 +359,11 @@ impl Layout {
             });
         }
         // A new dimension of size 1 has the stride that a row-major tensor's would have, as in
-        // PyTorch.
-        for dim in (0..added).rev().filter(|&dim| shape[dim] == 1) {
-            let inner = shape.get(dim + 1).copied().zip(strides.get(dim + 1).copied());
-            let step = inner.map(|(size, stride)| CheckedSize::from(stride) * size);
-            strides[dim] = step.and_then(CheckedSize::distance).unwrap_or(1);
+        // PyTorch, except before a single number.
+        let padded = if self.shape.is_empty() { 0 } else { added };
+        for dim in (0..padded).rev().filter(|&dim| shape[dim] == 1) {
+            let step = CheckedSize::from(strides[dim + 1]) * shape[dim + 1];
+            strides[dim] = step.distance().unwrap_or(0);
         }
         Layout::strided(shape.clone(), strides, self.offset).map(Some)
     }

@@ -2,18 +2,18 @@
 
 use tensor::{DType, Device, Tensor};
 
-use crate::failure::Failure;
-use crate::folder::{CaseFolder, StoredTensor, Written};
+use crate::failure::CaseFailure;
+use crate::folder::{CaseFolder, StoredTensor, WrittenValue};
 
 /// An argument of a call.
 #[derive(Clone)]
-pub(crate) enum Argument {
+pub(crate) enum CaseArgument {
     None,
     Truth(bool),
     Integer(i64),
     Float(f64),
     Text(String),
-    List(Vec<Argument>),
+    List(Vec<CaseArgument>),
     DType(DType),
     Slice([Option<i64>; 3]),
     Ellipsis,
@@ -39,7 +39,10 @@ impl<'a> ArgumentReader<'a> {
     ///
     /// # Errors
     /// The library has no such dtype; a tensor could not be made.
-    pub(crate) fn values(&mut self, written: &[Written]) -> Result<Vec<Argument>, Failure> {
+    pub(crate) fn values(
+        &mut self,
+        written: &[WrittenValue],
+    ) -> Result<Vec<CaseArgument>, CaseFailure> {
         written.iter().map(|value| self.value(value)).collect()
     }
 
@@ -49,9 +52,9 @@ impl<'a> ArgumentReader<'a> {
     /// As [`ArgumentReader::values`].
     pub(crate) fn entries(
         &mut self,
-        written: &Written,
-    ) -> Result<Vec<(String, Argument)>, Failure> {
-        let entry = |(name, value): &(String, Written)| Ok((name.clone(), self.value(value)?));
+        written: &WrittenValue,
+    ) -> Result<Vec<(String, CaseArgument)>, CaseFailure> {
+        let entry = |(name, value): &(String, WrittenValue)| Ok((name.clone(), self.value(value)?));
         written.entries().iter().map(entry).collect()
     }
 
@@ -59,20 +62,20 @@ impl<'a> ArgumentReader<'a> {
     ///
     /// # Errors
     /// As [`ArgumentReader::values`].
-    pub(crate) fn value(&mut self, written: &Written) -> Result<Argument, Failure> {
+    pub(crate) fn value(&mut self, written: &WrittenValue) -> Result<CaseArgument, CaseFailure> {
         if let Some(stored) = StoredTensor::of(written) {
             let tensor = self.tensor(&stored)?;
             self.inputs.push(tensor.clone());
-            return Ok(Argument::Tensor(tensor));
+            return Ok(CaseArgument::Tensor(tensor));
         }
         match written {
-            Written::Null => Ok(Argument::None),
-            Written::Truth(value) => Ok(Argument::Truth(*value)),
-            Written::Integer(value) => Ok(Argument::Integer(*value)),
-            Written::Float(value) => Ok(Argument::Float(*value)),
-            Written::Text(text) => Ok(Argument::Text(text.clone())),
-            Written::List(items) => Ok(Argument::List(self.values(items)?)),
-            Written::Object(_) => special(written),
+            WrittenValue::Null => Ok(CaseArgument::None),
+            WrittenValue::Truth(value) => Ok(CaseArgument::Truth(*value)),
+            WrittenValue::Integer(value) => Ok(CaseArgument::Integer(*value)),
+            WrittenValue::Float(value) => Ok(CaseArgument::Float(*value)),
+            WrittenValue::Text(text) => Ok(CaseArgument::Text(text.clone())),
+            WrittenValue::List(items) => Ok(CaseArgument::List(self.values(items)?)),
+            WrittenValue::Object(_) => special(written),
         }
     }
 
@@ -80,17 +83,17 @@ impl<'a> ArgumentReader<'a> {
     ///
     /// # Errors
     /// As [`ArgumentReader::values`].
-    pub(crate) fn tensor(&self, stored: &StoredTensor) -> Result<Tensor, Failure> {
+    pub(crate) fn tensor(&self, stored: &StoredTensor) -> Result<Tensor, CaseFailure> {
         let dtype = dtype(&stored.dtype)?;
         let bytes =
-            self.folder.storage(stored).map_err(|e| Failure::Elsewhere(format!("{e:#}")))?;
+            self.folder.storage(stored).map_err(|e| CaseFailure::Elsewhere(format!("{e:#}")))?;
         let made = || {
             let bytes = Tensor::from_vec(bytes.to_vec(), [bytes.len()], Device::Cpu)?;
             let storage = Tensor::from_storage(bytes.storage(), dtype)?.to(self.device)?;
             let view = storage.as_strided(&*stored.shape, &stored.strides, stored.offset)?;
             if stored.grad { view.requires_grad_(true) } else { Ok(view) }
         };
-        made().map_err(Failure::of_preparation)
+        made().map_err(CaseFailure::of_preparation)
     }
 }
 
@@ -98,27 +101,27 @@ impl<'a> ArgumentReader<'a> {
 ///
 /// # Errors
 /// The library has no such dtype.
-pub(crate) fn dtype(name: &str) -> Result<DType, Failure> {
+pub(crate) fn dtype(name: &str) -> Result<DType, CaseFailure> {
     let found = DType::ALL.into_iter().find(|dtype| dtype.short_name() == name);
-    found.ok_or_else(|| Failure::Unsupported(format!("dtype {name}")))
+    found.ok_or_else(|| CaseFailure::Unsupported(format!("dtype {name}")))
 }
 
 /// A value that JSON has no form for.
-fn special(written: &Written) -> Result<Argument, Failure> {
+fn special(written: &WrittenValue) -> Result<CaseArgument, CaseFailure> {
     if let Some(number) = written.float() {
-        return Ok(Argument::Float(number));
+        return Ok(CaseArgument::Float(number));
     }
-    if let Some(name) = written.only("dtype").and_then(Written::text) {
-        return Ok(Argument::DType(dtype(name)?));
+    if let Some(name) = written.only("dtype").and_then(WrittenValue::text) {
+        return Ok(CaseArgument::DType(dtype(name)?));
     }
-    if let Some(name) = written.only("memory_format").and_then(Written::text) {
-        return Ok(Argument::MemoryFormat(name.to_owned()));
+    if let Some(name) = written.only("memory_format").and_then(WrittenValue::text) {
+        return Ok(CaseArgument::MemoryFormat(name.to_owned()));
     }
-    if let Some([begin, end, step]) = written.only("slice").map(Written::items) {
-        return Ok(Argument::Slice([begin.integer(), end.integer(), step.integer()]));
+    if let Some([begin, end, step]) = written.only("slice").map(WrittenValue::items) {
+        return Ok(CaseArgument::Slice([begin.integer(), end.integer(), step.integer()]));
     }
     if written.only("ellipsis").is_some() {
-        return Ok(Argument::Ellipsis);
+        return Ok(CaseArgument::Ellipsis);
     }
-    Err(Failure::Unsupported(format!("the value {written:?}")))
+    Err(CaseFailure::Unsupported(format!("the value {written:?}")))
 }

@@ -13,11 +13,11 @@ use tensor::Device;
 #[derive(Parser, Debug)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: GoldenCommand,
 }
 
 #[derive(Subcommand, Debug)]
-pub(crate) enum Command {
+pub(crate) enum GoldenCommand {
     /// Runs the cases of a folder, and compares their results.
     Run(RunArguments),
     /// Times the shapes of a folder.

@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 
 use crate::arguments::{RunArguments, device};
 use crate::exam;
-use crate::folder::{CaseFolder, Header};
-use crate::report::{CaseResult, Verdict};
+use crate::folder::{CaseFolder, CaseHeader};
+use crate::report::{CaseResult, CaseVerdict};
 
 /// The line by which a child says that it begins.
 pub(crate) const READY: &str = "ready";
@@ -33,13 +33,13 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<()> {
     say(READY)?;
     let lines = folder.lines().step_by(arguments.every).skip(from).take(arguments.count);
     for line in lines {
-        let header: Header = serde_json::from_str(line).context("a case")?;
+        let header: CaseHeader = serde_json::from_str(line).context("a case")?;
         let sat =
             panic::catch_unwind(AssertUnwindSafe(|| exam::sit(&folder, &header, line, device)));
         let panicked = sat.is_err();
         let result = sat.unwrap_or_else(|_| {
             let detail = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            CaseResult { id: header.id, verdict: Verdict::Panic, detail, saved: None }
+            CaseResult { id: header.id, verdict: CaseVerdict::Panic, detail, saved: None }
         });
         say(&serde_json::to_string(&result)?)?;
         if panicked {

@@ -2,7 +2,7 @@
 
 /// Why a case did not pass.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum CaseFailure {
     /// The library gave another answer than PyTorch.
     Wrong(String),
     /// The adapter knows no such operation, keyword or argument.
@@ -14,33 +14,33 @@ pub(crate) enum Failure {
     Elsewhere(String),
 }
 
-impl Failure {
+impl CaseFailure {
     /// An error of the library in what a case needs before its call.
-    pub(crate) fn of_preparation(error: tensor::Error) -> Failure {
-        match Failure::Library(error) {
+    pub(crate) fn of_preparation(error: tensor::Error) -> CaseFailure {
+        match CaseFailure::Library(error) {
             unsupported if unsupported.is_unsupported() => {
-                Failure::Unsupported(unsupported.detail())
+                CaseFailure::Unsupported(unsupported.detail())
             }
-            failure => Failure::Elsewhere(format!("an input: {}", failure.detail())),
+            failure => CaseFailure::Elsewhere(format!("an input: {}", failure.detail())),
         }
     }
 
     /// Whether it means that the library has no such operation or dtype.
     pub(crate) fn is_unsupported(&self) -> bool {
         match self {
-            Failure::Unsupported(_) => true,
-            Failure::Library(error) => lacks_dtype(error),
-            Failure::Wrong(_) | Failure::Elsewhere(_) => false,
+            CaseFailure::Unsupported(_) => true,
+            CaseFailure::Library(error) => lacks_dtype(error),
+            CaseFailure::Wrong(_) | CaseFailure::Elsewhere(_) => false,
         }
     }
 
     /// What is said about it in the report.
     pub(crate) fn detail(&self) -> String {
         match self {
-            Failure::Wrong(why) | Failure::Unsupported(why) | Failure::Elsewhere(why) => {
-                why.clone()
-            }
-            Failure::Library(error) => match std::error::Error::source(error) {
+            CaseFailure::Wrong(why)
+            | CaseFailure::Unsupported(why)
+            | CaseFailure::Elsewhere(why) => why.clone(),
+            CaseFailure::Library(error) => match std::error::Error::source(error) {
                 Some(source) => format!("{error}: {source}"),
                 None => error.to_string(),
             },
@@ -48,9 +48,9 @@ impl Failure {
     }
 }
 
-impl From<tensor::Error> for Failure {
-    fn from(error: tensor::Error) -> Failure {
-        Failure::Library(error)
+impl From<tensor::Error> for CaseFailure {
+    fn from(error: tensor::Error) -> CaseFailure {
+        CaseFailure::Library(error)
     }
 }
 

@@ -44,13 +44,13 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use self::arguments::{Arguments, Command};
+use self::arguments::{Arguments, GoldenCommand};
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
-        Command::Run(run) if run.from.is_some() => child::run(&run).map(|()| true),
-        Command::Run(run) => parent::run(&run),
-        Command::Time(time) => timing::run(&time).map(|()| true),
+        GoldenCommand::Run(run) if run.from.is_some() => child::run(&run).map(|()| true),
+        GoldenCommand::Run(run) => parent::run(&run),
+        GoldenCommand::Time(time) => timing::run(&time).map(|()| true),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

@@ -12,8 +12,8 @@ use anyhow::{Context, Result, bail};
 
 use crate::arguments::RunArguments;
 use crate::child::READY;
-use crate::folder::{CaseFolder, Header};
-use crate::report::{self, CaseResult, Verdict};
+use crate::folder::{CaseFolder, CaseHeader};
+use crate::report::{self, CaseResult, CaseVerdict};
 
 /// The cases of a child.
 const BATCH: usize = 256;
@@ -29,7 +29,7 @@ const START: Duration = Duration::from_secs(120);
 /// # Errors
 /// The folder cannot be read, or no child can be started.
 pub(crate) fn run(arguments: &RunArguments) -> Result<bool> {
-    let headers: Vec<Header> = CaseFolder::open(&arguments.dir)?
+    let headers: Vec<CaseHeader> = CaseFolder::open(&arguments.dir)?
         .lines()
         .step_by(arguments.every.max(1))
         .map(|line| serde_json::from_str(line).context("a case"))
@@ -51,10 +51,10 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool> {
         let totals = report::totals(both().filter(|(header, _)| header.stage == Some(stage)));
         println!("{}", serde_json::json!({ "stage": stage, "totals": totals }));
     }
-    Ok(results.iter().all(|result| result.verdict == Verdict::Pass))
+    Ok(results.iter().all(|result| result.verdict == CaseVerdict::Pass))
 }
 
-fn print_table<'a>(results: impl Iterator<Item = (&'a Header, &'a CaseResult)>) {
+fn print_table<'a>(results: impl Iterator<Item = (&'a CaseHeader, &'a CaseResult)>) {
     let (lines, unsupported) = report::table(results);
     if !lines.is_empty() {
         println!("{}", report::heading());
@@ -69,7 +69,7 @@ fn print_table<'a>(results: impl Iterator<Item = (&'a Header, &'a CaseResult)>) 
 
 /// The results of all cases, in order. The batches are shared out between threads, each of which
 /// watches one child at a time.
-fn sit_all(arguments: &RunArguments, headers: &[Header]) -> Result<Vec<CaseResult>> {
+fn sit_all(arguments: &RunArguments, headers: &[CaseHeader]) -> Result<Vec<CaseResult>> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Vec<CaseResult>)>> = Mutex::new(Vec::new());
     let watch = || -> Result<()> {
@@ -92,7 +92,11 @@ fn sit_all(arguments: &RunArguments, headers: &[Header]) -> Result<Vec<CaseResul
 }
 
 /// The results of a batch: a child that ends or hangs costs the case that it was at.
-fn sit_batch(arguments: &RunArguments, from: usize, headers: &[Header]) -> Result<Vec<CaseResult>> {
+fn sit_batch(
+    arguments: &RunArguments,
+    from: usize,
+    headers: &[CaseHeader],
+) -> Result<Vec<CaseResult>> {
     let mut results: Vec<CaseResult> = Vec::new();
     while results.len() < headers.len() {
         let (position, left) = (from + results.len(), headers.len() - results.len());
@@ -103,7 +107,7 @@ fn sit_batch(arguments: &RunArguments, from: usize, headers: &[Header]) -> Resul
                 Err(_) if results.len() == headers.len() => break None,
                 Err(lost) => break Some(lost),
             }
-            let panicked = results.last().is_some_and(|last| last.verdict == Verdict::Panic);
+            let panicked = results.last().is_some_and(|last| last.verdict == CaseVerdict::Panic);
             if panicked || results.len() == headers.len() {
                 break None;
             }
@@ -111,7 +115,7 @@ fn sit_batch(arguments: &RunArguments, from: usize, headers: &[Header]) -> Resul
         let ended = watched.end();
         if let Some(verdict) = lost {
             let id = headers[results.len()].id;
-            let detail = if verdict == Verdict::Panic { ended } else { String::new() };
+            let detail = if verdict == CaseVerdict::Panic { ended } else { String::new() };
             results.push(CaseResult { id, verdict, detail, saved: None });
         }
     }
@@ -155,11 +159,11 @@ impl WatchedChild {
     }
 
     /// The next result, or what became of the child.
-    fn next(&mut self) -> Result<Result<CaseResult, Verdict>> {
+    fn next(&mut self) -> Result<Result<CaseResult, CaseVerdict>> {
         match self.lines.recv_timeout(PATIENCE) {
             Ok(line) => Ok(Ok(serde_json::from_str(&line).context("a child's line")?)),
-            Err(RecvTimeoutError::Timeout) => Ok(Err(Verdict::Timeout)),
-            Err(RecvTimeoutError::Disconnected) => Ok(Err(Verdict::Panic)),
+            Err(RecvTimeoutError::Timeout) => Ok(Err(CaseVerdict::Timeout)),
+            Err(RecvTimeoutError::Disconnected) => Ok(Err(CaseVerdict::Panic)),
         }
     }
 

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::folder::Header;
+use crate::folder::CaseHeader;
 
 /// The result of a case in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Verdict {
+pub(crate) enum CaseVerdict {
     Pass,
     Wrong,
     Unsupported,
@@ -23,7 +23,7 @@ pub(crate) enum Verdict {
 pub(crate) struct CaseResult {
     pub(crate) id: usize,
     #[serde(rename = "result")]
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: CaseVerdict,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) detail: String,
     /// The bytes that the library keeps for backward.
@@ -33,7 +33,7 @@ pub(crate) struct CaseResult {
 
 /// The numbers of the last line.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(crate) struct Totals {
+pub(crate) struct ExamTotals {
     pub(crate) pairs_passed: usize,
     pairs: usize,
     cases: usize,
@@ -50,14 +50,16 @@ pub(crate) struct Totals {
 }
 
 /// Adds up the results of cases.
-pub(crate) fn totals<'a>(results: impl Iterator<Item = (&'a Header, &'a CaseResult)>) -> Totals {
-    let mut totals = Totals::default();
+pub(crate) fn totals<'a>(
+    results: impl Iterator<Item = (&'a CaseHeader, &'a CaseResult)>,
+) -> ExamTotals {
+    let mut totals = ExamTotals::default();
     let mut pairs: BTreeMap<_, bool> = BTreeMap::new();
     for (header, result) in results {
-        let passed = result.verdict == Verdict::Pass;
+        let passed = result.verdict == CaseVerdict::Pass;
         match result.verdict {
-            Verdict::Panic => totals.panic += 1,
-            Verdict::Timeout => totals.timeout += 1,
+            CaseVerdict::Panic => totals.panic += 1,
+            CaseVerdict::Timeout => totals.timeout += 1,
             _ => {}
         }
         if header.error.is_some() {
@@ -67,11 +69,11 @@ pub(crate) fn totals<'a>(results: impl Iterator<Item = (&'a Header, &'a CaseResu
         }
         totals.cases += 1;
         match result.verdict {
-            Verdict::Pass => totals.passed += 1,
-            Verdict::Wrong => totals.wrong += 1,
-            Verdict::Unsupported => totals.unsupported += 1,
-            Verdict::Error => totals.error += 1,
-            Verdict::Panic | Verdict::Timeout => {}
+            CaseVerdict::Pass => totals.passed += 1,
+            CaseVerdict::Wrong => totals.wrong += 1,
+            CaseVerdict::Unsupported => totals.unsupported += 1,
+            CaseVerdict::Error => totals.error += 1,
+            CaseVerdict::Panic | CaseVerdict::Timeout => {}
         }
         if let (true, Some(kept), Some(theirs)) = (passed, result.saved, header.saved_bytes) {
             totals.saved_cases += 1;
@@ -92,7 +94,7 @@ struct OperationSummary<'a> {
     counts: [usize; 6],
     /// Cases that ask for an error, and those of them that are not passed.
     error_cases: [usize; 2],
-    example: Option<(&'a Header, &'a CaseResult)>,
+    example: Option<(&'a CaseHeader, &'a CaseResult)>,
 }
 
 impl OperationSummary<'_> {
@@ -105,7 +107,7 @@ impl OperationSummary<'_> {
 /// A table by operation, the worst first, of those with a case that is neither passed nor
 /// unsupported; and the names of those that are unsupported, with their cases.
 pub(crate) fn table<'a>(
-    results: impl Iterator<Item = (&'a Header, &'a CaseResult)>,
+    results: impl Iterator<Item = (&'a CaseHeader, &'a CaseResult)>,
 ) -> (Vec<String>, Vec<(String, usize)>) {
     let mut operations: BTreeMap<&str, OperationSummary<'a>> = BTreeMap::new();
     for (header, result) in results {
@@ -113,9 +115,9 @@ pub(crate) fn table<'a>(
         summary.counts[result.verdict as usize] += 1;
         if header.error.is_some() {
             summary.error_cases[0] += 1;
-            summary.error_cases[1] += usize::from(result.verdict != Verdict::Pass);
+            summary.error_cases[1] += usize::from(result.verdict != CaseVerdict::Pass);
         }
-        let good = matches!(result.verdict, Verdict::Pass | Verdict::Unsupported);
+        let good = matches!(result.verdict, CaseVerdict::Pass | CaseVerdict::Unsupported);
         if !good && summary.example.is_none() {
             summary.example = Some((header, result));
         }
@@ -125,8 +127,10 @@ pub(crate) fn table<'a>(
     let lines = bad.into_iter().map(|(name, summary)| line(name, summary)).collect();
     let unsupported = operations
         .iter()
-        .filter(|(_, summary)| summary.counts[Verdict::Unsupported as usize] > 0)
-        .map(|(name, summary)| ((*name).to_owned(), summary.counts[Verdict::Unsupported as usize]));
+        .filter(|(_, summary)| summary.counts[CaseVerdict::Unsupported as usize] > 0)
+        .map(|(name, summary)| {
+            ((*name).to_owned(), summary.counts[CaseVerdict::Unsupported as usize])
+        });
     (lines, unsupported.collect())
 }
 

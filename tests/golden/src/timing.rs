@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use tensor::{Backward, Device, Tensor, no_grad};
 
-use crate::adapter::{Output, PreparedCall};
-use crate::argument::{Argument, ArgumentReader, dtype};
+use crate::adapter::{CaseOutput, PreparedCall};
+use crate::argument::{ArgumentReader, CaseArgument, dtype};
 use crate::arguments::{TimeArguments, device};
-use crate::failure::Failure;
-use crate::folder::{CaseFolder, TimedCase, Written};
+use crate::failure::CaseFailure;
+use crate::folder::{CaseFolder, TimedShape, WrittenValue};
 
 /// The blocks of calls of which the fastest counts.
 const BLOCKS: usize = 5;
@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &TimeArguments) -> Result<()> {
     tensor::set_num_threads(arguments.threads)?;
     let folder = CaseFolder::open(&arguments.dir)?;
     for line in folder.lines() {
-        let case: TimedCase = serde_json::from_str(line).context("a shape")?;
+        let case: TimedShape = serde_json::from_str(line).context("a shape")?;
         if !arguments.ids.is_empty() && !arguments.ids.contains(&case.id) {
             continue;
         }
@@ -42,9 +42,9 @@ pub(crate) fn run(arguments: &TimeArguments) -> Result<()> {
 }
 
 /// The nanoseconds of one call.
-fn measured(folder: &CaseFolder, case: &TimedCase, device: Device) -> Result<u64, Failure> {
+fn measured(folder: &CaseFolder, case: &TimedShape, device: Device) -> Result<u64, CaseFailure> {
     if case.mode == "step" {
-        return Err(Failure::Unsupported(case.op.clone()));
+        return Err(CaseFailure::Unsupported(case.op.clone()));
     }
     tensor::manual_seed(case.id as u64);
     let mut reader = ArgumentReader::new(folder, device);
@@ -70,9 +70,9 @@ fn measured(folder: &CaseFolder, case: &TimedCase, device: Device) -> Result<u64
             )
         });
     }
-    let first = |outputs: Vec<Output>| match outputs.into_iter().next() {
-        Some(Output::Tensor(output)) => Ok(output),
-        _ => Err(Failure::Unsupported("a result that is no tensor".to_owned())),
+    let first = |outputs: Vec<CaseOutput>| match outputs.into_iter().next() {
+        Some(CaseOutput::Tensor(output)) => Ok(output),
+        _ => Err(CaseFailure::Unsupported("a result that is no tensor".to_owned())),
     };
     let ones = first(call.run()?)?.ones_like()?;
     let wanted: Vec<&Tensor> = leaves.iter().collect();
@@ -88,9 +88,9 @@ fn measured(folder: &CaseFolder, case: &TimedCase, device: Device) -> Result<u64
 
 /// The shortest mean time of a call over the blocks, in nanoseconds, after two calls to warm up.
 fn fastest(
-    work: impl Fn() -> Result<(), Failure>,
+    work: impl Fn() -> Result<(), CaseFailure>,
     finish: impl Fn() -> tensor::Result<()>,
-) -> Result<u64, Failure> {
+) -> Result<u64, CaseFailure> {
     work()?;
     finish()?;
     let begun = Instant::now();
@@ -122,43 +122,43 @@ fn timed_name(op: &str) -> &str {
 /// An argument, in which described tensors are drawn at random.
 fn argument(
     reader: &mut ArgumentReader<'_>,
-    written: &Written,
+    written: &WrittenValue,
     device: Device,
     leaves: &mut Vec<Tensor>,
-) -> Result<Argument, Failure> {
+) -> Result<CaseArgument, CaseFailure> {
     if let Some(described) = written.only("random") {
         let tensor = drawn(described, device)?;
         if tensor.requires_grad() {
             leaves.push(tensor.clone());
         }
-        return Ok(Argument::Tensor(tensor));
+        return Ok(CaseArgument::Tensor(tensor));
     }
     match written {
-        Written::List(items) => {
+        WrittenValue::List(items) => {
             let mut list = Vec::new();
             for item in items {
                 list.push(argument(reader, item, device, leaves)?);
             }
-            Ok(Argument::List(list))
+            Ok(CaseArgument::List(list))
         }
         written => reader.value(written),
     }
 }
 
 /// A random tensor as it is described.
-fn drawn(described: &Written, device: Device) -> Result<Tensor, Failure> {
+fn drawn(described: &WrittenValue, device: Device) -> Result<Tensor, CaseFailure> {
     let integers = |name: &str| -> Vec<i64> {
-        let items = described.get(name).map_or(&[][..], Written::items);
-        items.iter().filter_map(Written::integer).collect()
+        let items = described.get(name).map_or(&[][..], WrittenValue::items);
+        items.iter().filter_map(WrittenValue::integer).collect()
     };
     let shape: Vec<usize> = integers("shape").into_iter().map(|size| size as usize).collect();
-    let dtype = dtype(described.get("dtype").and_then(Written::text).unwrap_or("f32"))?;
-    let tensor = match described.get("high").and_then(Written::integer) {
+    let dtype = dtype(described.get("dtype").and_then(WrittenValue::text).unwrap_or("f32"))?;
+    let tensor = match described.get("high").and_then(WrittenValue::integer) {
         Some(high) => Tensor::randint(0, high, shape, device)?.to(dtype)?,
         None => Tensor::randn(shape, device)?.to(dtype)?,
     };
     let order: Vec<isize> = integers("order").into_iter().map(|dim| dim as isize).collect();
     let tensor = if order.is_empty() { tensor } else { tensor.permute(&order)? };
-    let grad = described.get("grad") == Some(&Written::Truth(true));
+    let grad = described.get("grad") == Some(&WrittenValue::Truth(true));
     Ok(if grad { tensor.requires_grad_(true)? } else { tensor })
 }

@@ -2,9 +2,9 @@
 
 use tensor::{DType, MemoryFormat, Scalar, Tensor};
 
-use super::{Call, Outcome, Row, give, row};
-use crate::argument::{Argument, dtype};
-use crate::failure::Failure;
+use super::{AdapterRow, BoundCall, CallOutcome, give, row};
+use crate::argument::{CaseArgument, dtype};
+use crate::failure::CaseFailure;
 
 /// Rows of conversions to a dtype.
 macro_rules! conversions {
@@ -15,7 +15,7 @@ macro_rules! conversions {
     };
 }
 
-pub(super) static CONVERSIONS: &[Row] = conversions! {
+pub(super) static CONVERSIONS: &[AdapterRow] = conversions! {
     "bfloat16" "bf16";
     "bool" "bool";
     "byte" "u8";
@@ -28,7 +28,7 @@ pub(super) static CONVERSIONS: &[Row] = conversions! {
     "short" "i16";
 };
 
-pub(super) static COPIES: &[Row] = &[
+pub(super) static COPIES: &[AdapterRow] = &[
     row("to", "x, dtype, non_blocking=False, copy=False, *, memory_format=None", |c| {
         moved(c, c.get("dtype")?)
     }),
@@ -54,7 +54,7 @@ pub(super) static COPIES: &[Row] = &[
 ];
 
 /// A conversion that gives a copy if one is asked for.
-fn moved(c: &Call, dtype: DType) -> Outcome {
+fn moved(c: &BoundCall, dtype: DType) -> CallOutcome {
     // Whether the host waits cannot be seen here.
     c.get::<bool>("non_blocking")?;
     let converted = c.x()?.to(dtype)?;
@@ -64,7 +64,7 @@ fn moved(c: &Call, dtype: DType) -> Outcome {
 }
 
 /// The tensor in the memory format that is asked for.
-fn formatted(c: &Call, x: Tensor) -> Outcome {
+fn formatted(c: &BoundCall, x: Tensor) -> CallOutcome {
     match format(c)? {
         None => give(Ok(x)),
         Some(format) => give(x.contiguous_in(format)),
@@ -72,8 +72,8 @@ fn formatted(c: &Call, x: Tensor) -> Outcome {
 }
 
 /// A memory format; none where the dimensions keep their order.
-fn format(c: &Call) -> Result<Option<MemoryFormat>, Failure> {
-    let Argument::MemoryFormat(name) = c.get::<&Argument>("memory_format")? else {
+fn format(c: &BoundCall) -> Result<Option<MemoryFormat>, CaseFailure> {
+    let CaseArgument::MemoryFormat(name) = c.get::<&CaseArgument>("memory_format")? else {
         return c.get::<Option<bool>>("memory_format").map(|_| None);
     };
     match &**name {
@@ -81,6 +81,6 @@ fn format(c: &Call) -> Result<Option<MemoryFormat>, Failure> {
         "contiguous_format" => Ok(Some(MemoryFormat::Contiguous)),
         "channels_last" => Ok(Some(MemoryFormat::ChannelsLast)),
         "channels_last_3d" => Ok(Some(MemoryFormat::ChannelsLast3d)),
-        other => Err(Failure::Unsupported(format!("the memory format {other}"))),
+        other => Err(CaseFailure::Unsupported(format!("the memory format {other}"))),
     }
 }

@@ -2,9 +2,9 @@
 
 use tensor::{Scalar, Tensor};
 
-use super::{Row, give, row};
+use super::{AdapterRow, give, row};
 
-pub(super) static ROWS: &[Row] = &[
+pub(super) static ROWS: &[AdapterRow] = &[
     row("empty", "*size, dtype=None", |c| {
         give(Tensor::empty(c.get::<Vec<usize>>("size")?, c.options()?))
     }),

@@ -2,11 +2,11 @@
 
 use tensor::{Tensor, TensorIndex};
 
-use super::{Call, Row, give, row};
-use crate::argument::Argument;
-use crate::failure::Failure;
+use super::{AdapterRow, BoundCall, give, row};
+use crate::argument::CaseArgument;
+use crate::failure::CaseFailure;
 
-pub(super) static ROWS: &[Row] = &[
+pub(super) static ROWS: &[AdapterRow] = &[
     row("gather", "x, dim, index", |c| give(c.x()?.gather(c.get("dim")?, c.get("index")?))),
     row("scatter_add", "x, dim, index, src", |c| {
         give(c.x()?.scatter_add(c.get("dim")?, c.get("index")?, c.get("src")?))
@@ -50,25 +50,25 @@ pub(super) static ROWS: &[Row] = &[
 ];
 
 /// What stands between the brackets.
-fn indices(c: &Call) -> Result<Vec<TensorIndex<'_>>, Failure> {
-    let index = |argument: &'_ Argument| match argument {
-        Argument::Integer(at) => Ok(TensorIndex::Integer(*at as isize)),
-        Argument::Slice([begin, end, step]) => {
+fn indices(c: &BoundCall) -> Result<Vec<TensorIndex<'_>>, CaseFailure> {
+    let index = |argument: &'_ CaseArgument| match argument {
+        CaseArgument::Integer(at) => Ok(TensorIndex::Integer(*at as isize)),
+        CaseArgument::Slice([begin, end, step]) => {
             let step = usize::try_from(step.unwrap_or(1));
-            let step = step.map_err(|_| Failure::Unsupported("a negative step".to_owned()))?;
+            let step = step.map_err(|_| CaseFailure::Unsupported("a negative step".to_owned()))?;
             let bound = |bound: &Option<i64>| bound.map(|at| at as isize);
             Ok(TensorIndex::Slice { begin: bound(begin), end: bound(end), step })
         }
-        Argument::Ellipsis => Ok(TensorIndex::Ellipsis),
-        Argument::None => Ok(TensorIndex::NewAxis),
-        Argument::Truth(truth) => Ok(TensorIndex::Truth(*truth)),
-        _ => Err(Failure::Unsupported("such an index".to_owned())),
+        CaseArgument::Ellipsis => Ok(TensorIndex::Ellipsis),
+        CaseArgument::None => Ok(TensorIndex::NewAxis),
+        CaseArgument::Truth(truth) => Ok(TensorIndex::Truth(*truth)),
+        _ => Err(CaseFailure::Unsupported("such an index".to_owned())),
     };
-    let arguments: Vec<&Argument> = c.get("indices")?;
+    let arguments: Vec<&CaseArgument> = c.get("indices")?;
     arguments
         .into_iter()
         .map(|argument| match argument {
-            Argument::Tensor(tensor) => Ok(TensorIndex::Tensor(tensor)),
+            CaseArgument::Tensor(tensor) => Ok(TensorIndex::Tensor(tensor)),
             argument => index(argument),
         })
         .collect()

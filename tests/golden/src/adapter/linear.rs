@@ -2,10 +2,10 @@
 
 use tensor::Tensor;
 
-use super::{Row, give, row};
-use crate::failure::Failure;
+use super::{AdapterRow, give, row};
+use crate::failure::CaseFailure;
 
-pub(super) static ROWS: &[Row] = &[
+pub(super) static ROWS: &[AdapterRow] = &[
     row("matmul", "x, other", |c| give(c.x()?.matmul(c.get("other")?))),
     row("__rmatmul__", "x, other", |c| give(c.get::<&Tensor>("other")?.matmul(c.x()?))),
     row("mm", "x, other", |c| give(c.x()?.mm(c.get("other")?))),
@@ -20,7 +20,7 @@ pub(super) static ROWS: &[Row] = &[
     }),
     row("tensordot", "x, other, dims", |c| match &*c.get::<Vec<Vec<isize>>>("dims")? {
         [dims, other_dims] => give(c.x()?.tensordot(c.get("other")?, dims, other_dims)),
-        _ => Err(Failure::Unsupported("other than two lists".to_owned())),
+        _ => Err(CaseFailure::Unsupported("other than two lists".to_owned())),
     }),
     row("einsum", "operands, equation", |c| {
         give(Tensor::einsum(c.get("equation")?, &c.get::<Vec<&Tensor>>("operands")?))

@@ -1,8 +1,8 @@
 //! Losses.
 
-use super::{Row, give, row};
+use super::{AdapterRow, give, row};
 
-pub(super) static ROWS: &[Row] = &[
+pub(super) static ROWS: &[AdapterRow] = &[
     row("nn.functional.cross_entropy", "x, target", |c| {
         give(c.x()?.cross_entropy(c.get("target")?))
     }),

@@ -1,10 +1,11 @@
 //! The adapter: one table from PyTorch's names, positions and keywords to the library.
 //!
-//! A [`Row`] has the names of an operation, its signature as PyTorch's documentation writes it, and
+//! A [`AdapterRow`] has the names of an operation, its signature as PyTorch's documentation writes it, and
 //! the call. The kinds of arguments are the types that the library's function takes. An operation
 //! with several signatures has a row for each; the first that the arguments fit is called. What is
 //! in no row is unsupported: nothing is ignored.
 
+mod activations;
 mod conversions;
 mod convert;
 mod creation;
@@ -23,64 +24,68 @@ use std::sync::OnceLock;
 use tensor::{DType, Device, Scalar, Tensor, TensorOptions, TensorOrScalar};
 
 use self::convert::FromArgument;
-pub(crate) use self::convert::{IntoOutputs, Output};
-use self::signature::Signature;
-use crate::argument::Argument;
-use crate::failure::Failure;
+pub(crate) use self::convert::{CaseOutput, IntoOutputs};
+use self::signature::OperationSignature;
+use crate::argument::CaseArgument;
+use crate::failure::CaseFailure;
 
 /// The result of a call: the outputs in order.
-pub(crate) type Outcome = Result<Vec<Output>, Failure>;
+pub(crate) type CallOutcome = Result<Vec<CaseOutput>, CaseFailure>;
 
 /// An operation with one of its signatures.
-struct Row {
+struct AdapterRow {
     /// The names, separated by bars.
     names: &'static str,
     signature: &'static str,
-    call: fn(&Call) -> Outcome,
+    call: fn(&BoundCall) -> CallOutcome,
 }
 
-const fn row(names: &'static str, signature: &'static str, call: fn(&Call) -> Outcome) -> Row {
-    Row { names, signature, call }
+const fn row(
+    names: &'static str,
+    signature: &'static str,
+    call: fn(&BoundCall) -> CallOutcome,
+) -> AdapterRow {
+    AdapterRow { names, signature, call }
 }
 
 /// The arguments of a call, bound to the names of a signature.
-struct Call {
+struct BoundCall {
     device: Device,
-    arguments: Vec<(&'static str, Argument)>,
+    arguments: Vec<(&'static str, CaseArgument)>,
 }
 
-impl Call {
-    fn argument(&self, name: &str) -> Result<&Argument, Failure> {
+impl BoundCall {
+    fn argument(&self, name: &str) -> Result<&CaseArgument, CaseFailure> {
         let found = self.arguments.iter().find_map(|(own, value)| (*own == name).then_some(value));
-        found.ok_or_else(|| Failure::Unsupported(format!("{name} is not given")))
+        found.ok_or_else(|| CaseFailure::Unsupported(format!("{name} is not given")))
     }
 
     /// The argument with this name, of the type that the library takes.
-    fn get<'a, T: FromArgument<'a>>(&'a self, name: &str) -> Result<T, Failure> {
+    fn get<'a, T: FromArgument<'a>>(&'a self, name: &str) -> Result<T, CaseFailure> {
         let argument = self.argument(name)?;
         T::from_argument(argument)
-            .ok_or_else(|| Failure::Unsupported(format!("a {} as {name}", argument.kind())))
+            .ok_or_else(|| CaseFailure::Unsupported(format!("a {} as {name}", argument.kind())))
     }
 
     /// The tensor `x`.
-    fn x(&self) -> Result<&Tensor, Failure> {
+    fn x(&self) -> Result<&Tensor, CaseFailure> {
         self.get("x")
     }
 
     /// A tensor or a number.
-    fn operand(&self, name: &str) -> Result<TensorOrScalar<'_>, Failure> {
+    fn operand(&self, name: &str) -> Result<TensorOrScalar<'_>, CaseFailure> {
         self.get(name)
     }
 
     /// A number.
-    fn scalar(&self, name: &str) -> Result<Scalar, Failure> {
+    fn scalar(&self, name: &str) -> Result<Scalar, CaseFailure> {
         self.get(name)
     }
 
     /// A float, which may be given as a tensor of one element.
-    fn float(&self, name: &str) -> Result<f64, Failure> {
+    fn float(&self, name: &str) -> Result<f64, CaseFailure> {
         match self.argument(name)? {
-            Argument::Tensor(tensor) => Ok(tensor.item()?),
+            CaseArgument::Tensor(tensor) => Ok(tensor.item()?),
             _ => self.get(name),
         }
     }
@@ -89,27 +94,27 @@ impl Call {
     fn integer<T: TryFrom<i64> + for<'a> FromArgument<'a>>(
         &self,
         name: &str,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, CaseFailure> {
         match self.argument(name)? {
-            Argument::Tensor(tensor) => {
+            CaseArgument::Tensor(tensor) if tensor.dtype().is_integer() => {
                 let number = T::try_from(tensor.item()?);
-                number.map_err(|_| Failure::Unsupported(format!("such a number as {name}")))
+                number.map_err(|_| CaseFailure::Unsupported(format!("such a number as {name}")))
             }
             _ => self.get(name),
         }
     }
 
     /// Dimensions: one, several, or none.
-    fn dims(&self, name: &str) -> Result<Vec<isize>, Failure> {
+    fn dims(&self, name: &str) -> Result<Vec<isize>, CaseFailure> {
         match self.argument(name)? {
-            Argument::None => Ok(Vec::new()),
-            Argument::Integer(dim) => Ok(vec![*dim as isize]),
+            CaseArgument::None => Ok(Vec::new()),
+            CaseArgument::Integer(dim) => Ok(vec![*dim as isize]),
             _ => self.get(name),
         }
     }
 
     /// The options of a new tensor: the device, and the argument `dtype`.
-    fn options(&self) -> Result<TensorOptions, Failure> {
+    fn options(&self) -> Result<TensorOptions, CaseFailure> {
         let options = TensorOptions::new().device(self.device);
         let dtype: Option<DType> = self.get("dtype")?;
         Ok(dtype.map_or(options, |dtype| options.dtype(dtype)))
@@ -117,13 +122,13 @@ impl Call {
 }
 
 /// The outcome of a function of the library.
-fn give<T: IntoOutputs>(result: tensor::Result<T>) -> Outcome {
+fn give<T: IntoOutputs>(result: tensor::Result<T>) -> CallOutcome {
     Ok(result?.into_outputs())
 }
 
 /// A call that is ready to be made, as often as one likes.
 pub(crate) struct PreparedCall {
-    fits: Vec<(&'static Row, Call)>,
+    fits: Vec<(&'static AdapterRow, BoundCall)>,
 }
 
 impl PreparedCall {
@@ -133,17 +138,17 @@ impl PreparedCall {
     /// There is no such operation, or none of its signatures has these positions and keywords.
     pub(crate) fn new(
         name: &str,
-        args: &[Argument],
-        kwargs: &[(String, Argument)],
+        args: &[CaseArgument],
+        kwargs: &[(String, CaseArgument)],
         device: Device,
-    ) -> Result<PreparedCall, Failure> {
-        let unsupported = |why: &str| Failure::Unsupported(format!("{name}: {why}"));
+    ) -> Result<PreparedCall, CaseFailure> {
+        let unsupported = |why: &str| CaseFailure::Unsupported(format!("{name}: {why}"));
         let rows = table().get(name).ok_or_else(|| unsupported("no such operation"))?;
         let mut fits = Vec::new();
         let mut problem = String::new();
         for &row in rows {
-            match Signature::parse(row.signature).bind(args, kwargs) {
-                Ok(arguments) => fits.push((row, Call { device, arguments })),
+            match OperationSignature::parse(row.signature).bind(args, kwargs) {
+                Ok(arguments) => fits.push((row, BoundCall { device, arguments })),
                 Err(why) => problem = why,
             }
         }
@@ -154,12 +159,12 @@ impl PreparedCall {
     ///
     /// # Errors
     /// They fit none; the library gave an error.
-    pub(crate) fn run(&self) -> Outcome {
-        let mut last = Failure::Unsupported(String::new());
+    pub(crate) fn run(&self) -> CallOutcome {
+        let mut last = CaseFailure::Unsupported(String::new());
         for (row, call) in &self.fits {
             match (row.call)(call) {
-                Err(Failure::Unsupported(why)) => {
-                    last = Failure::Unsupported(format!("{}: {why}", row.names));
+                Err(CaseFailure::Unsupported(why)) => {
+                    last = CaseFailure::Unsupported(format!("{}: {why}", row.names));
                 }
                 outcome => return outcome,
             }
@@ -178,23 +183,26 @@ impl PreparedCall {
     }
 }
 
-fn is_unsupported(outcome: &Outcome) -> bool {
-    matches!(outcome, Err(Failure::Unsupported(_)))
+fn is_unsupported(outcome: &CallOutcome) -> bool {
+    matches!(outcome, Err(CaseFailure::Unsupported(_)))
 }
 
 /// The rows by name.
-fn table() -> &'static HashMap<&'static str, Vec<&'static Row>> {
-    static TABLE: OnceLock<HashMap<&'static str, Vec<&'static Row>>> = OnceLock::new();
+fn table() -> &'static HashMap<&'static str, Vec<&'static AdapterRow>> {
+    static TABLE: OnceLock<HashMap<&'static str, Vec<&'static AdapterRow>>> = OnceLock::new();
     TABLE.get_or_init(|| {
         let families = [
             creation::ROWS,
             random::ROWS,
             pointwise::UNARY,
+            pointwise::UNARY_IN_PLACE,
             pointwise::BINARY,
-            pointwise::OTHERS,
-            pointwise::IN_PLACE,
-            pointwise::OTHERS_IN_PLACE,
+            pointwise::BINARY_IN_PLACE,
             pointwise::OF_TENSORS,
+            pointwise::OTHERS,
+            activations::ROWS,
+            activations::OF_ONE,
+            activations::OF_TWO,
             conversions::CONVERSIONS,
             conversions::COPIES,
             reductions::ROWS,
@@ -206,7 +214,7 @@ fn table() -> &'static HashMap<&'static str, Vec<&'static Row>> {
             linear::ROWS,
             losses::ROWS,
         ];
-        let mut table: HashMap<&str, Vec<&Row>> = HashMap::new();
+        let mut table: HashMap<&str, Vec<&AdapterRow>> = HashMap::new();
         for row in families.into_iter().flatten() {
             for name in row.names.split('|') {
                 table.entry(name).or_default().push(row);
@@ -223,18 +231,18 @@ mod tests {
     #[test]
     fn every_signature_can_be_read() {
         for row in table().values().flatten() {
-            Signature::parse(row.signature);
+            OperationSignature::parse(row.signature);
         }
     }
 
     #[test]
     fn a_keyword_that_no_signature_has_is_unsupported() {
-        let x = Argument::Tensor(Tensor::ones([2], ()).expect("a tensor"));
-        let call = |kwargs: &[(String, Argument)]| {
+        let x = CaseArgument::Tensor(Tensor::ones([2], ()).expect("a tensor"));
+        let call = |kwargs: &[(String, CaseArgument)]| {
             PreparedCall::new("abs", std::slice::from_ref(&x), kwargs, Device::Cpu).map(|_| ())
         };
         assert!(call(&[]).is_ok());
-        let unknown = call(&[("stable".to_owned(), Argument::None)]);
-        assert!(matches!(unknown, Err(Failure::Unsupported(_))), "{unknown:?}");
+        let unknown = call(&[("stable".to_owned(), CaseArgument::None)]);
+        assert!(matches!(unknown, Err(CaseFailure::Unsupported(_))), "{unknown:?}");
     }
 }

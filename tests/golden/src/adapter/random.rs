@@ -2,9 +2,9 @@
 
 use tensor::Tensor;
 
-use super::{Row, give, row};
+use super::{AdapterRow, give, row};
 
-pub(super) static ROWS: &[Row] = &[
+pub(super) static ROWS: &[AdapterRow] = &[
     row("randn", "*size, dtype=None", |c| {
         give(Tensor::randn(c.get::<Vec<usize>>("size")?, c.options()?))
     }),

@@ -2,9 +2,9 @@
 
 use tensor::{DType, Tensor};
 
-use super::{Row, give, row};
+use super::{AdapterRow, give, row};
 
-pub(super) static ROWS: &[Row] = &[
+pub(super) static ROWS: &[AdapterRow] = &[
     row("sum", "x", |c| give(c.x()?.sum())),
     row("sum", "x, dim, keepdim=False", |c| {
         give(c.x()?.sum_dims(&c.dims("dim")?, c.get("keepdim")?))

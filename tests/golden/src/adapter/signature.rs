@@ -1,22 +1,22 @@
 //! Signatures, written as PyTorch's documentation writes them: `x, dim=None, *, dtype=None`.
 
-use crate::argument::Argument;
+use crate::argument::CaseArgument;
 
 /// The parameters of an operation.
-pub(super) struct Signature {
-    parameters: Vec<Parameter>,
+pub(super) struct OperationSignature {
+    parameters: Vec<SignatureParameter>,
 }
 
 /// A parameter: its name, the value that it has when it is left out, and whether it can be given by
 /// position.
-struct Parameter {
+struct SignatureParameter {
     name: &'static str,
-    default: Option<Argument>,
-    place: Place,
+    default: Option<CaseArgument>,
+    place: ParameterPlace,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum ParameterPlace {
     Position,
     /// All positions that are left, or a list in the first of them: `*shape`.
     Rest,
@@ -24,17 +24,17 @@ enum Place {
     Keyword,
 }
 
-impl Signature {
+impl OperationSignature {
     /// Reads a signature.
     ///
     /// # Panics
     /// A default is not one of the plain values that are used here. A test reads all of them.
-    pub(super) fn parse(text: &'static str) -> Signature {
+    pub(super) fn parse(text: &'static str) -> OperationSignature {
         let mut parameters = Vec::new();
-        let mut place = Place::Position;
+        let mut place = ParameterPlace::Position;
         for part in text.split(", ").filter(|part| !part.is_empty()) {
             if part == "*" {
-                place = Place::Keyword;
+                place = ParameterPlace::Keyword;
                 continue;
             }
             let (name, default) = match part.split_once('=') {
@@ -42,11 +42,11 @@ impl Signature {
                 None => (part, None),
             };
             parameters.push(match name.strip_prefix('*') {
-                Some(name) => Parameter { name, default, place: Place::Rest },
-                None => Parameter { name, default, place },
+                Some(name) => SignatureParameter { name, default, place: ParameterPlace::Rest },
+                None => SignatureParameter { name, default, place },
             });
         }
-        Signature { parameters }
+        OperationSignature { parameters }
     }
 
     /// The arguments by the names of the parameters. Parameters without a value are left out.
@@ -55,18 +55,18 @@ impl Signature {
     /// There are more arguments than positions, or one of an unknown name, or one given twice.
     pub(super) fn bind(
         &self,
-        args: &[Argument],
-        kwargs: &[(String, Argument)],
-    ) -> Result<Vec<(&'static str, Argument)>, String> {
-        let mut bound: Vec<Option<Argument>> = self.parameters.iter().map(|_| None).collect();
+        args: &[CaseArgument],
+        kwargs: &[(String, CaseArgument)],
+    ) -> Result<Vec<(&'static str, CaseArgument)>, String> {
+        let mut bound: Vec<Option<CaseArgument>> = self.parameters.iter().map(|_| None).collect();
         let mut next = 0;
         for (position, parameter) in self.parameters.iter().enumerate() {
             bound[position] = match parameter.place {
-                Place::Position => args.get(next).cloned(),
-                Place::Rest => rest(args.get(next..).unwrap_or_default()),
-                Place::Keyword => continue,
+                ParameterPlace::Position => args.get(next).cloned(),
+                ParameterPlace::Rest => rest(args.get(next..).unwrap_or_default()),
+                ParameterPlace::Keyword => continue,
             };
-            next = if parameter.place == Place::Rest { args.len() } else { next + 1 };
+            next = if parameter.place == ParameterPlace::Rest { args.len() } else { next + 1 };
         }
         if args.len() > next {
             return Err(format!("{} arguments", args.len()));
@@ -88,25 +88,25 @@ impl Signature {
 }
 
 /// The arguments that are left as one list, which may be given as such.
-fn rest(args: &[Argument]) -> Option<Argument> {
+fn rest(args: &[CaseArgument]) -> Option<CaseArgument> {
     match args {
         [] => None,
-        [Argument::List(items)] => Some(Argument::List(items.clone())),
-        items => Some(Argument::List(items.to_vec())),
+        [CaseArgument::List(items)] => Some(CaseArgument::List(items.clone())),
+        items => Some(CaseArgument::List(items.to_vec())),
     }
 }
 
-fn default(text: &str) -> Argument {
+fn default(text: &str) -> CaseArgument {
     match text {
-        "None" => Argument::None,
-        "True" => Argument::Truth(true),
-        "False" => Argument::Truth(false),
-        "[]" => Argument::List(Vec::new()),
-        "[0,1]" => Argument::List(vec![Argument::Integer(0), Argument::Integer(1)]),
+        "None" => CaseArgument::None,
+        "True" => CaseArgument::Truth(true),
+        "False" => CaseArgument::Truth(false),
+        "[]" => CaseArgument::List(Vec::new()),
+        "[0,1]" => CaseArgument::List(vec![CaseArgument::Integer(0), CaseArgument::Integer(1)]),
         _ => match (text.parse(), text.parse(), text.strip_prefix('\'')) {
-            (Ok(integer), ..) => Argument::Integer(integer),
-            (_, Ok(float), _) => Argument::Float(float),
-            (.., Some(word)) => Argument::Text(word.trim_end_matches('\'').to_owned()),
+            (Ok(integer), ..) => CaseArgument::Integer(integer),
+            (_, Ok(float), _) => CaseArgument::Float(float),
+            (.., Some(word)) => CaseArgument::Text(word.trim_end_matches('\'').to_owned()),
             _ => panic!("the default {text} of a signature"),
         },
     }
@@ -116,15 +116,15 @@ fn default(text: &str) -> Argument {
 mod tests {
     use super::*;
 
-    fn names(text: &'static str, args: &[Argument], kwargs: &[&str]) -> Result<usize, String> {
-        let named = |name: &&str| ((*name).to_owned(), Argument::Truth(true));
+    fn names(text: &'static str, args: &[CaseArgument], kwargs: &[&str]) -> Result<usize, String> {
+        let named = |name: &&str| ((*name).to_owned(), CaseArgument::Truth(true));
         let kwargs: Vec<_> = kwargs.iter().map(named).collect();
-        Signature::parse(text).bind(args, &kwargs).map(|bound| bound.len())
+        OperationSignature::parse(text).bind(args, &kwargs).map(|bound| bound.len())
     }
 
     #[test]
     fn arguments_take_their_places() {
-        let two = [Argument::Integer(1), Argument::Integer(2)];
+        let two = [CaseArgument::Integer(1), CaseArgument::Integer(2)];
         assert_eq!(names("x, dim=None, *, dtype=None", &two, &["dtype"]), Ok(3));
         assert!(names("x, *, dtype=None", &two, &[]).is_err(), "dtype has no position");
         assert!(names("x, dim", &two, &["dim"]).is_err(), "it is given twice");

@@ -2,11 +2,11 @@
 
 use tensor::{GridIndexing, SplitPoints, Tensor};
 
-use super::{Call, Outcome, Row, give, row};
-use crate::argument::Argument;
-use crate::failure::Failure;
+use super::{AdapterRow, BoundCall, CallOutcome, give, row};
+use crate::argument::CaseArgument;
+use crate::failure::CaseFailure;
 
-pub(super) static ROWS: &[Row] = &[
+pub(super) static ROWS: &[AdapterRow] = &[
     row("view", "x, *shape", |c| give(c.x()?.view(c.get::<Vec<i64>>("shape")?))),
     row("view", "x, shape", |c| give(c.x()?.view(c.get::<Vec<i64>>("shape")?))),
     row("reshape", "x, *shape", |c| give(c.x()?.reshape(c.get::<Vec<i64>>("shape")?))),
@@ -46,7 +46,7 @@ pub(super) static ROWS: &[Row] = &[
 ];
 
 /// Views of other dimensions, and copies in another order.
-pub(super) static ORDERS: &[Row] = &[
+pub(super) static ORDERS: &[AdapterRow] = &[
     row("T", "x", |c| give(c.x()?.numpy_t())),
     row("mT|adjoint", "x", |c| give(c.x()?.mt())),
     row("movedim|moveaxis", "x, source, destination", |c| {
@@ -78,7 +78,7 @@ pub(super) static ORDERS: &[Row] = &[
     row("trace", "x", |c| give(c.x()?.trace())),
 ];
 
-pub(super) static PARTS: &[Row] = &[
+pub(super) static PARTS: &[AdapterRow] = &[
     row("split|split_with_sizes", "x, sizes, dim=0", |c| {
         give(c.x()?.split_with_sizes(&c.get::<Vec<usize>>("sizes")?, c.get("dim")?))
     }),
@@ -90,18 +90,21 @@ pub(super) static PARTS: &[Row] = &[
     row("dsplit", "x, points", |c| points(c, |points| Ok(c.x()?.dsplit(points)?))),
 ];
 
-fn diagonal(c: &Call) -> Outcome {
+fn diagonal(c: &BoundCall) -> CallOutcome {
     give(c.x()?.diagonal(c.get("offset")?, c.get("dim1")?, c.get("dim2")?))
 }
 
 /// A call with the points at which a tensor is split: a number of sections, or indices.
-fn points(c: &Call, call: impl Fn(SplitPoints<'_>) -> Result<Vec<Tensor>, Failure>) -> Outcome {
-    match c.get::<&Argument>("points")? {
-        Argument::Integer(_) => give(Ok(call(SplitPoints::Sections(c.get("points")?))?)),
-        Argument::Tensor(points) if points.dims() == 0 => {
+fn points(
+    c: &BoundCall,
+    call: impl Fn(SplitPoints<'_>) -> Result<Vec<Tensor>, CaseFailure>,
+) -> CallOutcome {
+    match c.get::<&CaseArgument>("points")? {
+        CaseArgument::Integer(_) => give(Ok(call(SplitPoints::Sections(c.get("points")?))?)),
+        CaseArgument::Tensor(points) if points.dims() == 0 => {
             give(Ok(call(SplitPoints::Sections(c.integer("points")?))?))
         }
-        Argument::Tensor(points) => {
+        CaseArgument::Tensor(points) => {
             let indices: Vec<isize> =
                 points.to_vec::<i64>()?.into_iter().map(|index| index as isize).collect();
             give(Ok(call(SplitPoints::Indices(&indices))?))
@@ -110,7 +113,7 @@ fn points(c: &Call, call: impl Fn(SplitPoints<'_>) -> Result<Vec<Tensor>, Failur
     }
 }
 
-pub(super) static JOINS: &[Row] = &[
+pub(super) static JOINS: &[AdapterRow] = &[
     row("cat|concat|concatenate", "tensors, dim=0", |c| {
         give(Tensor::cat(&c.get::<Vec<&Tensor>>("tensors")?, c.get("dim")?))
     }),
@@ -133,7 +136,7 @@ pub(super) static JOINS: &[Row] = &[
         let indexing = match c.get("indexing")? {
             "ij" => GridIndexing::Ij,
             "xy" => GridIndexing::Xy,
-            other => return Err(Failure::Unsupported(format!("the indexing {other}"))),
+            other => return Err(CaseFailure::Unsupported(format!("the indexing {other}"))),
         };
         give(Tensor::meshgrid(&c.get::<Vec<&Tensor>>("tensors")?, indexing))
     }),
@@ -143,6 +146,6 @@ pub(super) static JOINS: &[Row] = &[
 ];
 
 /// A function of one tensor for each of several.
-fn each(c: &Call, f: fn(&Tensor) -> tensor::Result<Tensor>) -> Outcome {
+fn each(c: &BoundCall, f: fn(&Tensor) -> tensor::Result<Tensor>) -> CallOutcome {
     give(c.get::<Vec<&Tensor>>("tensors")?.into_iter().map(f).collect::<tensor::Result<Vec<_>>>())
 }

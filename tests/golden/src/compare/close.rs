@@ -1,8 +1,8 @@
 //! Comparison of all elements, within a tolerance.
 
 use super::wrong;
-use crate::failure::Failure;
-use crate::folder::{Array, Numbers};
+use crate::failure::CaseFailure;
+use crate::folder::{HostArray, HostNumbers};
 
 /// Compares dtypes, shapes and elements: `|got - want| <= atol + rtol * |want|` for floats, equality
 /// for others. NaN equals NaN.
@@ -11,11 +11,11 @@ use crate::folder::{Array, Numbers};
 /// They differ.
 pub(crate) fn same(
     what: &str,
-    got: &Array,
-    want: &Array,
+    got: &HostArray,
+    want: &HostArray,
     rtol: f64,
     atol: f64,
-) -> Result<(), Failure> {
+) -> Result<(), CaseFailure> {
     if got.dtype != want.dtype {
         return wrong(format!("{what}: dtype {}, not {}", got.dtype, want.dtype));
     }
@@ -23,10 +23,10 @@ pub(crate) fn same(
         return wrong(format!("{what}: shape {:?}, not {:?}", got.shape, want.shape));
     }
     let differences = match (&got.numbers, &want.numbers) {
-        (Numbers::Floating(got), Numbers::Floating(want)) => {
+        (HostNumbers::Floating(got), HostNumbers::Floating(want)) => {
             differing(got, want, |g, w| close(g, w, rtol, atol), |g, w| (g - w).abs())
         }
-        (Numbers::Whole(got), Numbers::Whole(want)) => {
+        (HostNumbers::Whole(got), HostNumbers::Whole(want)) => {
             differing(got, want, |g, w| g == w, |g, w| g.abs_diff(w) as f64)
         }
         _ => Some("another kind of numbers".to_owned()),

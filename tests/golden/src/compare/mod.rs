@@ -10,29 +10,33 @@ use tensor::Tensor;
 pub(crate) use close::same;
 pub(crate) use host::to_host;
 
-use crate::adapter::Output;
-use crate::argument::Argument;
-use crate::failure::Failure;
-use crate::folder::{Array, CaseFolder, StoredTensor, Written};
+use crate::adapter::CaseOutput;
+use crate::argument::CaseArgument;
+use crate::failure::CaseFailure;
+use crate::folder::{CaseFolder, HostArray, StoredTensor, WrittenValue};
 
 /// The results that are expected of a case, and how they are compared.
-pub(crate) struct Expectation<'a> {
+pub(crate) struct ExpectedOutputs<'a> {
     pub(crate) folder: &'a CaseFolder,
-    pub(crate) outputs: &'a [Written],
+    pub(crate) outputs: &'a [WrittenValue],
     /// Other comparisons than in full, by the number of the output.
-    pub(crate) checks: &'a Written,
+    pub(crate) checks: &'a WrittenValue,
     /// The relation between factors, and whether a symmetric matrix is given by its upper triangle.
     pub(crate) relation: Option<(&'a str, bool)>,
     pub(crate) rtol: f64,
     pub(crate) atol: f64,
 }
 
-impl Expectation<'_> {
+impl ExpectedOutputs<'_> {
     /// Compares the outputs of a case.
     ///
     /// # Errors
     /// They differ.
-    pub(crate) fn check(&self, outputs: &[Output], inputs: &[Tensor]) -> Result<(), Failure> {
+    pub(crate) fn check(
+        &self,
+        outputs: &[CaseOutput],
+        inputs: &[Tensor],
+    ) -> Result<(), CaseFailure> {
         if outputs.len() != self.outputs.len() {
             return wrong(format!("{} results, not {}", outputs.len(), self.outputs.len()));
         }
@@ -42,13 +46,13 @@ impl Expectation<'_> {
         for (number, (got, want)) in outputs.iter().zip(self.outputs).enumerate() {
             let what = format!("result {number}");
             match (got, StoredTensor::of(want)) {
-                (Output::Tensor(got), Some(want)) => {
+                (CaseOutput::Tensor(got), Some(want)) => {
                     let check = self.checks.get(&number.to_string());
                     self.check_tensor(&what, got, &want, check, inputs)?;
                 }
-                (Output::Plain(got), None) => self.check_plain(&what, got, want)?,
-                (Output::Tensor(_), None) => return wrong(format!("{what}: a tensor")),
-                (Output::Plain(_), Some(_)) => return wrong(format!("{what}: not a tensor")),
+                (CaseOutput::Plain(got), None) => self.check_plain(&what, got, want)?,
+                (CaseOutput::Tensor(_), None) => return wrong(format!("{what}: a tensor")),
+                (CaseOutput::Plain(_), Some(_)) => return wrong(format!("{what}: not a tensor")),
             }
         }
         Ok(())
@@ -59,9 +63,9 @@ impl Expectation<'_> {
         what: &str,
         got: &Tensor,
         want: &StoredTensor,
-        check: Option<&Written>,
+        check: Option<&WrittenValue>,
         inputs: &[Tensor],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CaseFailure> {
         same_form(what, got.dtype().short_name(), got.shape(), want)?;
         let kind = check.and_then(|check| check.get("check")?.text());
         if kind == Some("shape") {
@@ -71,7 +75,7 @@ impl Expectation<'_> {
         match (kind, check) {
             (Some("picks"), Some(check)) => {
                 let input = inputs.first().map(to_host).transpose()?;
-                let input = input.ok_or_else(|| Failure::Elsewhere("no input".to_owned()))?;
+                let input = input.ok_or_else(|| CaseFailure::Elsewhere("no input".to_owned()))?;
                 picks::check(what, &got_array, &want, check, &input)
             }
             (kind, check) => {
@@ -84,16 +88,21 @@ impl Expectation<'_> {
         }
     }
 
-    fn check_plain(&self, what: &str, got: &Argument, want: &Written) -> Result<(), Failure> {
-        let array = |number: f64| Array {
+    fn check_plain(
+        &self,
+        what: &str,
+        got: &CaseArgument,
+        want: &WrittenValue,
+    ) -> Result<(), CaseFailure> {
+        let array = |number: f64| HostArray {
             dtype: "f64".to_owned(),
             shape: Vec::new(),
-            numbers: crate::folder::Numbers::Floating(vec![number]),
+            numbers: crate::folder::HostNumbers::Floating(vec![number]),
         };
         let agree = match (got, want) {
-            (Argument::Truth(got), Written::Truth(want)) => got == want,
-            (Argument::Integer(got), Written::Integer(want)) => got == want,
-            (Argument::Float(got), want) => match want.float() {
+            (CaseArgument::Truth(got), WrittenValue::Truth(want)) => got == want,
+            (CaseArgument::Integer(got), WrittenValue::Integer(want)) => got == want,
+            (CaseArgument::Float(got), want) => match want.float() {
                 Some(want) => return same(what, &array(*got), &array(want), self.rtol, self.atol),
                 None => false,
             },
@@ -106,12 +115,13 @@ impl Expectation<'_> {
         &self,
         name: &str,
         upper: bool,
-        outputs: &[Output],
+        outputs: &[CaseOutput],
         inputs: &[Tensor],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CaseFailure> {
         let (mut got, mut want) = (Vec::new(), Vec::new());
         for (output, written) in outputs.iter().zip(self.outputs) {
-            let (Output::Tensor(tensor), Some(stored)) = (output, StoredTensor::of(written)) else {
+            let (CaseOutput::Tensor(tensor), Some(stored)) = (output, StoredTensor::of(written))
+            else {
                 return wrong("a result is no tensor".to_owned());
             };
             same_form("a factor", tensor.dtype().short_name(), tensor.shape(), &stored)?;
@@ -119,13 +129,13 @@ impl Expectation<'_> {
             want.push(self.array(&stored)?);
         }
         let input = inputs.first().map(to_host).transpose()?;
-        let input = input.ok_or_else(|| Failure::Elsewhere("no input".to_owned()))?;
+        let input = input.ok_or_else(|| CaseFailure::Elsewhere("no input".to_owned()))?;
         let tolerance = (self.rtol, self.atol);
         relation::check(name, &got, &want, &input, upper, tolerance)
     }
 
-    fn array(&self, stored: &StoredTensor) -> Result<Array, Failure> {
-        self.folder.array(stored).map_err(|error| Failure::Elsewhere(format!("{error:#}")))
+    fn array(&self, stored: &StoredTensor) -> Result<HostArray, CaseFailure> {
+        self.folder.array(stored).map_err(|error| CaseFailure::Elsewhere(format!("{error:#}")))
     }
 }
 
@@ -137,9 +147,9 @@ pub(crate) fn same_gradients(
     folder: &CaseFolder,
     what: &str,
     got: &[Option<Tensor>],
-    want: &[Written],
+    want: &[WrittenValue],
     (rtol, atol): (f64, f64),
-) -> Result<(), Failure> {
+) -> Result<(), CaseFailure> {
     if got.len() != want.len() {
         return wrong(format!("{}: {} of {}", what, got.len(), want.len()));
     }
@@ -151,8 +161,9 @@ pub(crate) fn same_gradients(
             (Some(got), None) if got.numbers.to_f64().iter().all(|&number| number == 0.0) => {}
             (Some(_), None) => return wrong(format!("{what}: one is given where there is none")),
             (got, Some(want)) => {
-                let want =
-                    folder.array(&want).map_err(|error| Failure::Elsewhere(error.to_string()))?;
+                let want = folder
+                    .array(&want)
+                    .map_err(|error| CaseFailure::Elsewhere(error.to_string()))?;
                 let got = got.unwrap_or_else(|| want.zeros());
                 same(&what, &got, &want, rtol, atol)?;
             }
@@ -161,18 +172,23 @@ pub(crate) fn same_gradients(
     Ok(())
 }
 
-fn check_view(what: &str, got: &Tensor, check: &Written, inputs: &[Tensor]) -> Result<(), Failure> {
-    let number = |name: &str| check.get(name).and_then(Written::integer);
+fn check_view(
+    what: &str,
+    got: &Tensor,
+    check: &WrittenValue,
+    inputs: &[Tensor],
+) -> Result<(), CaseFailure> {
+    let number = |name: &str| check.get(name).and_then(WrittenValue::integer);
     let of = number("of").and_then(|of| inputs.get(usize::try_from(of).ok()?));
-    let of = of.ok_or_else(|| Failure::Elsewhere("a view of no input".to_owned()))?;
+    let of = of.ok_or_else(|| CaseFailure::Elsewhere("a view of no input".to_owned()))?;
     if !got.shares_memory_with(of) {
         return wrong(format!("{what} is no view"));
     }
     let strides: Vec<i64> = check
         .get("strides")
-        .map_or(&[][..], Written::items)
+        .map_or(&[][..], WrittenValue::items)
         .iter()
-        .filter_map(Written::integer)
+        .filter_map(WrittenValue::integer)
         .collect();
     let own: Vec<i64> = got.strides().iter().map(|&stride| stride as i64).collect();
     let offset = got.storage_offset() as i64 - of.storage_offset() as i64;
@@ -185,7 +201,12 @@ fn check_view(what: &str, got: &Tensor, check: &Written, inputs: &[Tensor]) -> R
     Ok(())
 }
 
-fn same_form(what: &str, dtype: &str, shape: &[usize], want: &StoredTensor) -> Result<(), Failure> {
+fn same_form(
+    what: &str,
+    dtype: &str,
+    shape: &[usize],
+    want: &StoredTensor,
+) -> Result<(), CaseFailure> {
     if dtype != want.dtype {
         return wrong(format!("{what}: dtype {dtype}, not {}", want.dtype));
     }
@@ -196,6 +217,6 @@ fn same_form(what: &str, dtype: &str, shape: &[usize], want: &StoredTensor) -> R
 }
 
 /// What has been found to differ.
-pub(crate) fn wrong<T>(why: String) -> Result<T, Failure> {
-    Err(Failure::Wrong(why))
+pub(crate) fn wrong<T>(why: String) -> Result<T, CaseFailure> {
+    Err(CaseFailure::Wrong(why))
 }

@@ -1,8 +1,8 @@
 //! Positions where several answers are right, because elements tie.
 
 use super::wrong;
-use crate::failure::Failure;
-use crate::folder::{Array, Numbers, Written};
+use crate::failure::CaseFailure;
+use crate::folder::{HostArray, HostNumbers, WrittenValue};
 
 /// Checks that positions pick the same elements of the input along a dimension as the expected ones
 /// do, and with `distinct` none of them twice.
@@ -11,16 +11,16 @@ use crate::folder::{Array, Numbers, Written};
 /// They do not.
 pub(super) fn check(
     what: &str,
-    got: &Array,
-    want: &Array,
-    check: &Written,
-    input: &Array,
-) -> Result<(), Failure> {
+    got: &HostArray,
+    want: &HostArray,
+    check: &WrittenValue,
+    input: &HostArray,
+) -> Result<(), CaseFailure> {
     let dims = input.shape.len().max(1);
-    let dim = check.get("dim").and_then(Written::integer).unwrap_or(0);
+    let dim = check.get("dim").and_then(WrittenValue::integer).unwrap_or(0);
     let dim = if dim < 0 { dim + dims as i64 } else { dim } as usize;
     let shape = if input.shape.is_empty() { vec![1] } else { input.shape.clone() };
-    let (Numbers::Whole(got), Numbers::Whole(want)) = (&got.numbers, &want.numbers) else {
+    let (HostNumbers::Whole(got), HostNumbers::Whole(want)) = (&got.numbers, &want.numbers) else {
         return wrong(format!("{what}: positions are integers"));
     };
     let size = shape[dim];
@@ -44,7 +44,7 @@ pub(super) fn check(
             seen.push(got[place(pick)]);
         }
         seen.sort_unstable();
-        let distinct = check.get("distinct") == Some(&Written::Truth(true));
+        let distinct = check.get("distinct") == Some(&WrittenValue::Truth(true));
         if distinct && seen.windows(2).any(|pair| pair[0] == pair[1]) {
             return wrong(format!("{what}: picks an element twice"));
         }

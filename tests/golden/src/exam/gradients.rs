@@ -2,14 +2,14 @@
 
 use tensor::{Backward, Tensor, saved_bytes};
 
-use crate::adapter::Output;
+use crate::adapter::CaseOutput;
 use crate::argument::ArgumentReader;
-use crate::failure::Failure;
-use crate::folder::{StoredTensor, Written};
+use crate::failure::CaseFailure;
+use crate::folder::{StoredTensor, WrittenValue};
 
 /// The graph of a backward pass: whether the gradients can be differentiated again.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum DerivativeOrder {
     First,
     Again,
 }
@@ -20,29 +20,29 @@ pub(super) enum Order {
 /// The library gave an error.
 pub(super) fn gradients(
     reader: &ArgumentReader<'_>,
-    outputs: &[Output],
-    cotangents: &[Written],
+    outputs: &[CaseOutput],
+    cotangents: &[WrittenValue],
     leaves: &[&Tensor],
-    order: Order,
-) -> Result<Vec<Option<Tensor>>, Failure> {
+    order: DerivativeOrder,
+) -> Result<Vec<Option<Tensor>>, CaseFailure> {
     let mut pairs = Vec::new();
     for (output, cotangent) in outputs.iter().zip(cotangents) {
-        if let (Output::Tensor(output), Some(stored)) = (output, StoredTensor::of(cotangent)) {
+        if let (CaseOutput::Tensor(output), Some(stored)) = (output, StoredTensor::of(cotangent)) {
             pairs.push((output, reader.tensor(&stored)?));
         }
     }
     let pass = pairs
         .iter()
         .fold(Backward::new(), |pass, (output, cotangent)| pass.output_with(output, cotangent));
-    let pass = if order == Order::Again { pass.create_graph() } else { pass };
+    let pass = if order == DerivativeOrder::Again { pass.create_graph() } else { pass };
     Ok(pass.collect(leaves)?)
 }
 
 /// The bytes that the graph of the outputs keeps for backward, but for those of the inputs.
-pub(super) fn kept_bytes(outputs: &[Output], inputs: &[Tensor]) -> u64 {
+pub(super) fn kept_bytes(outputs: &[CaseOutput], inputs: &[Tensor]) -> u64 {
     let tensors = outputs.iter().filter_map(|output| match output {
-        Output::Tensor(tensor) => Some(tensor),
-        Output::Plain(_) => None,
+        CaseOutput::Tensor(tensor) => Some(tensor),
+        CaseOutput::Plain(_) => None,
     });
     let inputs: Vec<&Tensor> = inputs.iter().collect();
     saved_bytes(&tensors.collect::<Vec<_>>(), &inputs) as u64

@@ -14,10 +14,10 @@ use anyhow::{Context, Result, bail};
 use flate2::read::GzDecoder;
 use safetensors::SafeTensors;
 
-pub(crate) use array::{Array, Numbers, decode, size_of};
-pub(crate) use case::{Gradients, Header, OpCase, ProgramCase, Step, TimedCase};
+pub(crate) use array::{HostArray, HostNumbers, decode, size_of};
+pub(crate) use case::{CaseHeader, ExamStep, ExpectedGradients, OpCase, ProgramCase, TimedShape};
 pub(crate) use stored::StoredTensor;
-pub(crate) use written::Written;
+pub(crate) use written::WrittenValue;
 
 /// The names of the two files.
 const CASES: &str = "cases.jsonl";
@@ -64,10 +64,10 @@ impl CaseFolder {
     ///
     /// # Errors
     /// As [`CaseFolder::storage`]; or the tensor lies outside of its storage.
-    pub(crate) fn array(&self, stored: &StoredTensor) -> Result<Array> {
+    pub(crate) fn array(&self, stored: &StoredTensor) -> Result<HostArray> {
         let numbers = decode(&stored.dtype, self.storage(stored)?).context("no such dtype")?;
         let numbers = numbers.at(&stored.positions()).context("outside of its storage")?;
-        Ok(Array { dtype: stored.dtype.clone(), shape: stored.shape.clone(), numbers })
+        Ok(HostArray { dtype: stored.dtype.clone(), shape: stored.shape.clone(), numbers })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tensors as the protocol describes them.
 
-use super::Written;
+use super::WrittenValue;
 
 /// The description of a tensor: a part of a pool as its storage, and the layout in it.
 #[derive(Clone, Debug)]
@@ -19,14 +19,14 @@ pub(crate) struct StoredTensor {
 
 impl StoredTensor {
     /// The tensor that a value describes, if it is one.
-    pub(crate) fn of(value: &Written) -> Option<StoredTensor> {
-        let size = |value: &Written| usize::try_from(value.integer()?).ok();
+    pub(crate) fn of(value: &WrittenValue) -> Option<StoredTensor> {
+        let size = |value: &WrittenValue| usize::try_from(value.integer()?).ok();
         let [dtype, at, len] = value.get("t")?.items() else { return None };
         let shape: Vec<usize> =
             value.get("shape")?.items().iter().map(size).collect::<Option<_>>()?;
         let strides = match value.get("strides") {
             Some(strides) => {
-                let stride = |value: &Written| value.integer().map(|stride| stride as isize);
+                let stride = |value: &WrittenValue| value.integer().map(|stride| stride as isize);
                 strides.items().iter().map(stride).collect::<Option<_>>()?
             }
             None => row_major(&shape),
@@ -38,7 +38,7 @@ impl StoredTensor {
             shape,
             strides,
             offset: value.get("offset").map_or(Some(0), size)?,
-            grad: value.get("grad") == Some(&Written::Truth(true)),
+            grad: value.get("grad") == Some(&WrittenValue::Truth(true)),
         })
     }
 

@@ -38,9 +38,14 @@ impl Labelled {
             return Ok(self);
         }
         let labels = self.labels.iter().copied().filter(|&label| needed(label)).collect();
-        // Integers are summed in a wider dtype, and a product has that of its operands.
-        let summed = self.tensor.sum_dims(&dims, false)?.to(self.tensor.dtype())?;
-        Ok(Labelled { tensor: summed, labels })
+        Ok(Labelled { tensor: self.tensor.sum_dims(&dims, false)?, labels })
+    }
+
+    /// [`Labelled::summed_but`] in the dtype of the operand, which integers are not summed in.
+    fn summed_alike(self, needed: impl Fn(u32) -> bool) -> Result<Labelled> {
+        let dtype = self.tensor.dtype();
+        let summed = self.summed_but(needed)?;
+        Ok(Labelled { tensor: summed.tensor.to(dtype)?, labels: summed.labels })
     }
 
     /// The product of two, summed over all dimensions whose labels are not needed: a product of
@@ -48,8 +53,8 @@ impl Labelled {
     pub(super) fn times(self, other: Labelled, needed: impl Fn(u32) -> bool) -> Result<Labelled> {
         let (left, right) = broadcast(self, other)?;
         let (in_left, in_right) = (left.labels.clone(), right.labels.clone());
-        let left = left.summed_but(|label| needed(label) || in_right.contains(&label))?;
-        let right = right.summed_but(|label| needed(label) || in_left.contains(&label))?;
+        let left = left.summed_alike(|label| needed(label) || in_right.contains(&label))?;
+        let right = right.summed_alike(|label| needed(label) || in_left.contains(&label))?;
         let shared = |label: &u32| right.labels.contains(label);
         let pick = |labels: &[u32], chosen: &dyn Fn(&u32) -> bool| -> Vec<u32> {
             labels.iter().copied().filter(|label| chosen(label)).collect()

@@ -39,7 +39,8 @@ impl Tensor {
                 |label: u32| parsed.output.contains(&label) || later().any(|&l| l == label);
             let operand = Labelled::new(operand, labels)?;
             product = Some(match product {
-                None => operand.summed_but(needed)?,
+                None if operands.len() == 1 => operand.summed_but(needed)?,
+                None => operand,
                 Some(product) => product.times(operand, needed)?,
             });
         }
