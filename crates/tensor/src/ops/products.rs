@@ -1,6 +1,6 @@
 //! Products of matrices and vectors that are added to something, made of [`Tensor::matmul`].
 
-use crate::{Error, Result, Scalar, Tensor};
+use crate::{DType, Error, Result, Scalar, Tensor};
 
 /// Products under the names of BLAS: `beta * self + alpha * product`. With a `beta` of 0 what is in
 /// `self` does not matter, NaN neither.
@@ -45,7 +45,8 @@ impl Tensor {
         beta: impl Into<Scalar>,
         alpha: impl Into<Scalar>,
     ) -> Result<Tensor> {
-        self.plus("addmm", a.mm(b)?, beta.into(), alpha.into())
+        let scalars = [beta.into(), alpha.into()];
+        self.plus("addmm", [a, b], scalars, Tensor::mm)
     }
 
     /// `beta * self + alpha * matrix vector`.
@@ -60,7 +61,8 @@ impl Tensor {
         beta: impl Into<Scalar>,
         alpha: impl Into<Scalar>,
     ) -> Result<Tensor> {
-        self.plus("addmv", matrix.mv(vector)?, beta.into(), alpha.into())
+        let scalars = [beta.into(), alpha.into()];
+        self.plus("addmv", [matrix, vector], scalars, Tensor::mv)
     }
 
     /// `beta * self + alpha * a b`, the outer product of two vectors.
@@ -75,7 +77,8 @@ impl Tensor {
         beta: impl Into<Scalar>,
         alpha: impl Into<Scalar>,
     ) -> Result<Tensor> {
-        self.plus("addr", a.outer(b)?, beta.into(), alpha.into())
+        let scalars = [beta.into(), alpha.into()];
+        self.plus("addr", [a, b], scalars, Tensor::outer)
     }
 
     /// `beta * self + alpha * a b` of batches of matrices.
@@ -90,7 +93,8 @@ impl Tensor {
         beta: impl Into<Scalar>,
         alpha: impl Into<Scalar>,
     ) -> Result<Tensor> {
-        self.plus("baddbmm", a.bmm(b)?, beta.into(), alpha.into())
+        let scalars = [beta.into(), alpha.into()];
+        self.plus("baddbmm", [a, b], scalars, Tensor::bmm)
     }
 
     /// `beta * self + alpha *` the sum of the products of a batch of matrices.
@@ -117,7 +121,8 @@ impl Tensor {
         let depth = a.shape()[0] * a.shape()[2];
         let wide = a.transpose(0, 1)?.reshape([a.shape()[1], depth])?;
         let tall = b.reshape([depth, b.shape()[2]])?;
-        self.plus("addbmm", wide.mm(&tall)?, beta.into(), alpha.into())
+        let scalars = [beta.into(), alpha.into()];
+        self.plus("addbmm", [&wide, &tall], scalars, Tensor::mm)
     }
 
     /// The product with a transposed weight, plus a bias: what a linear layer computes.
@@ -133,19 +138,29 @@ impl Tensor {
         }
     }
 
-    /// `beta * self + alpha * product`, of the shape of the product.
+    /// `beta * self + alpha * product(a, b)`, of the shape of the product. Half precision is rounded
+    /// once, at the end; numbers are converted to the dtype, as in PyTorch.
     #[track_caller]
     fn plus(
         &self,
         op: &'static str,
-        product: Tensor,
-        beta: Scalar,
-        alpha: Scalar,
+        [a, b]: [&Tensor; 2],
+        [beta, alpha]: [Scalar; 2],
+        product: fn(&Tensor, &Tensor) -> Result<Tensor>,
     ) -> Result<Tensor> {
-        if self.dtype() != product.dtype() {
-            let arguments = vec![("self", self.dtype()), ("the product", product.dtype())];
+        let dtype = self.dtype();
+        if a.dtype() != dtype || b.dtype() != dtype {
+            let arguments = vec![("self", dtype), ("a", a.dtype()), ("b", b.dtype())];
             return Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" });
         }
+        if matches!(dtype, DType::F16 | DType::BF16) {
+            let wide = |x: &Tensor| x.to(DType::F32);
+            let (a, b) = (wide(a)?, wide(b)?);
+            return wide(self)?.plus(op, [&a, &b], [beta, alpha], product)?.to(dtype);
+        }
+        let converted = |number: Scalar| Scalar::from_bits(number.bits(dtype), dtype);
+        let (beta, alpha) = (converted(beta), converted(alpha));
+        let product = product(a, b)?;
         let own = self.expand(product.layout().shape())?;
         let product = if alpha.to_f64() == 1.0 { product } else { product.mul(alpha)? };
         match beta.to_f64() {
