@@ -179,14 +179,14 @@ __device__ void fold(int64_t targets, int32_t lanes, bool across, Find find, Put
     const int thread = threadIdx.x;
     const int groups = blockDim.x / lanes;
     const int stride = across ? groups : 1;
-    const int lane = across ? thread / groups : thread % lanes;
     const int group = across ? thread % groups : thread / lanes;
+    // Threads beyond the last whole group only keep the others company, as lanes that nobody asks.
+    const int lane = across ? thread / groups : group < groups ? thread % lanes : lanes;
     // The same for all threads of a block, as the barriers of merge_lanes() need it.
     for (int64_t first = static_cast<int64_t>(blockIdx.x) * groups; first < targets;
          first += static_cast<int64_t>(gridDim.x) * groups) {
         const int64_t target = first + group;
-        // Threads beyond the last whole group only keep the others company.
-        const bool takes_part = lane < lanes && group < groups && target < targets;
+        const bool takes_part = lane < lanes && target < targets;
         const auto state = takes_part ? find(target, lane) : R::start();
         const auto merged =
             merge_lanes(state, lane, lanes, stride, [](auto a, auto b) { return R::merge(a, b); });

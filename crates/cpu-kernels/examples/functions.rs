@@ -14,8 +14,9 @@ use cpu_kernels::{InstructionSet, Program, StridedPointer};
 use expression::{ComputeType, DType, Primitive, trace};
 use smallvec::smallvec;
 
-/// Elements that lie in the first-level cache with their results.
-const COUNT: usize = 1024;
+/// Elements that lie in the first-level cache with their results. Not as many as fill pages: results
+/// at the same places of pages as operands would look like the next operands to the processor.
+const COUNT: usize = 1000;
 const ROUNDS: usize = 300;
 /// Calls that are measured together.
 const CALLS: usize = 8;

@@ -2,7 +2,8 @@
 //!
 //! - [`program`]: elementwise functions, which are [expressions](expression::Expression) of any
 //!   size, over operands of any dtype and layout.
-//! - [`reduce`], [`softmax`] and [`index`]: what is no function of single elements.
+//! - [`reduce`], [`softmax`], [`index`] and [`matmul`]: what is no function of single elements.
+//! - [`random`] and [`range`]: elements from nothing.
 //! - [`pool`]: the threads that work is split between.
 //! - [`instruction_set`]: which instructions the processor has, and loops that are compiled for each
 //!   of the sets.

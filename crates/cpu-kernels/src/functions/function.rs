@@ -49,7 +49,6 @@ pub(crate) trait BinaryFunction<T>: 'static {
 ///
 /// The closures are not redundant: a function handed over by its name is called through a shim that
 /// is not marked to be inlined.
-#[expect(clippy::redundant_closure, reason = "a closure is inlined, a name is not")]
 pub(crate) struct UnaryLoop<F, T>(PhantomData<fn(F, T)>);
 
 impl<F: UnaryFunction<T>, T: Copy + 'static> Multiversioned for UnaryLoop<F, T> {

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::transpose::{Transposed, transpose};
+use super::transpose::{TransposedElement, transpose};
 use crate::instruction_set::{InstructionSet, Isa, Multiversioned};
 
 /// A copy in two dimensions, of which the second is the inner one. Strides are in elements.
@@ -48,7 +48,7 @@ pub(crate) fn copy(size: usize, set: InstructionSet) -> CopyKernel {
 
 struct CopyOf<T>(PhantomData<T>);
 
-impl<T: Transposed> Multiversioned for CopyOf<T> {
+impl<T: TransposedElement> Multiversioned for CopyOf<T> {
     type Arguments = Copy2d;
     type Output = ();
 

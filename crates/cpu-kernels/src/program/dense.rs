@@ -11,7 +11,7 @@ use crate::pool;
 use crate::shared_pointer::SharedPointer;
 
 /// The addresses of blocks, by their numbers.
-pub(super) type Addresses = SmallVec<[*mut u8; 16]>;
+pub(super) type BlockAddresses = SmallVec<[*mut u8; 16]>;
 
 impl Program {
     /// Whether a later step reads an operand that an earlier one writes as an output.
@@ -53,7 +53,7 @@ impl Program {
         let scratch: usize = sizes().sum();
         pool::split(count, self.cost, |range| {
             with_scratch(scratch, |scratch| {
-                let mut addresses = Addresses::from_slice(starts.addresses());
+                let mut addresses = BlockAddresses::from_slice(starts.addresses());
                 let mut next = scratch;
                 for size in sizes() {
                     addresses.push(next);
@@ -74,7 +74,7 @@ impl Program {
     /// of scratch blocks of the length.
     unsafe fn run_dense_range(
         &self,
-        mut addresses: Addresses,
+        mut addresses: BlockAddresses,
         uniforms: &[u64],
         range: Range<usize>,
         most: usize,
@@ -146,14 +146,14 @@ impl Program {
     }
 }
 
-/// Addresses that several threads know.
-struct SharedStarts(Addresses);
+/// BlockAddresses that several threads know.
+struct SharedStarts(BlockAddresses);
 
 // SAFETY: threads use elements of their own of what lies there.
 unsafe impl Sync for SharedStarts {}
 
 impl SharedStarts {
-    fn addresses(&self) -> &Addresses {
+    fn addresses(&self) -> &BlockAddresses {
         &self.0
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::copying::COPIED_LENGTH;
-use super::dense::Addresses;
+use super::dense::BlockAddresses;
 use super::layout::{Refresh, Strided, gather, is_dense, scatter};
 use super::plan::{OperandPlace, Plan};
 use super::scratch::with_scratch;
@@ -122,8 +122,8 @@ impl Program {
         let uniforms = unsafe { self.uniforms(scalars) };
         let plan = Plan::new(self, walk, outputs, inputs, uniforms);
         let cost = plan.walk.largest().saturating_mul(self.cost);
-        let shared = SharedPlan(plan);
-        pool::split(shared.plan().walk.blocks(), cost, |range| {
+        let shared = SharedPlan(&plan);
+        pool::split(plan.walk.blocks(), cost, |range| {
             let plan = shared.plan();
             with_scratch(plan.scratch, |scratch| {
                 // SAFETY: the scratch memory is as large as the plan says, and this thread's own;
@@ -178,7 +178,7 @@ impl Program {
         let at = |place: usize| unsafe { scratch.add(place) };
         let operands = plan.inputs.iter().chain(&plan.outputs);
         let operands = operands.map(|place| place.scratch.map_or(scratch, at));
-        let mut addresses: Addresses =
+        let mut addresses: BlockAddresses =
             operands.chain(plan.places.iter().map(|&place| at(place))).collect();
         // SAFETY: a block has room for the largest one.
         unsafe { self.fill(&addresses, &plan.uniforms, plan.walk.largest()) };
@@ -207,7 +207,7 @@ impl Program {
     unsafe fn load(
         &self,
         plan: &Plan<'_>,
-        addresses: &mut Addresses,
+        addresses: &mut BlockAddresses,
         position: &Position<'_>,
         (is_first, transit): (bool, *mut u8),
     ) {
@@ -327,14 +327,14 @@ impl OperandPlace<'_> {
 }
 
 /// A plan that several threads follow.
-struct SharedPlan<'a>(Plan<'a>);
+struct SharedPlan<'p, 'a>(&'p Plan<'a>);
 
 // SAFETY: what keeps a plan from being shared are the addresses of operands, of which threads use
 // elements of their own.
-unsafe impl Sync for SharedPlan<'_> {}
+unsafe impl Sync for SharedPlan<'_, '_> {}
 
-impl<'a> SharedPlan<'a> {
-    fn plan(&self) -> &Plan<'a> {
-        &self.0
+impl<'p, 'a> SharedPlan<'p, 'a> {
+    fn plan(&self) -> &'p Plan<'a> {
+        self.0
     }
 }

@@ -29,13 +29,16 @@ impl<'a> BlockWalk<'a> {
             inner *= sizes[dim];
             dim -= 1;
         }
+        let fitting = if inner == 1 { most } else { (most / inner).max(1) };
+        let walk = BlockWalk { sizes, dim, chunk: sizes[dim], chunks: 1, inner, is_across: false };
+        if sizes[dim] <= fitting {
+            return walk;
+        }
         // Chunks of about the same size; 64 is a multiple of every vector.
-        let fitting = (most / inner).max(1);
-        let chunks = sizes[dim].div_ceil(fitting);
-        let even = sizes[dim].div_ceil(chunks);
+        let even = sizes[dim].div_ceil(sizes[dim].div_ceil(fitting));
         let even = if inner == 1 { even.next_multiple_of(64) } else { even };
-        let chunk = even.min(fitting).min(sizes[dim]);
-        BlockWalk { sizes, dim, chunk, chunks: sizes[dim].div_ceil(chunk), inner, is_across: false }
+        let chunk = even.min(fitting);
+        BlockWalk { chunk, chunks: sizes[dim].div_ceil(chunk), ..walk }
     }
 
     /// A walk through at least three dimensions in blocks of at most `most` elements, of which the
@@ -80,6 +83,9 @@ impl<'a> BlockWalk<'a> {
     /// The place of a block by its number.
     pub(super) fn position(&self, block: usize) -> Position<'a> {
         let mut outer: SmallVec<[usize; 6]> = SmallVec::from_elem(0, self.dim);
+        if block == 0 {
+            return Position { walk: *self, outer, chunk: 0 };
+        }
         let mut rest = block;
         let (slower, faster) = outer.split_at_mut(self.slower());
         for index in faster {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use expression::{ComputeType, DType};
 
-use super::fold::{Fold, FoldRows, Largest, Rows, Smallest};
+use super::fold::{DenseRows, Fold, FoldRows, Largest, Smallest};
 use super::rows::{CHUNK, LEAF, pairwise};
 use super::source::{ReducedInput, ReducedSource};
 use crate::convert::{Loaded, Store};
@@ -247,7 +247,7 @@ impl<'a, F: ExtremeFold> RowFinder<'a, F> {
             // space has room for it; the version is of a set that the processor has.
             unsafe {
                 let start = self.source.block(row, block(start), space);
-                (self.leaf)(Rows { start, stride: 0, len, rows: 1, results: &mut value });
+                (self.leaf)(DenseRows { start, stride: 0, len, rows: 1, results: &mut value });
             }
             if best.1 == usize::MAX || F::is_better(value, best.0) {
                 best = (value, start);

@@ -17,7 +17,7 @@ use expression::{ComputeType, DType};
 
 use self::columns::{CHUNK_ROWS, ColumnFolder, combine};
 pub use self::extreme::{Extreme, ExtremeKernel};
-pub(crate) use self::fold::{Added, FoldRows, Largest, Rows};
+pub(crate) use self::fold::{Added, DenseRows, FoldRows, Largest};
 use self::fold::{AllTrue, AnyTrue, Averaged, Fold, Multiplied, Smallest};
 pub(crate) use self::rows::pairwise;
 use self::rows::{CHUNK, LEAF, RowFolder, merged};

@@ -10,7 +10,7 @@ use std::ops::Range;
 use expression::DType;
 
 use super::columns::CHUNK_ROWS;
-use super::fold::{Added, Columns, FoldColumns, FoldRows, LANES, Rows};
+use super::fold::{Added, Columns, DenseRows, FoldColumns, FoldRows, LANES};
 use super::rows::{CHUNK, LEAF, pairwise};
 use super::source::{ReducedInput, ReducedSource};
 use crate::convert::{Loaded, Store};
@@ -207,7 +207,7 @@ impl<'a> RowMoments<'a> {
             // has room for it, and the versions are of a set that the processor has.
             unsafe {
                 let start = self.source.block(row, part, space.as_mut_ptr().cast());
-                (self.sum)(Rows { start, stride: 0, len, rows: 1, results: &mut sum });
+                (self.sum)(DenseRows { start, stride: 0, len, rows: 1, results: &mut sum });
                 let mean = sum / count;
                 BlockMoments { count, mean, squares: (self.squares)((start, len, mean)) }
             }

@@ -1,10 +1,10 @@
 //! The arguments of kernels: one struct for each kind of kernel, the same for the CPU and for CUDA.
 //!
-//! The layouts are those of `kernels/include/abi.cuh`, where [`StridedOperand`] is called `Operand`
-//! and [`Rowwise`] `Rows`; the assertions at the end, and those there, keep the two sides equal.
+//! The layouts are those of `kernels/include/abi.cuh`, where [`Rowwise`] is called `Rows`; the
+//! assertions at the end, and those there, keep the two sides equal.
 
 /// The most dimensions that a kernel takes. Dimensions are merged before a call, so more than eight
-/// are rare; an elementwise call that has more is split into several.
+/// are rare.
 pub(crate) const MAX_DIMS: usize = 8;
 
 /// Folds `reduced` elements of the input into each of `outputs` dense elements of the output.

@@ -90,7 +90,7 @@ pub(super) fn uses_of(storage: &Storage) -> Option<&Uses> {
 
 /// A tensor as an operand of a launch: the use record of its memory, and if there are observers,
 /// each range of memory that its elements lie in.
-fn operands(tensor: &Tensor, access: Access) -> SmallVec<[MemoryUse<'_>; 1]> {
+pub(super) fn operands(tensor: &Tensor, access: Access) -> SmallVec<[MemoryUse<'_>; 1]> {
     let whole = uses_of(tensor.storage()).map(|uses| MemoryUse::new(uses, access));
     match whole {
         Some(operand) if is_observed() => tensor

@@ -51,6 +51,41 @@ fn reductions_have_all_dtypes_and_give_pytorchs() -> Result<()> {
 }
 
 #[test]
+fn extremes_along_a_dimension_come_with_their_indices() -> Result<()> {
+    for_each_device(|device| {
+        for dtype in DType::ALL {
+            let (values, indices) = matrix(dtype, device)?.max_dim(1, false)?;
+            let wanted = if dtype == DType::Bool { [0.0, 0.0] } else { [2.0, 1.0] };
+            assert_eq!((values.dtype(), numbers(&indices)?), (dtype, wanted.to_vec()));
+            let (values, _) = matrix(dtype, device)?.min_dim(-1, true)?;
+            let wanted = if dtype == DType::Bool { [0.0, 1.0] } else { [0.0, 2.0] };
+            assert_eq!((values.shape(), numbers(&values)?), (&[2, 1][..], wanted.to_vec()));
+        }
+        let x = matrix(DType::F32, device)?.requires_grad_(true)?;
+        x.max_dim(1, false)?.0.sum()?.backward()?;
+        let grad = x.grad().expect("it was computed");
+        assert_eq!(numbers(&grad)?, [0.0, 0.0, 1.0, 0.0, 1.0, 0.0]);
+        assert_eq!(numbers(&Tensor::scalar(3.0, device)?.max_dim(0, false)?.0)?, [3.0]);
+        Ok(())
+    })
+}
+
+#[test]
+fn the_gradient_of_a_variance_is_that_of_its_definition() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::from_vec(vec![1.0f64, 2.0, 6.0], [3], device)?.requires_grad_(true)?;
+        x.var(&[0], 1, false)?.backward()?;
+        assert_eq!(numbers(&x.grad().expect("it was computed"))?, [-2.0, -1.0, 3.0]);
+        // As in PyTorch, where no degree of freedom is left.
+        let x = Tensor::from_vec(vec![1.0f64, 3.0], [2], device)?.requires_grad_(true)?;
+        x.var(&[0], 2, false)?.backward()?;
+        let infinite = [f64::NEG_INFINITY, f64::INFINITY];
+        assert_eq!(numbers(&x.grad().expect("it was computed"))?, infinite);
+        Ok(())
+    })
+}
+
+#[test]
 fn the_mean_of_integers_is_an_error_even_where_the_result_is_empty() -> Result<()> {
     for_each_device(|device| {
         let empty = Tensor::zeros([0, 3], (DType::I64, device))?;
