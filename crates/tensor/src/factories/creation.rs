@@ -233,13 +233,15 @@ impl Tensor {
     }
 }
 
-/// Evenly spaced numbers. As in PyTorch, the bounds are converted to an integer dtype before the
-/// steps are computed.
+/// Evenly spaced numbers. As in PyTorch, the bounds are converted to the dtype before the steps are
+/// computed.
 fn spaced(start: f64, end: f64, count: usize, options: TensorOptions) -> Result<Vec<f64>> {
-    let (start, end) = match options.resolve_dtype().is_float() {
-        true => (start, end),
-        false => (start.trunc(), end.trunc()),
+    let dtype = options.resolve_dtype();
+    let converted = |bound: f64| match dtype.is_float() {
+        true => Scalar::from_bits(Scalar::Float(bound).bits(dtype), dtype).to_f64(),
+        false => bound.trunc(),
     };
+    let (start, end) = (converted(start), converted(end));
     let step = if count > 1 { (end - start) / (count - 1) as f64 } else { 0.0 };
     // From both ends towards the middle, so that both are met exactly.
     let number = |i: usize| match i {

@@ -34,6 +34,11 @@ impl Tensor {
             // As in PyTorch, a number counts as a vector of one.
             (0, 1) => return self.unsqueeze(0)?.gather(dim, index),
             (1, 0) => return self.gather(dim, &index.unsqueeze(0)?)?.squeeze(0),
+            // No index chooses nothing, of whatever shape.
+            _ if index.numel() == 0 && index.dtype().is_integer() => {
+                resolve_dim("gather", dim, self.dims())?;
+                return self.flatten()?.narrow(0, 0, 0)?.reshape(index.layout().shape());
+            }
             _ => {}
         }
         let dim = check("gather", self, dim, index)?;

@@ -20,6 +20,7 @@ mod operand;
 mod operators;
 mod pending_tensor;
 mod pointwise;
+mod products;
 mod reduce;
 mod reduce_arg;
 mod region;

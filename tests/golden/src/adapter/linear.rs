@@ -10,6 +10,26 @@ pub(super) static ROWS: &[AdapterRow] = &[
     row("__rmatmul__", "x, other", |c| give(c.get::<&Tensor>("other")?.matmul(c.x()?))),
     row("mm", "x, other", |c| give(c.x()?.mm(c.get("other")?))),
     row("bmm", "x, other", |c| give(c.x()?.bmm(c.get("other")?))),
+    row("dot|vdot", "x, other", |c| give(c.x()?.dot(c.get("other")?))),
+    row("mv", "x, vec", |c| give(c.x()?.mv(c.get("vec")?))),
+    row("nn.functional.linear", "x, weight, bias=None", |c| {
+        give(c.x()?.linear(c.get("weight")?, c.get("bias")?))
+    }),
+    row("addmm", "x, a, b, *, beta=1, alpha=1", |c| {
+        give(c.x()?.addmm(c.get("a")?, c.get("b")?, c.scalar("beta")?, c.scalar("alpha")?))
+    }),
+    row("addmv", "x, a, b, *, beta=1, alpha=1", |c| {
+        give(c.x()?.addmv(c.get("a")?, c.get("b")?, c.scalar("beta")?, c.scalar("alpha")?))
+    }),
+    row("addr", "x, a, b, *, beta=1, alpha=1", |c| {
+        give(c.x()?.addr(c.get("a")?, c.get("b")?, c.scalar("beta")?, c.scalar("alpha")?))
+    }),
+    row("baddbmm", "x, a, b, *, beta=1, alpha=1", |c| {
+        give(c.x()?.baddbmm(c.get("a")?, c.get("b")?, c.scalar("beta")?, c.scalar("alpha")?))
+    }),
+    row("addbmm", "x, a, b, *, beta=1, alpha=1", |c| {
+        give(c.x()?.addbmm(c.get("a")?, c.get("b")?, c.scalar("beta")?, c.scalar("alpha")?))
+    }),
     row("outer|ger", "x, other", |c| give(c.x()?.outer(c.get("other")?))),
     row("inner", "x, other", |c| give(c.x()?.inner(c.get("other")?))),
     row("kron", "x, other", |c| give(c.x()?.kron(c.get("other")?))),

@@ -162,7 +162,6 @@ pub(super) static BINARY: &[AdapterRow] = binary! {
     "fmod" fmod;
     "copysign" copysign;
     "xlogy|special.xlogy" xlogy;
-    "ldexp" ldexp;
     "bitwise_and|__rand__" bitwise_and;
     "bitwise_or|__ror__" bitwise_or;
     "bitwise_xor|__rxor__" bitwise_xor;
@@ -189,7 +188,6 @@ pub(super) static BINARY_IN_PLACE: &[AdapterRow] = binary! {
     "fmod_" fmod_;
     "copysign_" copysign_;
     "xlogy_|special.xlogy_" xlogy_;
-    "ldexp_" ldexp_;
     "bitwise_and_" bitwise_and_;
     "bitwise_or_" bitwise_or_;
     "bitwise_xor_" bitwise_xor_;
@@ -226,6 +224,8 @@ pub(super) static OF_TENSORS: &[AdapterRow] = of_tensors! {
     "logical_and_" logical_and_;
     "logical_or_" logical_or_;
     "logical_xor_" logical_xor_;
+    "ldexp" ldexp;
+    "ldexp_" ldexp_;
     "heaviside" heaviside;
     "heaviside_" heaviside_;
 };

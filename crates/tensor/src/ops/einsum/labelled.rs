@@ -41,20 +41,14 @@ impl Labelled {
         Ok(Labelled { tensor: self.tensor.sum_dims(&dims, false)?, labels })
     }
 
-    /// [`Labelled::summed_but`] in the dtype of the operand, which integers are not summed in.
-    fn summed_alike(self, needed: impl Fn(u32) -> bool) -> Result<Labelled> {
-        let dtype = self.tensor.dtype();
-        let summed = self.summed_but(needed)?;
-        Ok(Labelled { tensor: summed.tensor.to(dtype)?, labels: summed.labels })
-    }
-
     /// The product of two, summed over all dimensions whose labels are not needed: a product of
     /// batches of matrices.
     pub(super) fn times(self, other: Labelled, needed: impl Fn(u32) -> bool) -> Result<Labelled> {
         let (left, right) = broadcast(self, other)?;
         let (in_left, in_right) = (left.labels.clone(), right.labels.clone());
-        let left = left.summed_alike(|label| needed(label) || in_right.contains(&label))?;
-        let right = right.summed_alike(|label| needed(label) || in_left.contains(&label))?;
+        let dtypes = (left.tensor.dtype(), right.tensor.dtype());
+        let left = left.summed_but(|label| needed(label) || in_right.contains(&label))?;
+        let right = right.summed_but(|label| needed(label) || in_left.contains(&label))?;
         let shared = |label: &u32| right.labels.contains(label);
         let pick = |labels: &[u32], chosen: &dyn Fn(&u32) -> bool| -> Vec<u32> {
             labels.iter().copied().filter(|label| chosen(label)).collect()
@@ -72,7 +66,11 @@ impl Labelled {
         let b = right.ordered(&[&*batch, &summed, &columns].concat())?;
         let a = a.reshape([batches, count(&left, &rows), depth])?;
         let b = b.reshape([batches, depth, count(&right, &columns)])?;
-        let product = if summed.is_empty() { a.mul(&b)? } else { a.bmm(&b)? };
+        // A sum of integers is of a wider dtype, in which there is no product of matrices.
+        let product = match summed.is_empty() {
+            true => a.mul(&b)?,
+            false => a.to(dtypes.0)?.bmm(&b.to(dtypes.1)?)?,
+        };
         let shape = [sizes(&left, &batch), sizes(&left, &rows), sizes(&right, &columns)].concat();
         let labels = [batch, rows, columns].concat();
         Ok(Labelled { tensor: product.reshape(shape)?, labels })

@@ -52,7 +52,7 @@ binary! {
     /// The number next to `self` towards `other`.
     NEXTAFTER: nextafter, nextafter_ = common(|[a, b]| a.nextafter(b))
         .of(Kinds::FLOATS)
-        .without_gradient();
+        .with_gradient(|g, [a, b], _| [a.eq(b).select(0.0, g), g.constant(0.0)]);
 }
 
 pub(in crate::ops) static SUB: Pointwise<2> = Pointwise::common("sub", |[a, b]| a - b);

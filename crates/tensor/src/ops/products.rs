@@ -1,0 +1,194 @@
+//! Products of matrices and vectors that are added to something, made of [`Tensor::matmul`].
+
+use crate::{DType, Error, Result, Scalar, Tensor};
+
+/// Products under the names of BLAS: `beta * self + alpha * product`. With a `beta` of 0 what is in
+/// `self` does not matter, NaN neither.
+impl Tensor {
+    /// The sum of the products of two vectors' elements.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let (a, b) = (tensor![1.0, 2.0]?, tensor![3.0, 4.0]?);
+    /// assert_eq!(a.dot(&b)?.item::<f32>()?, 11.0);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// One of them is no vector, or they differ in size or dtype.
+    #[track_caller]
+    pub fn dot(&self, other: &Tensor) -> Result<Tensor> {
+        expect_dims("dot", [("self", self, 1), ("other", other, 1)])?;
+        self.matmul(other)
+    }
+
+    /// The product of a matrix with a vector.
+    ///
+    /// # Errors
+    /// They are none, or their sizes or dtypes do not fit.
+    #[track_caller]
+    pub fn mv(&self, vector: &Tensor) -> Result<Tensor> {
+        expect_dims("mv", [("self", self, 2), ("vector", vector, 1)])?;
+        self.matmul(vector)
+    }
+
+    /// `beta * self + alpha * a b` of two matrices.
+    ///
+    /// # Errors
+    /// They are no matrices, their sizes or dtypes do not fit, or `self` does not broadcast to the
+    /// shape of the product.
+    #[track_caller]
+    pub fn addmm(
+        &self,
+        a: &Tensor,
+        b: &Tensor,
+        beta: impl Into<Scalar>,
+        alpha: impl Into<Scalar>,
+    ) -> Result<Tensor> {
+        let scalars = [beta.into(), alpha.into()];
+        self.plus("addmm", [a, b], scalars, Tensor::mm)
+    }
+
+    /// `beta * self + alpha * matrix vector`.
+    ///
+    /// # Errors
+    /// As [`Tensor::mv`]; or `self` does not broadcast to the shape of the product.
+    #[track_caller]
+    pub fn addmv(
+        &self,
+        matrix: &Tensor,
+        vector: &Tensor,
+        beta: impl Into<Scalar>,
+        alpha: impl Into<Scalar>,
+    ) -> Result<Tensor> {
+        let scalars = [beta.into(), alpha.into()];
+        self.plus("addmv", [matrix, vector], scalars, Tensor::mv)
+    }
+
+    /// `beta * self + alpha * a b`, the outer product of two vectors.
+    ///
+    /// # Errors
+    /// As [`Tensor::outer`]; or `self` does not broadcast to the shape of the product.
+    #[track_caller]
+    pub fn addr(
+        &self,
+        a: &Tensor,
+        b: &Tensor,
+        beta: impl Into<Scalar>,
+        alpha: impl Into<Scalar>,
+    ) -> Result<Tensor> {
+        let scalars = [beta.into(), alpha.into()];
+        self.plus("addr", [a, b], scalars, Tensor::outer)
+    }
+
+    /// `beta * self + alpha * a b` of batches of matrices.
+    ///
+    /// # Errors
+    /// As [`Tensor::bmm`]; or `self` does not broadcast to the shape of the product.
+    #[track_caller]
+    pub fn baddbmm(
+        &self,
+        a: &Tensor,
+        b: &Tensor,
+        beta: impl Into<Scalar>,
+        alpha: impl Into<Scalar>,
+    ) -> Result<Tensor> {
+        let scalars = [beta.into(), alpha.into()];
+        self.plus("baddbmm", [a, b], scalars, Tensor::bmm)
+    }
+
+    /// `beta * self + alpha *` the sum of the products of a batch of matrices.
+    ///
+    /// # Errors
+    /// As [`Tensor::bmm`]; or `self` does not broadcast to the shape of a product.
+    #[track_caller]
+    pub fn addbmm(
+        &self,
+        a: &Tensor,
+        b: &Tensor,
+        beta: impl Into<Scalar>,
+        alpha: impl Into<Scalar>,
+    ) -> Result<Tensor> {
+        expect_dims("addbmm", [("a", a, 3), ("b", b, 3)])?;
+        if a.shape()[0] != b.shape()[0] {
+            return Err(mismatch("addbmm", a, b, "the batches must have the same size"));
+        }
+        if a.shape()[2] != b.shape()[1] {
+            return Err(mismatch("addbmm", a, b, "the inner sizes must be equal"));
+        }
+        // The sum over the batch is part of one product: its matrices stand side by side in the
+        // left factor, and one below the other in the right one.
+        let depth = a.shape()[0] * a.shape()[2];
+        let wide = a.transpose(0, 1)?.reshape([a.shape()[1], depth])?;
+        let tall = b.reshape([depth, b.shape()[2]])?;
+        let scalars = [beta.into(), alpha.into()];
+        self.plus("addbmm", [&wide, &tall], scalars, Tensor::mm)
+    }
+
+    /// The product with a transposed weight, plus a bias: what a linear layer computes.
+    ///
+    /// # Errors
+    /// As [`Tensor::matmul`]; or the bias does not broadcast to the product.
+    #[track_caller]
+    pub fn linear(&self, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+        let product = self.matmul(&weight.t()?)?;
+        match bias {
+            Some(bias) => product.add(bias),
+            None => Ok(product),
+        }
+    }
+
+    /// `beta * self + alpha * product(a, b)`, of the shape of the product. Half precision is rounded
+    /// once, at the end; numbers are converted to the dtype, as in PyTorch.
+    #[track_caller]
+    fn plus(
+        &self,
+        op: &'static str,
+        [a, b]: [&Tensor; 2],
+        [beta, alpha]: [Scalar; 2],
+        product: fn(&Tensor, &Tensor) -> Result<Tensor>,
+    ) -> Result<Tensor> {
+        let dtype = self.dtype();
+        if a.dtype() != dtype || b.dtype() != dtype {
+            let arguments = vec![("self", dtype), ("a", a.dtype()), ("b", b.dtype())];
+            return Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" });
+        }
+        if matches!(dtype, DType::F16 | DType::BF16) {
+            let wide = |x: &Tensor| x.to(DType::F32);
+            let (a, b) = (wide(a)?, wide(b)?);
+            return wide(self)?.plus(op, [&a, &b], [beta, alpha], product)?.to(dtype);
+        }
+        let converted = |number: Scalar| Scalar::from_bits(number.bits(dtype), dtype);
+        let (beta, alpha) = (converted(beta), converted(alpha));
+        let product = product(a, b)?;
+        let own = self.expand(product.layout().shape())?;
+        let product = if alpha.to_f64() == 1.0 { product } else { product.mul(alpha)? };
+        match beta.to_f64() {
+            0.0 => Ok(product),
+            1.0 => own.add(&product),
+            _ => own.mul(beta)?.add(&product),
+        }
+    }
+}
+
+/// # Errors
+/// A tensor has another number of dimensions.
+fn expect_dims<const N: usize>(
+    op: &'static str,
+    tensors: [(&'static str, &Tensor, usize); N],
+) -> Result<()> {
+    if tensors.iter().all(|(_, tensor, dims)| tensor.dims() == *dims) {
+        return Ok(());
+    }
+    let shape = |(name, tensor, _): &(&'static str, &Tensor, usize)| {
+        (*name, tensor.layout().shape().clone())
+    };
+    let shapes = tensors.iter().map(shape).collect();
+    let rule = "they must have as many dimensions as the operation says";
+    Err(Error::ShapeMismatch { op, shapes, rule })
+}
+
+fn mismatch(op: &'static str, a: &Tensor, b: &Tensor, rule: &'static str) -> Error {
+    let shapes = vec![("a", a.layout().shape().clone()), ("b", b.layout().shape().clone())];
+    Error::ShapeMismatch { op, shapes, rule }
+}
