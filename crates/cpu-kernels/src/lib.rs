@@ -1,4 +1,21 @@
 //! The kernels of the CPU: loops over dense blocks, in the instruction set of the processor.
+//!
+//! - [`program`]: elementwise functions, which are [expressions](expression::Expression) of any
+//!   size, over operands of any dtype and layout.
+//! - [`reduce`], [`softmax`] and [`index`]: what is no function of single elements.
+//! - [`pool`]: the threads that work is split between.
+//! - [`instruction_set`]: which instructions the processor has, and loops that are compiled for each
+//!   of the sets.
+//!
+//! What it is not: it has no tensors, owns no memory, and checks no shapes; its functions are
+//! `unsafe`, and say what has to hold. The crate `tensor` sees to that.
+//!
+//! # How it is built
+//! A loop is written once, over plain elements (`loops`), and compiled for each instruction set;
+//! LLVM makes vectors of it. `blocks` has such a loop for each primitive and type, with the
+//! elementary functions of `functions`, and `movers` those between memory and blocks. A `Program`
+//! is a list of them: it finds out which operands can be used where they lie, and walks through the
+//! elements block by block.
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
@@ -31,3 +48,8 @@ mod values;
 pub use instruction_set::InstructionSet;
 pub use program::{Program, StridedPointer};
 pub use runs::Axes;
+
+/// The README's example is tested as the documentation's are.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

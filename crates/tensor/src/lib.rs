@@ -43,10 +43,12 @@
 //! copies in flight.
 //!
 //! # How it is built
-//! An operation is data (`ops`): an operator with the CPU's kernels by dtype and the name of the
-//! CUDA kernel, the rule of type promotion, and the derivative. There is one dispatcher
-//! (`dispatch`), whose calls are structs that the kernels of both devices take; `host` has the
-//! CPU's kernels, and the crate `kernels` those for CUDA. `autograd` records operations and walks
+//! An elementwise operation is data (`ops`): a name, the rule of type promotion, and a closure that
+//! is traced into an expression of the crate `expression`, once for each combination of dtypes. The
+//! dispatcher (`dispatch`) runs it on the CPU by the crate `cpu-kernels` and on CUDA as PTX that is
+//! printed from it; its derivative is an expression too. Other operations are operators with the
+//! CPU's kernels by dtype (`host`) and the name of the CUDA kernel in the crate `kernels`; their
+//! calls are structs that the kernels of both devices take. `autograd` records operations and walks
 //! back through them; the graph itself hangs from the tensors (`tensor::history`). `access` holds
 //! the memory that the host reads or writes.
 
@@ -62,7 +64,7 @@
 //   default, dims, layout, resolved_device, reserve, thread_pool
 //   error
 //   shape
-//   capture, checked_size, device, dtype, inference, philox, shared, specializations
+//   capture, checked_size, device, dtype, inference, shared, specializations
 mod access;
 mod autograd;
 mod capture;
@@ -83,7 +85,6 @@ mod inference;
 mod layout;
 mod ops;
 mod options;
-mod philox;
 mod print;
 mod promote;
 mod random;
@@ -114,7 +115,7 @@ pub use error::{AutogradError, Error, Result};
 pub use factories::{Data, Number, Steps};
 
 pub use dispatch::{Blocking, CudaView};
-pub use ops::{PendingTensor, TensorOrScalar, To, ViewShape};
+pub use ops::{PendingTensor, RoundingMode, TensorOrScalar, To, ViewShape};
 pub use options::TensorOptions;
 pub use random::{
     Generator, GeneratorState, SeedGuard, enter_manual_seed, fold_in, generator, initial_seed,

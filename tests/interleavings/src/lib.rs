@@ -15,8 +15,6 @@ mod gate;
 mod hold;
 #[path = "../../../crates/gpu-runtime/src/shared/idle.rs"]
 mod idle;
-#[path = "../../../crates/tensor/src/shared/latch.rs"]
-mod latch;
 #[path = "../../../crates/gpu-runtime/src/shared/newest.rs"]
 mod newest;
 #[path = "../../../crates/cpu-kernels/src/shared/offer.rs"]

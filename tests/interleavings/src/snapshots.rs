@@ -8,7 +8,6 @@ use loom::thread;
 
 use crate::gate::HostGate;
 use crate::in_every_order;
-use crate::latch::Latch;
 use crate::owners::Owners;
 
 /// A block of memory, which loom watches: who reads while another thread writes makes the test fail.
@@ -157,18 +156,5 @@ fn a_writer_waits_for_what_the_library_reads() {
         };
         assert!(memory.try_add(1), "there is no guard");
         reader.join().expect("no panic");
-    });
-}
-
-#[test]
-fn a_result_that_another_thread_brings_is_there_when_the_wait_ends() {
-    in_every_order(|| {
-        let latch = Arc::new(Latch::new());
-        let brings = {
-            let latch = Arc::clone(&latch);
-            thread::spawn(move || latch.set(Box::new(7)))
-        };
-        assert_eq!(*latch.wait(), 7);
-        brings.join().expect("no panic");
     });
 }

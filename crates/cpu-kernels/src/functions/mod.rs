@@ -20,7 +20,7 @@ mod rounding;
 mod short;
 mod trigonometric;
 
-pub(crate) use function::{Binary, BinaryLoop, Unary, UnaryLoop};
+pub(crate) use function::{BinaryFunction, BinaryLoop, UnaryFunction, UnaryLoop};
 pub(crate) use primitives::*;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Copies of tiles that are transposed in registers.
 
-use super::copy::StridedCopy;
+use super::copy::Copy2d;
 
 /// Elements that small squares of which are transposed in registers.
 pub(super) trait Transposed: Copy + 'static {
@@ -19,9 +19,9 @@ pub(super) trait Transposed: Copy + 'static {
 /// `from`.
 ///
 /// # Safety
-/// The conditions of a [`Copy`](super::Copy).
+/// The conditions of a [`CopyKernel`](super::CopyKernel).
 #[inline(always)]
-pub(super) unsafe fn transpose<T: Transposed>(copy: StridedCopy) {
+pub(super) unsafe fn transpose<T: Transposed>(copy: Copy2d) {
     let [rows, columns] = copy.sizes;
     let (to_stride, from_stride) = (copy.to_strides[0], copy.from_strides[1]);
     // SAFETY: the element is one of the copy's on both sides.

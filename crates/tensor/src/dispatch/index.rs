@@ -2,6 +2,7 @@
 
 use std::ptr;
 
+use cpu_kernels::index::{IndexOutOfRange, check_indices};
 use gpu_runtime::Access;
 
 use super::abi::Index;
@@ -34,7 +35,7 @@ impl Operator<Index> {
         name: &'static str,
         kernels: HostKernels<Index>,
     ) -> Operator<Index> {
-        Operator::new(name, kernels).with_check(check_each)
+        Operator::new(name, kernels).with_check(check_each).with_device_dtype(moved_as)
     }
 
     /// An operator with one index for a whole slice: `index_select` and `index_add`.
@@ -42,7 +43,17 @@ impl Operator<Index> {
         name: &'static str,
         kernels: HostKernels<Index>,
     ) -> Operator<Index> {
-        Operator::new(name, kernels).with_check(check_slices)
+        Operator::new(name, kernels).with_check(check_slices).with_device_dtype(moved_as)
+    }
+}
+
+/// The dtype of elements of the same size that CUDA kernels which only move elements are there for.
+fn moved_as(dtype: DType) -> DType {
+    match dtype {
+        DType::BF16 | DType::I16 => DType::F16,
+        DType::I32 => DType::F32,
+        DType::I8 => DType::U8,
+        dtype => dtype,
     }
 }
 
@@ -122,8 +133,8 @@ unsafe fn check(op: &'static str, call: &Index, len: i64) -> Result<()> {
     // SAFETY: the memory has `len` of them and is held, so nobody writes it (this function's
     // condition); storages are aligned for every dtype.
     let index = unsafe { std::slice::from_raw_parts(start, len as usize) };
-    match index.iter().find(|&&index| index < 0 || index >= call.size) {
-        Some(&index) => Err(Error::IndexOutOfRange { op, index, size: call.size as usize }),
-        None => Ok(()),
-    }
+    check_indices(index, call.size as usize).map_err(|wrong| {
+        let IndexOutOfRange { position, index, size } = wrong;
+        Error::IndexOutOfRange { op, position: Some(position), index, size }
+    })
 }

@@ -1,5 +1,4 @@
-//! The interface of the structs of arguments: how the work of a call is split between the threads
-//! of the CPU, and the grid of a launch on CUDA.
+//! The interface of the structs of arguments: the grid of a launch on CUDA.
 
 use gpu_runtime::LaunchConfig;
 
@@ -10,12 +9,6 @@ const THREADS: u32 = 256;
 
 /// The arguments of one call of a kernel, one of the structs of [`abi`](super::abi).
 pub(crate) trait KernelArgs: Copy + Send + Sync + 'static {
-    /// The number of units of work that a CPU kernel can do separately: elements, outputs, rows.
-    fn units(&self) -> usize;
-
-    /// Roughly the number of elements that a unit touches, by which work is split between threads.
-    fn cost(&self) -> usize;
-
     /// The grid and block of a launch on CUDA, where `blocks` blocks of 256 threads fill the
     /// device. The kernels have grid-stride loops, so a grid need not have a thread for each
     /// element.
@@ -23,16 +16,10 @@ pub(crate) trait KernelArgs: Copy + Send + Sync + 'static {
 }
 
 impl KernelArgs for Reduce {
-    fn units(&self) -> usize {
-        self.outputs as usize
-    }
-
-    fn cost(&self) -> usize {
-        self.reduced as usize
-    }
-
     fn launch(&self, blocks: u32) -> LaunchConfig {
-        one_dimensional(self.outputs.saturating_mul(i64::from(self.lanes)), blocks)
+        let parts = if self.joins == 0 { self.parts } else { 1 };
+        let threads = i64::from(parts).saturating_mul(i64::from(self.lanes));
+        one_dimensional(self.outputs.saturating_mul(threads), blocks)
     }
 }
 
@@ -46,15 +33,6 @@ const LARGE_TILE: i64 = 64;
 const MAX_GRID: i64 = 65_535;
 
 impl KernelArgs for Matmul {
-    fn units(&self) -> usize {
-        self.batches as usize
-    }
-
-    fn cost(&self) -> usize {
-        // In elements: about eight multiplications take as long as reading one of them.
-        (self.m.saturating_mul(self.n).saturating_mul(self.k.max(1)) / 8) as usize
-    }
-
     fn launch(&self, _blocks: u32) -> LaunchConfig {
         let large = self.m >= LARGE_TILE && self.n >= LARGE_TILE;
         let tile = if large { LARGE_TILE } else { SIDE } as u64;
@@ -72,15 +50,6 @@ impl KernelArgs for Matmul {
 const ROW_THREADS: u32 = 128;
 
 impl KernelArgs for Rowwise {
-    fn units(&self) -> usize {
-        self.rows as usize
-    }
-
-    fn cost(&self) -> usize {
-        // A row is read three times, once with an exponential.
-        self.cols as usize * 4
-    }
-
     fn launch(&self, blocks: u32) -> LaunchConfig {
         let grid = self.rows.clamp(1, i64::from(blocks) * 2) as u32;
         LaunchConfig { grid: [grid, 1, 1], block: [ROW_THREADS, 1, 1], shared_bytes: 0 }
@@ -88,43 +57,25 @@ impl KernelArgs for Rowwise {
 }
 
 impl KernelArgs for Index {
-    fn units(&self) -> usize {
-        self.outer as usize
-    }
-
-    fn cost(&self) -> usize {
-        (self.count * self.inner) as usize
-    }
-
     fn launch(&self, blocks: u32) -> LaunchConfig {
-        one_dimensional(self.outer * self.count * self.inner, blocks)
+        // Along `x` the elements of one index after the other, along `y` the outer dimensions.
+        let width = (self.count * self.inner.max(1)).clamp(1, i64::from(THREADS)) as u32;
+        let x = width.next_power_of_two();
+        let y = THREADS / x;
+        let along = |size: i64, threads: u32| (size as u64).div_ceil(u64::from(threads)).max(1);
+        let across = along(self.count.saturating_mul(self.inner), x).min(u64::from(blocks)) as u32;
+        let down = along(self.outer, y).min(u64::from((blocks / across).clamp(1, MAX_GRID as u32)));
+        LaunchConfig { grid: [across, down as u32, 1], block: [x, y, 1], shared_bytes: 0 }
     }
 }
 
 impl KernelArgs for Random {
-    fn units(&self) -> usize {
-        self.numel as usize
-    }
-
-    fn cost(&self) -> usize {
-        // Ten rounds of Philox take about as long.
-        16
-    }
-
     fn launch(&self, blocks: u32) -> LaunchConfig {
         one_dimensional(self.numel, blocks)
     }
 }
 
 impl KernelArgs for Range {
-    fn units(&self) -> usize {
-        self.numel as usize
-    }
-
-    fn cost(&self) -> usize {
-        1
-    }
-
     fn launch(&self, blocks: u32) -> LaunchConfig {
         one_dimensional(self.numel, blocks)
     }

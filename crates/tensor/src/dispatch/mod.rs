@@ -12,7 +12,6 @@ mod cuda;
 mod cuda_view;
 mod elementwise;
 mod fill;
-mod host;
 mod index;
 mod iteration_space;
 mod kernel_args;
@@ -22,8 +21,6 @@ mod printed;
 mod reduce;
 mod rowwise;
 mod transfer;
-
-use std::ops::Range;
 
 pub(crate) use check::{common_device, device_mismatch, same_device};
 pub use cuda_view::CudaView;
@@ -39,19 +36,20 @@ pub use transfer::Blocking;
 pub(crate) use transfer::transfer;
 
 use crate::resolved_device::ResolvedDevice;
-use crate::{DType, Error, Result};
+use crate::{DType, Error, Result, Tensor};
 
-/// A kernel of the CPU for one dtype. It does a range of the call's units of work
-/// ([`KernelArgs::units`]); different ranges may be done by different threads.
-///
-/// # Safety
-/// The addresses in the call are those of host memory which holds the operands that the struct of
-/// arguments describes, of the dtypes that the operator has; nobody else writes them, nor reads
-/// what the call writes; the range lies within the call's units.
-pub(crate) type HostKernel<P> = unsafe fn(&P, Range<usize>);
-
-/// The CPU's kernels of an operator by dtype; `None` for a dtype that the operator does not have.
-pub(crate) type HostKernels<P> = fn(DType) -> Option<HostKernel<P>>;
+/// The CPU's kernels of an operator.
+pub(crate) struct HostKernels<P: 'static> {
+    /// Whether there is a kernel for a dtype.
+    pub(crate) supports: fn(DType) -> bool,
+    /// Does the work of a call for a dtype, in the threads of the pool if there is much.
+    ///
+    /// # Safety
+    /// There is a kernel for the dtype. The addresses in the call are those of host memory which
+    /// holds the operands that the struct of arguments describes, of the dtypes that the operator
+    /// has; nobody else writes them, nor uses what the call writes.
+    pub(crate) run: unsafe fn(&P, DType),
+}
 
 /// An operation as data (an entry of PyTorch's `native_functions.yaml`): its name, the dtypes of
 /// its operands, and its kernels. The CUDA kernel is the entry `{name}_{dtype}` of the crate
@@ -66,6 +64,8 @@ pub(crate) struct Operator<P: 'static> {
     /// Checks the values that a call reads (indices) before a CPU kernel runs; CUDA kernels assert
     /// them on the device.
     check: unsafe fn(&'static str, &P) -> Result<()>,
+    /// The dtype whose CUDA kernel serves for another one.
+    device_dtype: fn(DType) -> DType,
     kernels: cuda::KernelTable,
 }
 
@@ -74,8 +74,10 @@ pub(crate) struct Operator<P: 'static> {
 pub(crate) enum Signature {
     /// All operands have the operator's dtype.
     Same,
-    /// The output is of this dtype, the others of the operator's (comparisons give `Bool`).
+    /// The output is of this dtype, the others of the operator's (`argmax` gives `I64`).
     Gives(DType),
+    /// The output is of a dtype that follows from the operator's (sums of integers are `I64`).
+    Follows(fn(DType) -> DType),
 }
 
 impl<P: 'static> Operator<P> {
@@ -85,6 +87,7 @@ impl<P: 'static> Operator<P> {
             signature: Signature::Same,
             host,
             check: accept,
+            device_dtype: |dtype| dtype,
             kernels: cuda::KernelTable::new(),
         }
     }
@@ -99,6 +102,11 @@ impl<P: 'static> Operator<P> {
         self
     }
 
+    const fn with_device_dtype(mut self, device_dtype: fn(DType) -> DType) -> Self {
+        self.device_dtype = device_dtype;
+        self
+    }
+
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
@@ -107,12 +115,24 @@ impl<P: 'static> Operator<P> {
     pub(crate) fn operand_dtype(&self, dtype: DType, position: usize) -> DType {
         match self.signature {
             Signature::Gives(output) if position == 0 => output,
+            Signature::Follows(output) if position == 0 => output(dtype),
             _ => dtype,
         }
     }
 }
 
 impl<P: KernelArgs> Operator<P> {
+    /// Checks that there are kernels for a dtype.
+    ///
+    /// # Errors
+    /// There are none.
+    pub(crate) fn check_dtype(&self, dtype: DType, device: ResolvedDevice) -> Result<()> {
+        if (self.host.supports)(dtype) {
+            return Ok(());
+        }
+        Err(Error::UnsupportedDType { op: self.name, dtype, device: device.to_device() })
+    }
+
     /// Runs the call on the operands' device. On the CPU it is done when this returns. On CUDA it
     /// is enqueued on the device's current stream, after the work on other streams that uses the
     /// same memory.
@@ -126,21 +146,33 @@ impl<P: KernelArgs> Operator<P> {
     #[track_caller]
     unsafe fn run(&'static self, dtype: DType, operands: &Operands<'_>, call: &P) -> Result<()> {
         let op = self.name;
-        let kernel = (self.host)(dtype).ok_or_else(|| Error::UnsupportedDType {
-            op,
-            dtype,
-            device: operands.device.to_device(),
-        })?;
+        self.check_dtype(dtype, operands.device)?;
         match operands.device {
-            // SAFETY: the call describes the operands for `dtype`, by which the kernel was chosen
-            // (a condition of this function), and `operands` holds their memory until this returns.
-            ResolvedDevice::Cpu => unsafe { host::run(op, kernel, self.check, call) },
+            // SAFETY: the call describes the operands for `dtype`, which there is a kernel for (a
+            // condition of this function), and `operands` holds their memory until this returns.
+            ResolvedDevice::Cpu => unsafe {
+                (self.check)(op, call)?;
+                (self.host.run)(call, dtype);
+                Ok(())
+            },
             // SAFETY: the call describes the operands for `dtype` (a condition of this function),
             // and `operands.tensors` are all tensors that it has addresses of.
             ResolvedDevice::Cuda(device) => unsafe {
+                let dtype = (self.device_dtype)(dtype);
                 cuda::launch(op, &self.kernels, dtype, device, operands.tensors, call)
             },
         }
+    }
+}
+
+/// The dtype that work on `x` is done in: its own on the CPU; on CUDA, where kernels have fewer
+/// dtypes, one that has all its values.
+pub(crate) fn working_dtype(x: &Tensor, dtype: DType) -> DType {
+    match dtype {
+        _ if !x.is_cuda() => dtype,
+        DType::BF16 => DType::F32,
+        DType::I32 | DType::I16 | DType::I8 => DType::I64,
+        dtype => dtype,
     }
 }
 

@@ -73,10 +73,15 @@ pub enum Error {
         dims: usize,
     },
     /// An index lies outside the dimension it selects from.
-    #[error("{op}: index {index} is out of range for a dimension of size {size}")]
+    #[error(
+        "{op}: index {index}{} is out of range for a dimension of size {size}",
+        at(*position)
+    )]
     IndexOutOfRange {
         /// The operation.
         op: &'static str,
+        /// The number of the index in a tensor of indices, in row-major order.
+        position: Option<usize>,
         /// The index.
         index: i64,
         /// The size of the dimension.
@@ -266,6 +271,11 @@ impl fmt::Display for ShapeList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         list(f, self.0, " has shape ", " ")
     }
+}
+
+/// ` at position 3 of the indices`, or nothing.
+fn at(position: Option<usize>) -> String {
+    position.map(|position| format!(" at position {position} of the indices")).unwrap_or_default()
 }
 
 /// `` `self` is float32, `other` int64 ``

@@ -1,7 +1,7 @@
 //! New tensors of a shape: empty, filled with a value, sequences, random numbers.
 
-use crate::dispatch;
 use crate::dispatch::abi::Range;
+use crate::dispatch::{self, working_dtype};
 use crate::factories::Steps;
 use crate::layout::Layout;
 use crate::random::distribute;
@@ -14,7 +14,7 @@ use super::from_data::from_elements;
 
 /// The operator that writes evenly spaced numbers.
 static ARANGE: dispatch::Operator<Range> =
-    dispatch::Operator::new("arange", crate::host::range::arange);
+    dispatch::Operator::new("arange", crate::host::range::ARANGE);
 
 impl Tensor {
     /// A tensor whose elements have no meaning until they are written. On the CPU they are zero; on
@@ -129,7 +129,15 @@ impl Tensor {
             istart: steps.start.to_i64(),
             istep: steps.step.to_i64(),
         };
-        dispatch::range(&ARANGE, &tensor, call)?;
+        let dtype = working_dtype(&tensor, tensor.dtype());
+        if dtype == tensor.dtype() {
+            dispatch::range(&ARANGE, &tensor, call)?;
+        } else {
+            let (shape, device) = (tensor.layout().shape().clone(), tensor.resolved_device());
+            let numbers = Tensor::uninit(shape, dtype, device)?;
+            dispatch::range(&ARANGE, &numbers, call)?;
+            tensor.copy_(&numbers)?;
+        }
         finish(OP, tensor, options)
     }
 

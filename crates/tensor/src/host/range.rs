@@ -1,39 +1,25 @@
 //! CPU kernels of evenly spaced numbers, which give the same bits as on CUDA.
 
-use half::f16;
+use cpu_kernels::range::{RangeKernel, Spacing};
 
-use super::element::FromInteger;
-use super::fill::fill;
+use super::memory::target;
 use crate::DType;
-use crate::dispatch::HostKernel;
+use crate::dispatch::HostKernels;
 use crate::dispatch::abi::Range;
-use crate::philox::distribution::Rounded;
 
 /// `start + i * step`
-pub(crate) fn arange(dtype: DType) -> Option<HostKernel<Range>> {
-    match dtype {
-        DType::F16 => Some(float_kernel::<f16>),
-        DType::F32 => Some(float_kernel::<f32>),
-        DType::F64 => Some(float_kernel::<f64>),
-        DType::I64 => Some(integer_kernel::<i64>),
-        DType::U8 => Some(integer_kernel::<u8>),
-        _ => None,
-    }
-}
+pub(crate) const ARANGE: HostKernels<Range> = HostKernels {
+    supports: |dtype| dtype != DType::Bool,
+    // SAFETY: the conditions of `HostKernels::run` are those of `spaced`.
+    run: |call, dtype| unsafe { spaced(call, dtype) },
+};
 
 /// # Safety
-/// The conditions of a [`HostKernel`].
-unsafe fn float_kernel<T: Rounded>(call: &Range, units: std::ops::Range<usize>) {
-    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that
-    // nobody else uses (conditions of a `HostKernel`).
-    unsafe { fill(call.out, units, |i| T::round(call.start + i as f64 * call.step)) }
-}
-
-/// # Safety
-/// The conditions of a [`HostKernel`].
-unsafe fn integer_kernel<T: FromInteger>(call: &Range, units: std::ops::Range<usize>) {
-    let number = |i| T::from_integer(call.istart.wrapping_add((i as i64).wrapping_mul(call.istep)));
-    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that
-    // nobody else uses (conditions of a `HostKernel`).
-    unsafe { fill(call.out, units, number) }
+/// The conditions of [`HostKernels::run`].
+unsafe fn spaced(call: &Range, dtype: DType) {
+    let kernel = RangeKernel::new(dtype).expect("the dtype was checked");
+    let Range { start, step, istart: integer_start, istep: integer_step, .. } = *call;
+    let spacing = Spacing { start, step, integer_start, integer_step };
+    // SAFETY: `out` has `numel` elements of the dtype, which are held (conditions of this function).
+    unsafe { kernel.run(target(call.out), call.numel as usize, spacing) }
 }

@@ -1,7 +1,7 @@
 //! Copies on one device: conversions between dtypes, dense copies, filling.
 
 use super::pointwise::{Kinds, Pointwise};
-use crate::{DType, Result, Scalar, Tensor};
+use crate::{DType, Result, Tensor};
 
 /// The elements as they are: a copy, in the dtype of the output.
 static COPY: Pointwise<1> = Pointwise::common("clone", |[x]| x).of(Kinds::ALL);
@@ -50,10 +50,4 @@ pub(super) fn dense(source: &Tensor, dtype: DType) -> Result<Tensor> {
 #[track_caller]
 pub(super) fn copy_into(target: &Tensor, source: &Tensor) -> Result<()> {
     CONVERT.write(target, source.dtype(), [source.into()])
-}
-
-/// Sets all elements to `value`.
-#[track_caller]
-pub(super) fn fill(target: &Tensor, value: Scalar) -> Result<()> {
-    CONVERT.write(target, target.dtype(), [value.into()])
 }

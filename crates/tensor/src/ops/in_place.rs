@@ -1,22 +1,39 @@
 //! Operations that write a tensor's memory: filling, and copies from another tensor.
 
-use super::convert::{copy_into, fill};
+use super::convert::copy_into;
 use super::movement::bring;
-use super::pointwise::apart_from;
+use super::operand::{TensorOrScalar, expect_fits};
+use super::pointwise::{Kinds, Pointwise, apart_from};
 use crate::autograd::InPlace;
 use crate::dispatch::Blocking;
 use crate::{Error, Result, Scalar, Tensor};
 
+/// The second operand in place of the first.
+static FILL: Pointwise<2> = Pointwise::common("fill", |[_, value]| value)
+    .of(Kinds::ALL)
+    .promoted_by_first(1)
+    .named(["self", "value"]);
+
 impl Tensor {
-    /// Sets all elements to `value`, converted to the tensor's dtype, and gives the same handle.
+    /// A tensor of this one's shape and dtype, filled with `value`, a number or a 0-dimensional
+    /// tensor.
     ///
     /// # Errors
-    /// The tensor requires gradients, or its elements share memory (after `expand`).
+    /// The dtype has no such number; `value` has dimensions.
     #[track_caller]
-    pub fn fill_(&self, value: impl Into<Scalar>) -> Result<Tensor> {
-        let write = InPlace::begin("fill_", self, &[])?;
-        fill(self, value.into())?;
-        Ok(write.finish_constant())
+    pub fn fill<'a>(&self, value: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
+        FILL.apply(self.filled_with("fill", value.into())?)
+    }
+
+    /// Sets all elements to `value`, a number or a 0-dimensional tensor, converted to the tensor's
+    /// dtype, and gives the same handle.
+    ///
+    /// # Errors
+    /// As [`Tensor::fill`]; the tensor cannot be written in place, since it requires gradients or
+    /// its elements share memory (after `expand`).
+    #[track_caller]
+    pub fn fill_<'a>(&self, value: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
+        FILL.apply_in_place("fill_", self, self.filled_with("fill_", value.into())?)
     }
 
     /// Sets all elements to zero, and gives the same handle.
@@ -25,9 +42,24 @@ impl Tensor {
     /// As [`Tensor::fill_`].
     #[track_caller]
     pub fn zero_(&self) -> Result<Tensor> {
-        let write = InPlace::begin("zero_", self, &[])?;
-        fill(self, Scalar::Int(0))?;
-        Ok(write.finish_constant())
+        FILL.apply_in_place("zero_", self, [self.into(), Scalar::Int(0).into()])
+    }
+
+    fn filled_with<'a>(
+        &'a self,
+        op: &'static str,
+        value: TensorOrScalar<'a>,
+    ) -> Result<[TensorOrScalar<'a>; 2]> {
+        match value {
+            TensorOrScalar::Scalar(number) => expect_fits(op, "value", number, self.dtype())?,
+            TensorOrScalar::Tensor(tensor) if tensor.dims() > 0 => {
+                let value = format!("a tensor of shape {:?}", tensor.shape());
+                let why = "it must be a number or a tensor without dimensions";
+                return Err(Error::InvalidArgument { op, argument: "value", value, why });
+            }
+            TensorOrScalar::Tensor(_) => {}
+        }
+        Ok([self.into(), value])
     }
 
     /// Copies the elements of `source`, which may lie on any device, into this tensor, broadcast

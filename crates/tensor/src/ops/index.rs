@@ -8,20 +8,20 @@ use super::convert::{convert, copy_into, dense};
 use crate::autograd::{InPlace, SavedTensor, Saving, record};
 use crate::dims::resolve_dim;
 use crate::dispatch::abi::Index;
-use crate::dispatch::{self, IndexCall, Operator, indexed};
+use crate::dispatch::{self, IndexCall, Operator, indexed, working_dtype};
 use crate::host::index as kernels;
 use crate::layout::{Layout, NoLayout, Region};
 use crate::{DType, Error, Result, Shape, Tensor};
 
-static GATHER: Operator<Index> = Operator::per_element("gather", kernels::gather);
-static SCATTER_ADD: Operator<Index> = Operator::per_element("scatter_add", kernels::scatter_add);
-static INDEX_SELECT: Operator<Index> = Operator::per_slice("index_select", kernels::index_select);
-static INDEX_ADD: Operator<Index> = Operator::per_slice("index_add", kernels::index_add);
+static GATHER: Operator<Index> = Operator::per_element("gather", kernels::GATHER);
+static SCATTER_ADD: Operator<Index> = Operator::per_element("scatter_add", kernels::SCATTER_ADD);
+static INDEX_SELECT: Operator<Index> = Operator::per_slice("index_select", kernels::INDEX_SELECT);
+static INDEX_ADD: Operator<Index> = Operator::per_slice("index_add", kernels::INDEX_ADD);
 
 /// Indexing. Indices are of dtype `I64` and lie on the tensor's device. An index out of range is an
 /// error on the CPU. On CUDA, as in PyTorch, it is an assertion on the device: a later call reports
 /// it, and the device is lost. Several additions to one element on CUDA happen in any order, so the
-/// last bits of floats may vary.
+/// last bits of floats may vary. Truth values are added with "or".
 impl Tensor {
     /// `output[i][j] = self[i][index[i][j]]` for `dim` 1, and alike for others. The index may be
     /// smaller than the tensor in the other dimensions.
@@ -30,6 +30,12 @@ impl Tensor {
     /// The shapes or dtypes do not fit; an index is out of range.
     #[track_caller]
     pub fn gather(&self, dim: isize, index: &Tensor) -> Result<Tensor> {
+        match (self.dims(), index.dims()) {
+            // As in PyTorch, a number counts as a vector of one.
+            (0, 1) => return self.unsqueeze(0)?.gather(dim, index),
+            (1, 0) => return self.gather(dim, &index.unsqueeze(0)?)?.squeeze(0),
+            _ => {}
+        }
         let dim = check("gather", self, dim, index)?;
         let source = cut("gather", self, index, dim)?;
         let output =
@@ -50,7 +56,7 @@ impl Tensor {
     /// for others.
     ///
     /// # Errors
-    /// As [`Tensor::gather`]; the dtypes of the two differ or have no addition (`U8`, `Bool`).
+    /// As [`Tensor::gather`]; the dtypes of the two differ.
     #[track_caller]
     pub fn scatter_add(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
         let output = convert(self, self.dtype())?;
@@ -109,8 +115,7 @@ impl Tensor {
     /// of a vector.
     ///
     /// # Errors
-    /// As [`Tensor::index_select`]; `source` has another shape than the slices, or another dtype;
-    /// the dtype has no addition (`U8`, `Bool`).
+    /// As [`Tensor::index_select`]; `source` has another shape than the slices, or another dtype.
     #[track_caller]
     pub fn index_add(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
         let output = convert(self, self.dtype())?;
@@ -186,8 +191,13 @@ fn add_into_dense(
     source: &Tensor,
     add: impl FnOnce(&Tensor, &Tensor) -> Result<()>,
 ) -> Result<()> {
-    let source = dense(&apart(target, source)?, source.dtype())?;
-    let sums = dense(target, target.dtype())?;
+    let dtype = match working_dtype(target, target.dtype()) {
+        // There are no CUDA kernels that add them.
+        DType::U8 | DType::Bool if target.is_cuda() => DType::I64,
+        dtype => dtype,
+    };
+    let source = dense(&apart(target, source)?, dtype)?;
+    let sums = dense(target, dtype)?;
     at_place(Location::caller(), || add(&sums, &source))?;
     if !sums.shares_memory_with(target) {
         copy_into(target, &sums)?;

@@ -1,27 +1,56 @@
 //! Losses: the distance between predictions and targets as one number.
 
-use crate::autograd::record;
+use super::pointwise::{Kinds, Pointwise};
 use crate::{DType, Error, Result, Shape, Tensor};
 
-/// Losses, which are means over the batch (`reduction="mean"`). Gradients flow to `self`, and for
-/// `mse_loss` to the target too.
+/// The squared difference.
+static SQUARED_ERROR: Pointwise<2> =
+    Pointwise::common("mse_loss", |[x, target]| (x - target).square())
+        .of(Kinds::FLOATS)
+        .named(["self", "target"]);
+
+/// The loss of one prediction: minus the logarithm of the probability of the target's class, and 0
+/// for a target that is ignored.
+static NEGATED_UNLESS_IGNORED: Pointwise<2> =
+    Pointwise::common("nll_loss", |[log_probability, ignored]| {
+        ignored.select(0.0, -log_probability)
+    })
+    .with_condition(1)
+    .named(["self", "target"]);
+
+/// The target that is no class and does not count (PyTorch's `ignore_index`).
+const IGNORED: i64 = -100;
+
+/// Losses, which are means over the batch (`reduction="mean"`). Gradients flow to `self`, and to a
+/// target of floats too.
 impl Tensor {
     /// The cross-entropy between logits `[batch, classes]` (or `[classes]`, or with more dimensions
     /// `[batch, classes, ..]`) and the classes' indices `[batch]` (or `[]`, or `[batch, ..]`), as
-    /// `I64`: `nll_loss` of `log_softmax`.
+    /// `I64`: `nll_loss` of `log_softmax`. A target of floats has the shape of the logits, and is
+    /// the probability of each class.
     ///
     /// # Errors
-    /// The shapes do not fit, the target is not of dtype `I64`, or lies on another device; on the
-    /// CPU also a target that is no class (on CUDA that is an assertion on the device, which loses
-    /// it).
+    /// The shapes do not fit, or the target lies on another device or is of another dtype; on the
+    /// CPU also a target that is no class and not -100 (on CUDA that is an assertion on the device,
+    /// which loses it).
     #[track_caller]
     pub fn cross_entropy(&self, target: &Tensor) -> Result<Tensor> {
-        check("cross_entropy", self, target)?;
-        self.log_softmax(class_dim(self))?.nll_loss(target)
+        const OP: &str = "cross_entropy";
+        let dim = class_dim(self);
+        if !target.dtype().is_float() {
+            check(OP, self, target)?;
+            return self.log_softmax(dim)?.nll_loss(target);
+        }
+        if self.dims() == 0 || self.shape() != target.shape() {
+            let rule = "`target` must have the shape of `self`, if it has probabilities";
+            return Err(Error::ShapeMismatch { op: OP, shapes: shapes(self, target), rule });
+        }
+        let predictions = self.numel().checked_div(self.size(dim)?).unwrap_or(0);
+        self.log_softmax(dim)?.mul(target)?.sum()?.div(-(predictions as f64))
     }
 
     /// The mean of the negated log-probabilities of the target classes; shapes as for
-    /// [`Tensor::cross_entropy`].
+    /// [`Tensor::cross_entropy`]. Targets of -100 are left out.
     ///
     /// # Errors
     /// As [`Tensor::cross_entropy`].
@@ -29,35 +58,21 @@ impl Tensor {
     pub fn nll_loss(&self, target: &Tensor) -> Result<Tensor> {
         check("nll_loss", self, target)?;
         let dim = class_dim(self);
-        let chosen = target.unsqueeze(dim)?;
-        let output = self.detach().gather(dim, &chosen)?.mean()?.neg()?;
-        Ok(record("nll_loss", [self], output, |saving| {
-            let (shape, dtype) = (self.layout().shape().clone(), self.dtype());
-            let chosen = saving.save(&chosen);
-            move |grad: &Tensor, _| {
-                let chosen = chosen.get()?;
-                let share = grad.div(chosen.numel())?.neg()?.expand(chosen.shape())?;
-                let zeros = Tensor::zeros(&shape, (dtype, grad.device()))?;
-                Ok([Some(zeros.scatter_add_(dim, &chosen, &share)?)])
-            }
-        }))
+        let ignored = target.eq(IGNORED)?;
+        let class = target.masked_fill(&ignored, 0)?.unsqueeze(dim)?;
+        let chosen = self.gather(dim, &class)?.squeeze(dim)?;
+        let losses = NEGATED_UNLESS_IGNORED.apply([(&chosen).into(), (&ignored).into()])?;
+        losses.sum()?.div(&ignored.logical_not()?.sum()?)
     }
 
-    /// The mean of the squared differences.
+    /// The mean of the squared differences. `target` is broadcast.
     ///
     /// # Errors
-    /// The shapes differ; the operands lie on different devices; the dtype is not a floating one.
+    /// The shapes do not broadcast; the operands lie on different devices; the dtype is not a
+    /// floating one.
     #[track_caller]
     pub fn mse_loss(&self, target: &Tensor) -> Result<Tensor> {
-        if self.shape() != target.shape() {
-            let shapes = shapes(self, target);
-            return Err(Error::ShapeMismatch {
-                op: "mse_loss",
-                shapes,
-                rule: "they must be equal",
-            });
-        }
-        self.sub(target)?.square()?.mean()
+        SQUARED_ERROR.apply([self.into(), target.into()])?.mean()
     }
 }
 

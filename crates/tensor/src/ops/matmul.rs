@@ -1,17 +1,18 @@
 //! Products of vectors, matrices and batches of matrices.
 
+use super::convert::convert;
 use super::repeated::{MANY, added};
 use crate::autograd::record;
 use crate::dispatch::abi::Matmul;
-use crate::dispatch::{self, Operator};
+use crate::dispatch::{self, Operator, working_dtype};
 use crate::host::matmul as kernels;
-use crate::{Error, Result, Shape, Tensor};
+use crate::{DType, Error, Result, Shape, Tensor};
 
-static MATMUL: Operator<Matmul> = Operator::new("matmul", kernels::matmul);
+static MATMUL: Operator<Matmul> = Operator::new("matmul", kernels::MATMUL);
 
 /// The matrix product. Transposed and otherwise strided operands are read as they lie, without
 /// copies. On CUDA the work is enqueued. All fail if the shapes do not fit, if the dtypes differ or
-/// have no product (`U8`, `Bool`), or if the operands lie on different devices.
+/// have no product (`Bool`), or if the operands lie on different devices.
 impl Tensor {
     /// The product of two vectors (a number), a matrix and a vector, two matrices, or of batches of
     /// matrices in the last two dimensions, where the dimensions before are broadcast.
@@ -102,8 +103,8 @@ fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         mismatch("matmul", a, b, "the dimensions before the last two must broadcast")
     })?;
     let output = match summed_once(a, b)? {
-        Some((a, b, times)) => added(&dispatch::matmul(&MATMUL, &a, &b, &batch)?, times)?,
-        None => dispatch::matmul(&MATMUL, a, b, &batch)?,
+        Some((a, b, times)) => added(&multiplied(&a, &b, &batch)?, times)?,
+        None => multiplied(a, b, &batch)?,
     };
     Ok(record("matmul", [a, b], output, |saving| {
         let of = |needed: bool, other: &Tensor| needed.then(|| saving.save(other));
@@ -142,6 +143,20 @@ fn is_column_major(x: &Tensor) -> bool {
     let (rows, cols) = (x.dims() - 2, x.dims() - 1);
     let strides = x.strides();
     strides[rows] == 1 && strides[cols] >= x.shape()[rows] as isize && x.shape()[cols] > 1
+}
+
+/// The product, in a dtype that the device has kernels for.
+#[track_caller]
+fn multiplied(a: &Tensor, b: &Tensor, batch: &Shape) -> Result<Tensor> {
+    let dtype = match working_dtype(a, a.dtype()) {
+        DType::U8 if a.is_cuda() => DType::I64,
+        dtype => dtype,
+    };
+    if dtype == a.dtype() {
+        return dispatch::matmul(&MATMUL, a, b, batch);
+    }
+    let output = dispatch::matmul(&MATMUL, &convert(a, dtype)?, &convert(b, dtype)?, batch)?;
+    convert(&output, a.dtype())
 }
 
 /// One column of `a`, one row of `b`, and the number of times that they are there, if both operands

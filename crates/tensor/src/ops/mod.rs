@@ -1,5 +1,5 @@
-//! The operations on tensors. An elementwise operation is data: an operator with its kernels, the
-//! rule of type promotion and the derivative; the methods of [`Tensor`](crate::Tensor) apply it.
+//! The operations on tensors. An elementwise operation is data (`pointwise`), one line in a file of
+//! its family (`elementwise`); the methods of [`Tensor`](crate::Tensor) apply it.
 
 mod convert;
 mod elementwise;
@@ -25,6 +25,7 @@ mod values;
 mod view;
 mod view_shape;
 
+pub use elementwise::arithmetic::RoundingMode;
 pub use movement::To;
 pub use operand::TensorOrScalar;
 pub use pending_tensor::PendingTensor;

@@ -10,17 +10,20 @@ use super::repeated::{self, Once};
 use crate::autograd::record;
 use crate::dims::resolve_dims;
 use crate::dispatch::abi::Reduce;
-use crate::dispatch::{self, HostKernels, Operator};
+use crate::dispatch::{self, HostKernels, Operator, Signature, working_dtype};
 use crate::host::reduce as kernels;
 use crate::{DType, Error, Result, Shape, Tensor};
 
-static SUM: Reduction = reduction("sum", kernels::sum, repeated::added);
-static MEAN: Reduction = reduction("mean", kernels::mean, repeated::unchanged);
-static PROD: Reduction = reduction("prod", kernels::prod, repeated::multiplied);
-static AMAX: Reduction = reduction("amax", kernels::amax, repeated::unchanged);
-static AMIN: Reduction = reduction("amin", kernels::amin, repeated::unchanged);
-static ANY: Reduction = reduction("any", kernels::any, repeated::unchanged);
-static ALL: Reduction = reduction("all", kernels::all, repeated::unchanged);
+static SUM: Reduction = reduction("sum", kernels::SUM, SUMS, repeated::added);
+static MEAN: Reduction = reduction("mean", kernels::MEAN, Signature::Same, repeated::unchanged);
+static PROD: Reduction = reduction("prod", kernels::PROD, SUMS, repeated::multiplied);
+static AMAX: Reduction = reduction("amax", kernels::AMAX, Signature::Same, repeated::unchanged);
+static AMIN: Reduction = reduction("amin", kernels::AMIN, Signature::Same, repeated::unchanged);
+static ANY: Reduction = reduction("any", kernels::ANY, TRUTH, repeated::unchanged);
+static ALL: Reduction = reduction("all", kernels::ALL, TRUTH, repeated::unchanged);
+
+const SUMS: Signature = Signature::Follows(kernels::sum_dtype);
+const TRUTH: Signature = Signature::Gives(DType::Bool);
 
 /// A reduction.
 struct Reduction {
@@ -33,9 +36,10 @@ struct Reduction {
 const fn reduction(
     name: &'static str,
     kernels: HostKernels<Reduce>,
+    signature: Signature,
     repeated: fn(&Tensor, usize) -> Result<Tensor>,
 ) -> Reduction {
-    Reduction { operator: Operator::new(name, kernels), repeated }
+    Reduction { operator: Operator::new(name, kernels).with_signature(signature), repeated }
 }
 
 /// The dimensions that a reduction is over.
@@ -69,15 +73,19 @@ impl Folded {
     }
 }
 
-/// The reduction of `x`, converted to `dtype`.
+/// The reduction of `x`, whose result is of `dtype`. On the CPU elements are converted while they
+/// are read.
 #[track_caller]
 fn fold(reduction: &'static Reduction, x: &Tensor, dtype: DType, to: &Folded) -> Result<Tensor> {
     let fold = |x: &Tensor| {
-        let (operator, x) = (&reduction.operator, converted(x, dtype)?);
-        match in_two_steps(operator, &x, &to.dims, to.keepdim)? {
-            Some(output) => Ok(output),
-            None => dispatch::reduce(operator, &x, &to.dims, to.keepdim),
-        }
+        let operator = &reduction.operator;
+        operator.check_dtype(x.dtype(), x.resolved_device())?;
+        let x = if x.is_cuda() { converted(x, working_dtype(x, dtype))? } else { x.clone() };
+        let output = match in_two_steps(operator, &x, &to.dims, to.keepdim)? {
+            Some(output) => output,
+            None => dispatch::reduce(operator, &x, &to.dims, to.keepdim)?,
+        };
+        converted(&output, dtype)
     };
     at_place(Location::caller(), || match Once::of(x, &to.dims, to.keepdim)? {
         Some(once) => {
@@ -212,9 +220,9 @@ impl Tensor {
     #[track_caller]
     pub fn var(&self, dims: &[isize], correction: usize, keepdim: bool) -> Result<Tensor> {
         let folded = Folded::new("var", self, dims, keepdim)?;
-        if self.dtype() == DType::F16 {
-            // The squares of halves often overflow.
-            return self.to(DType::F32)?.var(dims, correction, keepdim)?.to(DType::F16);
+        if matches!(self.dtype(), DType::F16 | DType::BF16) {
+            // The squares of halves often overflow, and the result is rounded once.
+            return self.to(DType::F32)?.var(dims, correction, keepdim)?.to(self.dtype());
         }
         let count = folded.count(self.shape()) as f64 - correction as f64;
         let distance = self.sub(&self.mean_dims(dims, true)?)?;

@@ -4,23 +4,24 @@ use std::panic::Location;
 
 use gpu_runtime::at_place;
 
+use super::convert::dense;
 use super::reduce::not_of_nothing;
 use super::repeated::Once;
 use crate::dims::resolve_dim;
 use crate::dispatch::abi::Reduce;
-use crate::dispatch::{self, Operator, Signature};
+use crate::dispatch::{self, Operator, Signature, working_dtype};
 use crate::host::reduce as kernels;
 use crate::{DType, Result, Tensor};
 
 static ARGMAX: Operator<Reduce> =
-    Operator::new("argmax", kernels::argmax).with_signature(Signature::Gives(DType::I64));
+    Operator::new("argmax", kernels::ARGMAX).with_signature(Signature::Gives(DType::I64));
 static ARGMIN: Operator<Reduce> =
-    Operator::new("argmin", kernels::argmin).with_signature(Signature::Gives(DType::I64));
+    Operator::new("argmin", kernels::ARGMIN).with_signature(Signature::Gives(DType::I64));
 
 /// Indices of extremes, as `I64`: along one dimension, or with `None` among all elements in
 /// row-major order. The first of equal ones counts, and NaN counts as the extreme.
 ///
-/// They fail if the dimension does not exist or has no elements.
+/// They fail if the dimension does not exist or has no elements, and for truth values.
 impl Tensor {
     /// The index of the largest element.
     #[track_caller]
@@ -51,6 +52,11 @@ fn arg(
             all.filter(|&dim| dim == own).collect()
         }
         None => all.collect(),
+    };
+    operator.check_dtype(x.dtype(), x.resolved_device())?;
+    let x = &match working_dtype(x, x.dtype()) {
+        dtype if dtype == x.dtype() => x.clone(),
+        dtype => dense(x, dtype)?,
     };
     not_of_nothing(op, x, &dims)?;
     let Some(once) = Once::of(x, &dims, keepdim)? else {

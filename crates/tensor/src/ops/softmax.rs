@@ -8,16 +8,16 @@ use super::convert::dense;
 use crate::autograd::record;
 use crate::dims::resolve_dim;
 use crate::dispatch::abi::Rowwise;
-use crate::dispatch::{self, Operator};
+use crate::dispatch::{self, Operator, working_dtype};
 use crate::host::softmax as kernels;
 use crate::{Result, Tensor, is_grad_enabled};
 
-static SOFTMAX: Operator<Rowwise> = Operator::new("softmax", kernels::softmax);
-static LOG_SOFTMAX: Operator<Rowwise> = Operator::new("log_softmax", kernels::log_softmax);
+static SOFTMAX: Operator<Rowwise> = Operator::new("softmax", kernels::SOFTMAX);
+static LOG_SOFTMAX: Operator<Rowwise> = Operator::new("log_softmax", kernels::LOG_SOFTMAX);
 static SOFTMAX_BACKWARD: Operator<Rowwise> =
-    Operator::new("softmax_backward", kernels::softmax_backward);
+    Operator::new("softmax_backward", kernels::SOFTMAX_BACKWARD);
 static LOG_SOFTMAX_BACKWARD: Operator<Rowwise> =
-    Operator::new("log_softmax_backward", kernels::log_softmax_backward);
+    Operator::new("log_softmax_backward", kernels::LOG_SOFTMAX_BACKWARD);
 
 /// Softmax, of floats only. They fail if the dimension does not exist. On CUDA the work is
 /// enqueued.
@@ -97,8 +97,9 @@ fn along<const N: usize>(
     };
     let mut rows = tensors.map(Tensor::clone);
     for tensor in &mut rows {
-        *tensor = dense(&swapped(tensor)?, tensor.dtype())?;
+        *tensor = dense(&swapped(tensor)?, working_dtype(tensor, tensor.dtype()))?;
     }
     let output = at_place(Location::caller(), || function(rows.each_ref()))?;
+    let output = dense(&output, tensors[0].dtype())?;
     swapped(&output)
 }

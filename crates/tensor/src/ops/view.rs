@@ -148,7 +148,7 @@ impl Tensor {
         let size = self.shape()[own];
         if start.checked_add(len).is_none_or(|end| end > size) {
             let index = i64::try_from(start.saturating_add(len)).unwrap_or(i64::MAX);
-            return Err(Error::IndexOutOfRange { op: "narrow", index, size });
+            return Err(Error::IndexOutOfRange { op: "narrow", position: None, index, size });
         }
         self.part("narrow", move |layout| layout.slice(own, start, len, 1))
     }
@@ -181,7 +181,12 @@ impl Tensor {
         let size = self.shape()[own];
         let at = if index < 0 { index + size as isize } else { index };
         if !(0..size as isize).contains(&at) {
-            return Err(Error::IndexOutOfRange { op: "select", index: index as i64, size });
+            return Err(Error::IndexOutOfRange {
+                op: "select",
+                position: None,
+                index: index as i64,
+                size,
+            });
         }
         self.part("select", move |layout| layout.select(own, at as usize))
     }

@@ -1,22 +1,22 @@
 //! Fills tensors with random numbers from the generator of their device.
 
+use cpu_kernels::random::integer;
 use gpu_runtime::Capture;
 
 use super::captured::{CapturedDraw, CapturedDraws};
 use super::generator::Generator;
 use super::seed::generator_at;
 use crate::dispatch::abi::Random;
-use crate::dispatch::{self, Operator};
+use crate::dispatch::{self, Operator, working_dtype};
 use crate::host::random as kernels;
-use crate::philox::distribution::integer;
 use crate::reserve::try_with_capacity;
 use crate::resolved_device::ResolvedDevice;
 use crate::{DType, Error, Result, Tensor};
 
-static UNIFORM: Operator<Random> = Operator::new("uniform", kernels::uniform);
-static NORMAL: Operator<Random> = Operator::new("normal", kernels::normal);
-static RANDOM: Operator<Random> = Operator::new("random", kernels::random);
-static BERNOULLI: Operator<Random> = Operator::new("bernoulli", kernels::bernoulli);
+static UNIFORM: Operator<Random> = Operator::new("uniform", kernels::UNIFORM);
+static NORMAL: Operator<Random> = Operator::new("normal", kernels::NORMAL);
+static RANDOM: Operator<Random> = Operator::new("random", kernels::RANDOM);
+static BERNOULLI: Operator<Random> = Operator::new("bernoulli", kernels::BERNOULLI);
 
 /// The parameters of a distribution; each distribution uses some of them.
 #[derive(Clone, Copy, Default)]
@@ -114,13 +114,19 @@ fn draw(
     target: &Tensor,
     with: DistributionParameters,
 ) -> Result<()> {
-    if target.is_contiguous() {
+    let dtype = working_dtype(target, target.dtype());
+    operator.check_dtype(target.dtype(), target.resolved_device())?;
+    if target.is_contiguous() && dtype == target.dtype() {
         return draw_dense(operator, target, with);
     }
-    let dense =
-        Tensor::uninit(target.layout().shape().clone(), target.dtype(), target.resolved_device())?;
+    let dense = Tensor::uninit(target.layout().shape().clone(), dtype, target.resolved_device())?;
     draw_dense(operator, &dense, with)?;
     target.copy_(&dense)?;
+    if dtype != target.dtype() && operator.name() == UNIFORM.name() {
+        // A value that is rounded to the upper bound becomes the lower one.
+        let below = target.lt(with.b)?;
+        target.copy_(&Tensor::where_(&below, target, with.a)?)?;
+    }
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::philox::Philox;
+use cpu_kernels::random::Philox;
 
 /// A generator of random numbers for one device (`torch.Generator`). It is a handle; clones are the
 /// same generator, and threads share it.

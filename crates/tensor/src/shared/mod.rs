@@ -2,9 +2,7 @@
 //! compiles these files with other locks and atomics, and runs them in every order that threads can
 //! take.
 
-mod latch;
 mod owners;
 mod sync;
 
-pub(crate) use latch::Latch;
 pub(crate) use owners::Owners;

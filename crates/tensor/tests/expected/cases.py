@@ -17,7 +17,14 @@ DTYPES = {
     "u8": torch.uint8,
     "bool": torch.bool,
 }
-NAMES = {dtype: name for name, dtype in DTYPES.items()}
+# Those that came later: the cases of the first six keep their random numbers.
+MORE_DTYPES = {
+    "bf16": torch.bfloat16,
+    "i32": torch.int32,
+    "i16": torch.int16,
+    "i8": torch.int8,
+}
+NAMES = {dtype: name for name, dtype in {**DTYPES, **MORE_DTYPES}.items()}
 
 
 def number(value, dtype):

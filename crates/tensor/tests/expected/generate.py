@@ -7,6 +7,7 @@ The seeds are fixed: the same version of PyTorch writes the same files.
 
 import torch
 
+import elementwise
 from cases import write
 from gradients import gradients
 from operations import FAMILIES
@@ -19,5 +20,5 @@ if __name__ == "__main__":
     others = {
         "promotion": table, "printed": printed, "gradients": gradients, "training": training,
     }
-    for name, family in {**FAMILIES, **others}.items():
+    for name, family in {**FAMILIES, **elementwise.FAMILIES, **others}.items():
         write(name, list(family()))

@@ -1,6 +1,6 @@
 //! The operation that a case of the expected data names, applied to its inputs.
 
-use tensor::{Result, Scalar, Tensor};
+use tensor::{Result, RoundingMode, Scalar, Tensor};
 
 use crate::expected::{Case, dtype_named};
 
@@ -11,6 +11,8 @@ pub(crate) fn apply(case: &Case, x: &[Tensor]) -> Result<Tensor> {
         |table: Table| table.iter().find(|(name, _)| *name == op).map(|(_, run)| run(case, x));
     one_of(UNARY)
         .or_else(|| one_of(BINARY))
+        .or_else(|| one_of(MORE_UNARY))
+        .or_else(|| one_of(MORE_BINARY))
         .or_else(|| one_of(SCALARS))
         .or_else(|| one_of(REDUCTIONS))
         .or_else(|| one_of(MOVEMENT))
@@ -68,6 +70,78 @@ const BINARY: Table = &[
     ("lerp", |_, x| x[0].lerp(&x[1], &x[2])),
     ("addcmul", |case, x| x[0].addcmul(&x[1], &x[2], case.float("value"))),
     ("addcdiv", |case, x| x[0].addcdiv(&x[1], &x[2], case.float("value"))),
+];
+
+const MORE_UNARY: Table = &[
+    ("acos", |_, x| x[0].acos()),
+    ("acosh", |_, x| x[0].acosh()),
+    ("asin", |_, x| x[0].asin()),
+    ("asinh", |_, x| x[0].asinh()),
+    ("atan", |_, x| x[0].atan()),
+    ("atanh", |_, x| x[0].atanh()),
+    ("cosh", |_, x| x[0].cosh()),
+    ("sinh", |_, x| x[0].sinh()),
+    ("tan", |_, x| x[0].tan()),
+    ("deg2rad", |_, x| x[0].deg2rad()),
+    ("rad2deg", |_, x| x[0].rad2deg()),
+    ("sinc", |_, x| x[0].sinc()),
+    ("exp2", |_, x| x[0].exp2()),
+    ("log2", |_, x| x[0].log2()),
+    ("log10", |_, x| x[0].log10()),
+    ("erfc", |_, x| x[0].erfc()),
+    ("erfinv", |_, x| x[0].erfinv()),
+    ("lgamma", |_, x| x[0].lgamma()),
+    ("digamma", |_, x| x[0].digamma()),
+    ("gelu", |_, x| x[0].gelu()),
+    ("gelu_tanh", |_, x| x[0].gelu_tanh()),
+    ("silu", |_, x| x[0].silu()),
+    ("mish", |_, x| x[0].mish()),
+    ("selu", |_, x| x[0].selu()),
+    ("relu6", |_, x| x[0].relu6()),
+    ("hardsigmoid", |_, x| x[0].hardsigmoid()),
+    ("hardswish", |_, x| x[0].hardswish()),
+    ("softsign", |_, x| x[0].softsign()),
+    ("logsigmoid", |_, x| x[0].logsigmoid()),
+    ("tanhshrink", |_, x| x[0].tanhshrink()),
+    ("isnan", |_, x| x[0].isnan()),
+    ("isinf", |_, x| x[0].isinf()),
+    ("isfinite", |_, x| x[0].isfinite()),
+    ("isposinf", |_, x| x[0].isposinf()),
+    ("isneginf", |_, x| x[0].isneginf()),
+    ("signbit", |_, x| x[0].signbit()),
+    ("logit", |_, x| x[0].logit(None)),
+    ("leaky_relu", |_, x| x[0].leaky_relu(0.01)),
+    ("elu", |_, x| x[0].elu(1)),
+    ("celu", |_, x| x[0].celu(1)),
+    ("hardtanh", |_, x| x[0].hardtanh(-1, 1)),
+    ("softplus", |_, x| x[0].softplus(1, 20)),
+    ("softshrink", |_, x| x[0].softshrink(0.5)),
+    ("hardshrink", |_, x| x[0].hardshrink(0.5)),
+    ("threshold", |_, x| x[0].threshold(0.5, -1)),
+];
+
+const MORE_BINARY: Table = &[
+    ("bitwise_and", |_, x| x[0].bitwise_and(&x[1])),
+    ("bitwise_or", |_, x| x[0].bitwise_or(&x[1])),
+    ("bitwise_xor", |_, x| x[0].bitwise_xor(&x[1])),
+    ("gcd", |_, x| x[0].gcd(&x[1])),
+    ("lcm", |_, x| x[0].lcm(&x[1])),
+    ("fmod", |_, x| x[0].fmod(&x[1])),
+    ("bitwise_left_shift", |_, x| x[0].bitwise_left_shift(&x[1])),
+    ("bitwise_right_shift", |_, x| x[0].bitwise_right_shift(&x[1])),
+    ("fmax", |_, x| x[0].fmax(&x[1])),
+    ("fmin", |_, x| x[0].fmin(&x[1])),
+    ("atan2", |_, x| x[0].atan2(&x[1])),
+    ("hypot", |_, x| x[0].hypot(&x[1])),
+    ("copysign", |_, x| x[0].copysign(&x[1])),
+    ("nextafter", |_, x| x[0].nextafter(&x[1])),
+    ("logaddexp", |_, x| x[0].logaddexp(&x[1])),
+    ("logaddexp2", |_, x| x[0].logaddexp2(&x[1])),
+    ("xlogy", |_, x| x[0].xlogy(&x[1])),
+    ("heaviside", |_, x| x[0].heaviside(&x[1])),
+    ("ldexp", |_, x| x[0].ldexp(&x[1])),
+    ("float_power", |_, x| x[0].float_power(&x[1])),
+    ("div_trunc", |_, x| x[0].div_with(&x[1], RoundingMode::Trunc)),
 ];
 
 const SCALARS: Table = &[

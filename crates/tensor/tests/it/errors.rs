@@ -108,7 +108,10 @@ fn an_index_out_of_range_is_an_error_on_the_cpu_and_nothing_is_touched() -> Resu
     let index = tensor![[0, 2], [1, 0]]?;
     let error = x.gather(1, &index).expect_err("there is no column 2");
     assert!(
-        matches!(error, Error::IndexOutOfRange { op: "gather", index: 2, size: 2 }),
+        matches!(
+            error,
+            Error::IndexOutOfRange { op: "gather", position: Some(_), index: 2, size: 2 }
+        ),
         "{error:?}"
     );
     assert!(x.index_select(0, &tensor![-1]?).is_err());

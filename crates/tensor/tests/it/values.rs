@@ -44,6 +44,16 @@ fn comparisons_give_pytorchs_answers() -> Result<()> {
 }
 
 #[test]
+fn elementwise_functions_give_pytorchs_numbers_in_all_dtypes() -> Result<()> {
+    check("elementwise")
+}
+
+#[test]
+fn what_is_easily_got_wrong_gives_pytorchs_numbers() -> Result<()> {
+    check("pitfalls")
+}
+
+#[test]
 fn casts_give_pytorchs_numbers() -> Result<()> {
     check("casts")
 }

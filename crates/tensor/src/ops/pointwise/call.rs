@@ -7,7 +7,7 @@ use expression::{ComputeType, Expression, Gradient, Value, trace};
 use smallvec::{SmallVec, smallvec};
 
 use super::key::{Key, OperandForm};
-use super::{Body, GradientBody, Pointwise};
+use super::{ElementBody, GradientBody, Pointwise};
 use crate::autograd::is_grad_enabled;
 use crate::dispatch;
 use crate::host::elements::scalar_of;
@@ -140,13 +140,15 @@ pub(super) struct Call<'a> {
 
 impl<'a> Call<'a> {
     /// The operands of an operation on `device`. The key has the dtypes of the computation and the
-    /// output; the forms of the operands are entered here.
+    /// output; the forms of the operands are entered here. The first operand is a tensor in any
+    /// case if it is the `target` of an operation in place.
     #[track_caller]
     pub(super) fn new<const N: usize>(
         operation: &Pointwise<N>,
         key: Key,
         device: ResolvedDevice,
         operands: &[TensorOrScalar<'a>; N],
+        target: Option<&Tensor>,
     ) -> Result<Call<'a>> {
         let mut call = Call { key, tensors: SmallVec::new(), scalars: SmallVec::new() };
         for (position, &operand) in operands.iter().enumerate() {
@@ -154,7 +156,9 @@ impl<'a> Call<'a> {
                 true => DType::Bool,
                 false => key.computed(),
             };
-            let form = match number_of(operand, dtype, device)? {
+            let is_target = target.is_some() && position == 0;
+            let number = if is_target { None } else { number_of(operand, dtype, device)? };
+            let form = match number {
                 Some(number) => {
                     call.scalars.push(scalar_bits(number, dtype, operation.rounds_numbers));
                     OperandForm::Number
@@ -187,14 +191,18 @@ impl<'a> Call<'a> {
         self.tensors.iter().map(|tensor| &**tensor).collect()
     }
 
-    /// The tensors, with copies of those that writing `target` would change before they are read.
+    /// The call with copies of the operands that writing `target` would change before they are
+    /// read.
     #[track_caller]
-    pub(super) fn apart_from(&self, target: &Tensor) -> Result<SmallVec<[Cow<'_, Tensor>; 4]>> {
-        let tensors = self.tensors.iter().map(|tensor| match apart_from(target, tensor)? {
-            Some(copy) => Ok(Cow::Owned(copy)),
-            None => Ok(Cow::Borrowed(&**tensor)),
-        });
-        tensors.collect()
+    pub(super) fn apart_from<'b>(&'b self, target: &Tensor) -> Result<Call<'b>> {
+        let mut tensors = SmallVec::new();
+        for tensor in &self.tensors {
+            tensors.push(match apart_from(target, tensor)? {
+                Some(copy) => Cow::Owned(copy),
+                None => Cow::Borrowed(&**tensor),
+            });
+        }
+        Ok(Call { key: self.key, tensors, scalars: self.scalars.clone() })
     }
 }
 
@@ -259,7 +267,7 @@ fn operand_type<const N: usize>(
 pub(super) fn trace_body<const N: usize>(operation: &Pointwise<N>, key: Key) -> Expression {
     let (inputs, scalars) = types(operation, key);
     let inputs: SmallVec<[ComputeType; 4]> = inputs.iter().map(|d| d.compute_type()).collect();
-    let body: Body<N> = operation.body;
+    let body: ElementBody<N> = operation.body;
     trace(&inputs, &scalars, |_, tensors, numbers| {
         let operands = operands(operation, key, tensors, numbers);
         smallvec![body(operands).convert(key.output().compute_type())]

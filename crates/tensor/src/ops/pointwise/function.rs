@@ -1,12 +1,12 @@
 //! Elementwise functions for given dtypes: running and recording them, and their gradients, which
 //! are functions too.
 
-use expression::{Expression, Gradient, GradientOperand, ValueDef};
+use expression::{Expression, Gradient, GradientOperand};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use crate::autograd::{InPlace, SavedTensor, Saving, is_grad_enabled, record_many};
+use crate::autograd::{InPlace, SavedTensor, Saving, record_many, record_outputs};
 use crate::dispatch::{Elementwise, Outputs};
 use crate::resolved_device::ResolvedDevice;
 use crate::specializations::Specializations;
@@ -14,15 +14,15 @@ use crate::{DType, Result, Shape, Tensor};
 
 /// An elementwise function of tensors of given dtypes and of numbers, with its derivative. It lives
 /// as long as the process.
-pub(super) struct Function {
+pub(super) struct PointwiseFunction {
     elementwise: Elementwise,
-    derivative: Derivative,
+    derivative: FunctionDerivative,
     /// The gradients of some inputs, by [`Needs`].
-    gradients: Specializations<Gradients>,
+    gradients: Specializations<FunctionGradients>,
 }
 
 /// The derivative of a function.
-pub(super) enum Derivative {
+pub(super) enum FunctionDerivative {
     /// Follows from the expression.
     Derived,
     /// The gradients of those inputs for which it is true.
@@ -32,7 +32,7 @@ pub(super) enum Derivative {
 }
 
 /// The device and the shape of the results of a call.
-pub(super) struct Place {
+pub(super) struct ResultPlace {
     pub(super) device: ResolvedDevice,
     pub(super) shape: Shape,
 }
@@ -40,25 +40,25 @@ pub(super) struct Place {
 /// The inputs whose gradients are needed, one bit each.
 type Needs = u64;
 
-/// The gradients of some inputs of a function with one output.
-struct Gradients {
+/// The gradients of some inputs of a function.
+struct FunctionGradients {
     /// Where the gradient of each input comes from.
-    sources: SmallVec<[Source; 4]>,
+    sources: SmallVec<[GradientSource; 4]>,
     /// The function that computes those that are computed.
-    function: Option<&'static Function>,
+    function: Option<&'static PointwiseFunction>,
     /// The operands of that function.
     operands: Vec<GradientOperand>,
 }
 
 /// The source of a gradient.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Source {
+enum GradientSource {
     /// It is not needed.
     None,
     /// It is zero everywhere.
     Zeros,
-    /// The gradient of the output as it is.
-    Passed,
+    /// The gradient of this output as it is.
+    Passed(usize),
     /// This output of the function that computes gradients.
     Computed(usize),
 }
@@ -69,44 +69,15 @@ struct SavedCall {
     scalars: SmallVec<[u64; 4]>,
 }
 
-/// The parts that the operands of a function play where it writes one of them: autograd has the
-/// target first, whatever its position, and the others after it.
-#[derive(Clone, Copy)]
-struct InPlaceRoles {
-    /// The position of the target among the operands.
-    target: Option<usize>,
-}
-
-impl InPlaceRoles {
-    fn of(target: &Tensor, operands: &[&Tensor]) -> InPlaceRoles {
-        InPlaceRoles { target: operands.iter().position(|operand| operand.is_same_handle(target)) }
-    }
-
-    /// The position of an operand in autograd's order.
-    fn position(self, operand: usize) -> usize {
-        match self.target {
-            Some(target) if operand == target => 0,
-            Some(target) if operand > target => operand,
-            _ => operand + 1,
-        }
-    }
-
-    /// The operands beside the target.
-    fn others<'a>(self, operands: &[&'a Tensor]) -> SmallVec<[&'a Tensor; 4]> {
-        let others = operands.iter().enumerate().filter(|(at, _)| Some(*at) != self.target);
-        others.map(|(_, operand)| *operand).collect()
-    }
-}
-
-impl Function {
+impl PointwiseFunction {
     pub(super) fn new(
         op: &'static str,
         expression: Expression,
         inputs: &[DType],
         outputs: &[DType],
-        derivative: Derivative,
-    ) -> Function {
-        Function {
+        derivative: FunctionDerivative,
+    ) -> PointwiseFunction {
+        PointwiseFunction {
             elementwise: Elementwise::new(op, expression, inputs, outputs),
             derivative,
             gradients: Specializations::new(),
@@ -119,15 +90,23 @@ impl Function {
         expression: Expression,
         inputs: &[DType],
         outputs: &[DType],
-    ) -> &'static Function {
-        type Known =
-            FxHashMap<(&'static str, Expression, Vec<DType>, Vec<DType>), &'static Function>;
+    ) -> &'static PointwiseFunction {
+        type Known = FxHashMap<
+            (&'static str, Expression, Vec<DType>, Vec<DType>),
+            &'static PointwiseFunction,
+        >;
         static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
         let mut known = KNOWN.lock();
         let key = (op, expression, inputs.to_vec(), outputs.to_vec());
         known.get_or_insert_default().entry(key).or_insert_with_key(|(_, expression, ..)| {
-            let derivative = Derivative::Derived;
-            Box::leak(Box::new(Function::new(op, expression.clone(), inputs, outputs, derivative)))
+            let derivative = FunctionDerivative::Derived;
+            Box::leak(Box::new(PointwiseFunction::new(
+                op,
+                expression.clone(),
+                inputs,
+                outputs,
+                derivative,
+            )))
         })
     }
 
@@ -139,22 +118,22 @@ impl Function {
     #[track_caller]
     pub(super) fn apply(
         &'static self,
-        place: &Place,
+        place: &ResultPlace,
         inputs: &[&Tensor],
         scalars: &[u64],
     ) -> Result<Tensor> {
         let output = self.compute_one(place, inputs, scalars)?;
         match self.derivative {
-            Derivative::None => Ok(output),
+            FunctionDerivative::None => Ok(output),
             _ => Ok(self.record(inputs, output, scalars)),
         }
     }
 
-    /// [`Function::apply`] without recording it.
+    /// [`PointwiseFunction::apply`] without recording it.
     #[track_caller]
     pub(super) fn compute_one(
         &self,
-        place: &Place,
+        place: &ResultPlace,
         inputs: &[&Tensor],
         scalars: &[u64],
     ) -> Result<Tensor> {
@@ -165,22 +144,25 @@ impl Function {
         Ok(output)
     }
 
-    /// The results of a function with any number of outputs. If there is one, it is recorded.
+    /// The results of a function with any number of outputs, recorded.
     #[track_caller]
     fn apply_all(
         &'static self,
-        place: &Place,
+        place: &ResultPlace,
         inputs: &[&Tensor],
         scalars: &[u64],
-    ) -> Result<SmallVec<[Tensor; 2]>> {
+    ) -> Result<Vec<Tensor>> {
         let dtypes = self.elementwise.outputs();
         if let [_] = dtypes {
-            return Ok(smallvec![self.apply(place, inputs, scalars)?]);
+            return Ok(vec![self.apply(place, inputs, scalars)?]);
         }
         let output = |&dtype: &DType| Tensor::uninit(place.shape.clone(), dtype, place.device);
-        let outputs: SmallVec<[Tensor; 2]> = dtypes.iter().map(output).collect::<Result<_>>()?;
+        let outputs: Vec<Tensor> = dtypes.iter().map(output).collect::<Result<_>>()?;
         self.elementwise.run(place.device, Outputs::New(&outputs), inputs, scalars)?;
-        Ok(outputs)
+        Ok(record_outputs(self.elementwise.op(), inputs, outputs, |saving| {
+            let saved = self.save(saving, inputs, None, scalars);
+            move |grads: &[Option<Tensor>], needed: &[bool]| self.backward(needed, grads, &saved)
+        }))
     }
 
     /// Writes the result into `target`, without recording it.
@@ -193,9 +175,8 @@ impl Function {
         self.elementwise.run(device, Outputs::Existing(target), inputs, scalars)
     }
 
-    /// Writes the result into `target`, computed from `inputs`, and records that it was computed
-    /// from `operands`: the same tensors, before copies took the place of some that the write would
-    /// have changed.
+    /// Writes the result into the first input, the target, and records it. `read` are the inputs in
+    /// memory that the write does not change before they are read. `name` is for errors.
     ///
     /// # Errors
     /// The target cannot be written in place; the runtime failed.
@@ -203,38 +184,26 @@ impl Function {
     pub(super) fn apply_in_place(
         &'static self,
         name: &'static str,
-        target: &Tensor,
-        operands: &[&Tensor],
         inputs: &[&Tensor],
+        read: &[&Tensor],
         scalars: &[u64],
     ) -> Result<Tensor> {
-        let roles = InPlaceRoles::of(target, operands);
-        let write = InPlace::begin(name, target, &roles.others(operands))?;
-        if let Derivative::None = self.derivative {
-            self.write(target, inputs, scalars)?;
+        let (target, others) = inputs.split_first().expect("an operation in place has a target");
+        let write = InPlace::begin(name, target, others)?;
+        if matches!(self.derivative, FunctionDerivative::None) {
+            self.write(target, read, scalars)?;
             return Ok(write.finish_constant());
         }
-        let needed = needs((0..operands.len()).map(|input| write.needs(roles.position(input))));
-        let before = write.copy_if(self.uses(needed, roles.target))?;
-        self.write(target, inputs, scalars)?;
+        let needed = needs((0..inputs.len()).map(|input| write.needs(input)));
+        let uses_target =
+            needed != 0 && self.gradients(needed).operands.contains(&GradientOperand::Input(0));
+        let before = write.copy_if(uses_target)?;
+        self.write(target, read, scalars)?;
         Ok(write.finish(|saving| {
-            let saved = self.save(needed, scalars, saving, |input| match &before {
-                Some(before) if Some(input) == roles.target => before.save(saving),
-                _ => saving.save(operands[input]),
-            });
-            let count = operands.len();
-            move |grad: &Tensor, needs: &[bool]| {
-                let needed: Vec<bool> = (0..count).map(|i| needs[roles.position(i)]).collect();
-                let mut gradients = vec![None; needs.len()];
-                for (input, gradient) in
-                    self.backward(&needed, grad, &saved)?.into_iter().enumerate()
-                {
-                    gradients[roles.position(input)] = gradient;
-                }
-                if roles.target.is_none() && needs[0] {
-                    gradients[0] = Some(grad.zeros_like()?);
-                }
-                Ok(gradients)
+            let before = before.map(|before| before.save(saving));
+            let saved = self.save(saving, inputs, before, scalars);
+            move |grad: &Tensor, needed: &[bool]| {
+                self.backward(needed, &[Some(grad.clone())], &saved)
             }
         }))
     }
@@ -243,67 +212,69 @@ impl Function {
     #[track_caller]
     fn record(&'static self, inputs: &[&Tensor], output: Tensor, scalars: &[u64]) -> Tensor {
         record_many(self.elementwise.op(), inputs, output, |saving| {
-            let needed = needs((0..inputs.len()).map(|input| saving.needs(input)));
-            let saved = self.save(needed, scalars, saving, |input| saving.save(inputs[input]));
-            move |grad: &Tensor, needed: &[bool]| self.backward(needed, grad, &saved)
+            let saved = self.save(saving, inputs, None, scalars);
+            move |grad: &Tensor, needed: &[bool]| {
+                self.backward(needed, &[Some(grad.clone())], &saved)
+            }
         })
     }
 
-    /// Saves what the gradients of some inputs are computed from.
+    /// Saves what the gradients of the inputs that need one are computed from. `first` is saved in
+    /// place of the first input, if that was overwritten.
     fn save(
         &'static self,
-        needed: Needs,
-        scalars: &[u64],
         saving: &Saving<'_>,
-        save_input: impl Fn(usize) -> SavedTensor,
+        inputs: &[&Tensor],
+        mut first: Option<SavedTensor>,
+        scalars: &[u64],
     ) -> SavedCall {
-        let operand = |&operand: &GradientOperand| match operand {
-            GradientOperand::Input(input) => Some((operand, save_input(input))),
-            GradientOperand::Output(_) => Some((operand, saving.save_output())),
-            GradientOperand::Cotangent(_) => None,
+        let needed = needs((0..inputs.len()).map(|input| saving.needs(input)));
+        let operand = |&operand: &GradientOperand| {
+            let saved = match operand {
+                GradientOperand::Cotangent(_) => return None,
+                GradientOperand::Output(output) => saving.save_output_at(output),
+                GradientOperand::Input(0) if first.is_some() => first.take()?,
+                GradientOperand::Input(input) => saving.save(inputs[input]),
+            };
+            Some((operand, saved))
         };
         let operands = self.gradients(needed).operands.iter().filter_map(operand).collect();
         SavedCall { operands, scalars: scalars.into() }
     }
 
-    /// Whether the gradients of some inputs are computed from this one.
-    fn uses(&'static self, needed: Needs, input: Option<usize>) -> bool {
-        let uses = |input| self.gradients(needed).operands.contains(&GradientOperand::Input(input));
-        needed != 0 && input.is_some_and(uses)
-    }
-
-    /// The gradients of the inputs that need one.
+    /// The gradients of the inputs that need one, from those of the outputs.
     #[track_caller]
     fn backward(
         &'static self,
         needed: &[bool],
-        grad: &Tensor,
+        grads: &[Option<Tensor>],
         saved: &SavedCall,
     ) -> Result<Vec<Option<Tensor>>> {
-        let needed = needs(needed.iter().copied());
-        if !is_grad_enabled() {
-            return self.gradients(needed).apply(grad, saved);
-        }
-        // What is recorded has one output.
-        let mut all: Vec<Option<Tensor>> = vec![None; self.elementwise.inputs().len()];
-        for (input, gradient) in all.iter_mut().enumerate() {
-            if needed >> input & 1 != 0 {
-                *gradient = self.gradients(1 << input).apply(grad, saved)?.swap_remove(input);
-            }
-        }
-        Ok(all)
+        let Some(some) = grads.iter().flatten().next() else {
+            return Ok(vec![None; needed.len()]);
+        };
+        let outputs = self.elementwise.outputs().iter().zip(grads);
+        let grads: SmallVec<[Tensor; 1]> = outputs
+            .map(|(&dtype, grad)| match grad {
+                Some(grad) => Ok(grad.clone()),
+                None => some.zeros_like_with(dtype),
+            })
+            .collect::<Result<_>>()?;
+        self.gradients(needs(needed.iter().copied())).apply(&grads, saved)
     }
 
     /// The gradients of the inputs that need one.
-    fn gradients(&'static self, needed: Needs) -> &'static Gradients {
-        self.gradients.get(needed, || Gradients::of(self, needed))
+    fn gradients(&'static self, needed: Needs) -> &'static FunctionGradients {
+        self.gradients.get(needed, || FunctionGradients::of(self, needed))
     }
 
     /// The derivative with respect to those inputs for which `wrt` is true.
     fn derive(&self, wrt: &[bool]) -> Gradient {
         match &self.derivative {
-            Derivative::Given(derive) => derive(self.elementwise.expression(), wrt),
-            Derivative::Derived | Derivative::None => self.elementwise.expression().gradient(wrt),
+            FunctionDerivative::Given(derive) => derive(self.elementwise.expression(), wrt),
+            FunctionDerivative::Derived | FunctionDerivative::None => {
+                self.elementwise.expression().gradient(wrt)
+            }
         }
     }
 
@@ -318,47 +289,46 @@ impl Function {
     }
 }
 
-impl Gradients {
-    fn of(function: &'static Function, needed: Needs) -> Gradients {
+impl FunctionGradients {
+    fn of(function: &'static PointwiseFunction, needed: Needs) -> FunctionGradients {
         let inputs = function.elementwise.inputs();
         let mut wrt: Vec<bool> = (0..inputs.len()).map(|input| needed >> input & 1 != 0).collect();
-        let mut sources: SmallVec<[Source; 4]> = smallvec![Source::None; inputs.len()];
+        let mut sources: SmallVec<[GradientSource; 4]> =
+            smallvec![GradientSource::None; inputs.len()];
         let whole = function.derive(&wrt);
-        whole.zeros.iter().for_each(|&input| sources[input] = Source::Zeros);
+        whole.zeros.iter().for_each(|&input| sources[input] = GradientSource::Zeros);
         for (result, &input) in whole.inputs.iter().enumerate() {
-            let value = whole.expression.outputs()[result].0 as usize;
-            if let ValueDef::Input(operand) = whole.expression.values()[value].1
-                && matches!(whole.operands[operand as usize], GradientOperand::Cotangent(_))
-            {
-                sources[input] = Source::Passed;
+            let operand = whole.expression.output_as_input(result);
+            if let Some(GradientOperand::Cotangent(output)) = operand.map(|at| whole.operands[at]) {
+                sources[input] = GradientSource::Passed(output);
                 wrt[input] = false;
             }
         }
-        let computed =
-            if sources.contains(&Source::Passed) { function.derive(&wrt) } else { whole };
+        let is_passed = |source: &GradientSource| matches!(source, GradientSource::Passed(_));
+        let computed = if sources.iter().any(is_passed) { function.derive(&wrt) } else { whole };
         for (result, &input) in computed.inputs.iter().enumerate() {
-            sources[input] = Source::Computed(result);
+            sources[input] = GradientSource::Computed(result);
         }
         if computed.inputs.is_empty() {
-            return Gradients { sources, function: None, operands: Vec::new() };
+            return FunctionGradients { sources, function: None, operands: Vec::new() };
         }
         let dtypes: Vec<DType> =
             computed.operands.iter().map(|operand| function.operand_dtype(operand)).collect();
         let outputs: Vec<DType> = computed.inputs.iter().map(|&input| inputs[input]).collect();
         let op = function.elementwise.op();
-        let function = Function::of_expression(op, computed.expression, &dtypes, &outputs);
-        Gradients { sources, function: Some(function), operands: computed.operands }
+        let function = PointwiseFunction::of_expression(op, computed.expression, &dtypes, &outputs);
+        FunctionGradients { sources, function: Some(function), operands: computed.operands }
     }
 
-    /// The gradients of the inputs, from that of the output and what was saved.
+    /// The gradients of the inputs, from those of the outputs and what was saved.
     #[track_caller]
-    fn apply(&self, grad: &Tensor, saved: &SavedCall) -> Result<Vec<Option<Tensor>>> {
+    fn apply(&self, grads: &[Tensor], saved: &SavedCall) -> Result<Vec<Option<Tensor>>> {
         let computed = match self.function {
             Some(function) => {
                 let mut operands: SmallVec<[Tensor; 4]> = SmallVec::new();
                 for operand in &self.operands {
                     operands.push(match operand {
-                        GradientOperand::Cotangent(_) => grad.clone(),
+                        GradientOperand::Cotangent(output) => grads[*output].clone(),
                         saved_one => {
                             let found = saved.operands.iter().find(|(saved, _)| saved == saved_one);
                             found.expect("it was saved when the call was recorded").1.get()?
@@ -366,17 +336,17 @@ impl Gradients {
                     });
                 }
                 let operands: SmallVec<[&Tensor; 4]> = operands.iter().collect();
-                let place =
-                    Place { device: grad.resolved_device(), shape: grad.layout().shape().clone() };
+                let (device, shape) = (grads[0].resolved_device(), grads[0].layout().shape());
+                let place = ResultPlace { device, shape: shape.clone() };
                 function.apply_all(&place, &operands, &saved.scalars)?
             }
-            None => SmallVec::new(),
+            None => Vec::new(),
         };
-        let gradient = |source: &Source| match *source {
-            Source::None => Ok(None),
-            Source::Zeros => grad.zeros_like().map(Some),
-            Source::Passed => Ok(Some(grad.clone())),
-            Source::Computed(result) => Ok(Some(computed[result].clone())),
+        let gradient = |source: &GradientSource| match *source {
+            GradientSource::None => Ok(None),
+            GradientSource::Zeros => grads[0].zeros_like().map(Some),
+            GradientSource::Passed(output) => Ok(Some(grads[output].clone())),
+            GradientSource::Computed(result) => Ok(Some(computed[result].clone())),
         };
         self.sources.iter().map(gradient).collect()
     }

@@ -1,7 +1,7 @@
 //! Elementwise operations as data: a name, the rule of type promotion, and what happens to an
 //! element, as a closure that is traced into an expression.
 //!
-//! A call finds the function for the dtypes of its operands ([`Function`]: the expression with the
+//! A call finds the function for the dtypes of its operands ([`PointwiseFunction`]: the expression with the
 //! conversions around it), runs it, and records it; the gradient is an expression as well, which is
 //! applied as a recorded operation.
 
@@ -16,7 +16,7 @@ pub(super) use call::{Named, apart_from};
 pub(super) use promotion::{Kinds, Promotion};
 
 use call::{Call, in_place_fits};
-use function::{Derivative, Function, Place};
+use function::{FunctionDerivative, PointwiseFunction, ResultPlace};
 use key::Key;
 use promotion::Positions;
 
@@ -27,7 +27,7 @@ use crate::{DType, Error, Result, Tensor};
 
 /// What happens to the elements of `N` operands: a value of the type that the operands are promoted
 /// to, or a truth value.
-pub(super) type Body<const N: usize> = for<'t> fn([Value<'t>; N]) -> Value<'t>;
+pub(super) type ElementBody<const N: usize> = for<'t> fn([Value<'t>; N]) -> Value<'t>;
 
 /// The gradients of the operands, from that of the output, the operands, and the output. Only what
 /// it uses is saved.
@@ -50,14 +50,14 @@ pub(super) struct Pointwise<const N: usize> {
     rounds_numbers: bool,
     /// What the operation can compute in.
     kinds: Kinds,
-    body: Body<N>,
-    gradient: Gradient<N>,
-    functions: Specializations<Function>,
+    body: ElementBody<N>,
+    gradient: DerivativeRule<N>,
+    functions: Specializations<PointwiseFunction>,
 }
 
 /// The derivative of an operation.
 #[derive(Clone, Copy)]
-enum Gradient<const N: usize> {
+enum DerivativeRule<const N: usize> {
     /// Follows from the expression.
     Derived,
     Given(GradientBody<N>),
@@ -66,7 +66,12 @@ enum Gradient<const N: usize> {
 }
 
 impl<const N: usize> Pointwise<N> {
-    const fn new(name: &'static str, promotion: Promotion, kinds: Kinds, body: Body<N>) -> Self {
+    const fn new(
+        name: &'static str,
+        promotion: Promotion,
+        kinds: Kinds,
+        body: ElementBody<N>,
+    ) -> Self {
         const { assert!(N <= Key::MAX_OPERANDS) };
         Pointwise {
             name,
@@ -78,27 +83,27 @@ impl<const N: usize> Pointwise<N> {
             rounds_numbers: false,
             kinds,
             body,
-            gradient: Gradient::Derived,
+            gradient: DerivativeRule::Derived,
             functions: Specializations::new(),
         }
     }
 
     /// An operation in the dtype that its operands are promoted to, of floats and integers.
-    pub(super) const fn common(name: &'static str, body: Body<N>) -> Self {
+    pub(super) const fn common(name: &'static str, body: ElementBody<N>) -> Self {
         Pointwise::new(name, Promotion::Common, Kinds::NUMBERS, body)
     }
 
     /// An operation on floats, for which integers and truth values become the default dtype.
-    pub(super) const fn float(name: &'static str, body: Body<N>) -> Self {
+    pub(super) const fn float(name: &'static str, body: ElementBody<N>) -> Self {
         Pointwise::new(name, Promotion::Float, Kinds::FLOATS, body)
     }
 
     /// An operation that gives truth values, on operands of any dtype.
-    pub(super) const fn predicate(name: &'static str, body: Body<N>) -> Self {
+    pub(super) const fn predicate(name: &'static str, body: ElementBody<N>) -> Self {
         let mut operation = Pointwise::new(name, Promotion::Common, Kinds::ALL, body);
         operation.is_predicate = true;
         operation.rounds_numbers = true;
-        operation.gradient = Gradient::None;
+        operation.gradient = DerivativeRule::None;
         operation
     }
 
@@ -138,13 +143,13 @@ impl<const N: usize> Pointwise<N> {
 
     /// The operation with this derivative.
     pub(super) const fn with_gradient(mut self, gradient: GradientBody<N>) -> Self {
-        self.gradient = Gradient::Given(gradient);
+        self.gradient = DerivativeRule::Given(gradient);
         self
     }
 
     /// The operation without a derivative: its result is a constant for autograd.
     pub(super) const fn without_gradient(mut self) -> Self {
-        self.gradient = Gradient::None;
+        self.gradient = DerivativeRule::None;
         self
     }
 
@@ -210,13 +215,13 @@ impl<const N: usize> Pointwise<N> {
         computed: DType,
         output: DType,
         operands: &[TensorOrScalar<'a>; N],
-    ) -> Result<(Place, Call<'a>)> {
+    ) -> Result<(ResultPlace, Call<'a>)> {
         let named = Named::new(self.name, &self.names, operands);
         let device = named.device()?;
         self.expect_kind(computed, device)?;
         let shape = named.broadcast()?;
-        let call = Call::new(self, Key::new(computed, output), device, operands)?;
-        Ok((Place { device, shape }, call))
+        let call = Call::new(self, Key::new(computed, output), device, operands, None)?;
+        Ok((ResultPlace { device, shape }, call))
     }
 
     /// # Errors
@@ -230,7 +235,7 @@ impl<const N: usize> Pointwise<N> {
         }
     }
 
-    /// Applies the operation to `operands`, of which `target` is one, usually the first, and writes
+    /// Applies the operation to `operands`, of which `target` is the first, and writes
     /// the result into `target`, in its dtype. `name` is for errors.
     ///
     /// # Errors
@@ -249,11 +254,10 @@ impl<const N: usize> Pointwise<N> {
         let device = in_place_fits(&named, target, result)?;
         self.expect_kind(computed, device)?;
         let key = Key::new(computed, target.dtype());
-        let call = Call::new(self, key, device, &operands)?;
-        let inputs = call.apart_from(target)?;
-        let inputs: smallvec::SmallVec<[&Tensor; 4]> = inputs.iter().map(|x| &**x).collect();
-        let (function, operands) = (self.function(call.key), call.tensors());
-        function.apply_in_place(name, target, &operands, &inputs, &call.scalars)
+        let call = Call::new(self, key, device, &operands, Some(target))?;
+        let apart = call.apart_from(target)?;
+        let (inputs, read) = (call.tensors(), apart.tensors());
+        self.function(call.key).apply_in_place(name, &inputs, &read, &call.scalars)
     }
 
     /// Writes the result into `target`, in its dtype, without recording it. The operands must
@@ -270,23 +274,25 @@ impl<const N: usize> Pointwise<N> {
     ) -> Result<()> {
         let key = Key::new(computed, target.dtype());
         let device = target.resolved_device();
-        let call = Call::new(self, key, device, &operands)?;
+        let call = Call::new(self, key, device, &operands, None)?;
         self.function(call.key).write(target, &call.tensors(), &call.scalars)
     }
 
     /// The function for the dtypes of a call.
-    fn function(&'static self, key: Key) -> &'static Function {
+    fn function(&'static self, key: Key) -> &'static PointwiseFunction {
         self.functions.get(key.number(), || {
             let derivative = match self.gradient {
-                Gradient::Derived => Derivative::Derived,
-                Gradient::None => Derivative::None,
-                Gradient::Given(body) => Derivative::Given(Box::new(move |expression, wrt| {
-                    call::trace_gradient(self, key, body, expression, wrt)
-                })),
+                DerivativeRule::Derived => FunctionDerivative::Derived,
+                DerivativeRule::None => FunctionDerivative::None,
+                DerivativeRule::Given(body) => {
+                    FunctionDerivative::Given(Box::new(move |expression, wrt| {
+                        call::trace_gradient(self, key, body, expression, wrt)
+                    }))
+                }
             };
             let (inputs, _) = call::types(self, key);
             let expression = call::trace_body(self, key);
-            Function::new(self.name, expression, &inputs, &[key.output()], derivative)
+            PointwiseFunction::new(self.name, expression, &inputs, &[key.output()], derivative)
         })
     }
 }
