@@ -164,8 +164,8 @@ impl<'a> Call<'a> {
                     OperandForm::Number
                 }
                 None => {
-                    let tensor = call.take(operand, device)?;
-                    OperandForm::Tensor(tensor)
+                    let rounded = operation.rounds_numbers.then_some(dtype);
+                    OperandForm::Tensor(call.take(operand, device, rounded)?)
                 }
             };
             call.key = call.key.with(position, form);
@@ -173,10 +173,24 @@ impl<'a> Call<'a> {
         Ok(call)
     }
 
-    /// Takes a tensor as an operand, and gives its dtype.
+    /// Takes a tensor as an operand, and gives its dtype. A tensor of wider floats is rounded to the
+    /// half precision that `rounded` is.
     #[track_caller]
-    fn take(&mut self, operand: TensorOrScalar<'a>, device: ResolvedDevice) -> Result<DType> {
+    fn take(
+        &mut self,
+        operand: TensorOrScalar<'a>,
+        device: ResolvedDevice,
+        rounded: Option<DType>,
+    ) -> Result<DType> {
         let tensor = operand.tensor().expect("a number was taken as one");
+        let is_half = |dtype: &DType| matches!(dtype, DType::F16 | DType::BF16);
+        if let Some(half) = rounded.filter(is_half)
+            && tensor.dtype().is_float()
+            && tensor.dtype() != half
+        {
+            self.tensors.push(Cow::Owned(convert(tensor, half)?));
+            return Ok(half);
+        }
         let on_host = tensor.resolved_device() == ResolvedDevice::Cpu;
         self.tensors.push(match device {
             // A 0-dimensional tensor, which a gradient flows to.
