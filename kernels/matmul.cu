@@ -153,4 +153,4 @@ __device__ void matmul(const Matmul& args) {
         function<T>(args);                                                          \
     }
 
-FOR_SIGNED(MATMUL, matmul, matmul)
+FOR_NUMBERS(MATMUL, matmul, matmul)

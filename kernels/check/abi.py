@@ -10,26 +10,11 @@ def dims(values):
     return Dims(*values, *[0] * (MAX_DIMS - len(values)))
 
 
-class Operand(Structure):
-    _fields_ = [("data", c_uint64), ("immediate", c_uint64), ("strides", Dims)]
-
-
-def elementwise(operands):
-    """The type for this many operands."""
-
-    class Elementwise(Structure):
-        _fields_ = [
-            ("numel", c_int64), ("dims", c_int32), ("contiguous", c_int32), ("sizes", Dims),
-            ("operands", Operand * operands),
-        ]
-
-    return Elementwise
-
-
 class Reduce(Structure):
     _fields_ = [
         ("output", c_uint64), ("input", c_uint64), ("outputs", c_int64), ("reduced", c_int64),
-        ("output_dims", c_int32), ("reduced_dims", c_int32), ("lanes", c_int32), ("pad", c_int32),
+        ("output_dims", c_int32), ("reduced_dims", c_int32), ("lanes", c_int32), ("parts", c_int32),
+        ("states", c_uint64), ("joins", c_int64),
         ("output_sizes", Dims), ("output_strides", Dims),
         ("reduced_sizes", Dims), ("reduced_strides", Dims),
     ]

@@ -9,9 +9,12 @@ import torch
 from abi import Index, Matmul, Random, Range, Reduce, Rows, dims
 from values import DTYPES, disagreement, sample, widen
 
-FLOATS = ["f16", "f32", "f64"]
-SIGNED = [*FLOATS, "i64"]
-ALL = [*SIGNED, "u8", "bool"]
+FLOATS = ["f16", "bf16", "f32", "f64"]
+NUMBERS = [*FLOATS, "i64", "i32", "i16", "i8", "u8"]
+ALL = [*NUMBERS, "bool"]
+HALVES = ["f16", "bf16"]
+# Kernels that only move elements are named by the integer of the elements' size.
+MOVER = {8: "i64", 4: "i32", 2: "i16", 1: "u8"}
 
 
 def check(driver):
@@ -34,15 +37,15 @@ def saxpy(driver):
 
 # Name: what PyTorch says of a matrix with the reduced elements in its rows, and the dtypes.
 REDUCTIONS = {
-    "sum": (lambda x: x.sum(-1), SIGNED),
-    "prod": (lambda x: x.prod(-1), SIGNED),
+    "sum": (lambda x: x.sum(-1), ALL),
+    "prod": (lambda x: x.prod(-1), ALL),
     "mean": (lambda x: x.mean(-1), FLOATS),
     "amax": (lambda x: x.amax(-1), ALL),
     "amin": (lambda x: x.amin(-1), ALL),
     "argmax": (lambda x: x.int().argmax(-1) if x.dtype == torch.bool else x.argmax(-1), ALL),
     "argmin": (lambda x: x.int().argmin(-1) if x.dtype == torch.bool else x.argmin(-1), ALL),
-    "any": (lambda x: x.any(-1), ["bool"]),
-    "all": (lambda x: x.all(-1), ["bool"]),
+    "any": (lambda x: (x != 0).any(-1), ALL),
+    "all": (lambda x: (x != 0).all(-1), ALL),
 }
 
 
@@ -56,10 +59,11 @@ def reductions(driver):
             values = sample(DTYPES[dtype], shape, special=exact)
             if not exact and values.is_floating_point():
                 values = (values / 3).exp().clamp(0.5, 1.9)
-            yield from reduction(driver, name, function, dtype, values, over, *group)
+            for parts in (1, 3):
+                yield from reduction(driver, name, function, dtype, values, over, *group, parts)
 
 
-def reduction(driver, name, function, dtype, values, over, lanes, block):
+def reduction(driver, name, function, dtype, values, over, lanes, block, parts):
     kept = [d for d in range(values.dim()) if d not in over]
     matrix = values.permute(*kept, *over).reshape([values.shape[d] for d in kept] + [-1])
     expected = function(widen(matrix))
@@ -70,22 +74,27 @@ def reduction(driver, name, function, dtype, values, over, lanes, block):
     args = Reduce(
         output=result.address, input=there.address, outputs=expected.numel(),
         reduced=matrix.shape[-1], output_dims=len(kept), reduced_dims=len(over), lanes=lanes,
+        parts=parts,
     )
+    states = driver.memory(torch.zeros(2 * parts * expected.numel(), dtype=torch.int64))
+    args.states = states.address
     args.output_sizes = dims([values.shape[d] for d in kept])
     args.output_strides = dims([values.stride(d) for d in kept])
     args.reduced_sizes = dims([values.shape[d] for d in over])
     args.reduced_strides = dims([values.stride(d) for d in over])
     driver.launch(f"{name}_{dtype}", args, block=(block, 1, 1))
-    ulps = 2 if expected.dtype == torch.float16 else 100
-    yield f"{name}_{dtype} {tuple(values.shape)} over {over}, {lanes} lanes", disagreement(
-        result.read(), expected, ulps
-    )
+    if parts > 1:
+        args.joins, args.lanes = 1, 2
+        driver.launch(f"{name}_{dtype}", args, block=(block, 1, 1))
+    ulps = 2 if dtype in HALVES else 100
+    label = f"{name}_{dtype} {tuple(values.shape)} over {over}, {lanes} lanes, {parts} parts"
+    yield label, disagreement(result.read(), expected, ulps)
 
 
 def matmuls(driver):
     sizes = [(1, 1, 1), (5, 7, 3), (33, 17, 40), (70, 65, 1), (2, 3, 0), (130, 140, 33)]
     both = [False, True]
-    for dtype, (m, n, k), left, right in itertools.product(SIGNED, sizes, both, both):
+    for dtype, (m, n, k), left, right in itertools.product(NUMBERS, sizes, both, both):
         a = sample(DTYPES[dtype], (2, 1, k, m) if left else (2, 1, m, k), special=False)
         b = sample(DTYPES[dtype], (3, n, k) if right else (3, k, n), special=False)
         a = (a.transpose(-1, -2) if left else a).expand(2, 3, m, k)
@@ -113,7 +122,7 @@ def multiplication(driver, dtype, a, b):
         return
     # Each of the k roundings is relative to the size of the terms, not of their sum.
     size = torch.matmul(wide(a).abs(), wide(b).abs())
-    epsilon = 2.0**-11 if dtype == "f16" else torch.finfo(a.dtype).eps
+    epsilon = torch.finfo(a.dtype).eps
     worst = ((wide(actual) - expected).abs() - size * epsilon * 4).max().item()
     yield label, None if worst <= 1e-12 else f"off by {worst} more than rounding explains"
 
@@ -137,39 +146,54 @@ def rows(driver, name, dtype, a, b, expected):
     result, first, second = driver.memory(torch.zeros_like(a)), driver.memory(a), driver.memory(b)
     addresses = dict(out=result.address, a=first.address, b=second.address)
     driver.launch(f"{name}_{dtype}", Rows(**addresses, rows=a.shape[0], cols=a.shape[1]))
-    bound = {"f16": 2e-3, "f32": 3e-6, "f64": 1e-14}[dtype] * (1 + expected.abs().max().item())
+    bound = {"f16": 2e-3, "bf16": 1.6e-2, "f32": 3e-6, "f64": 1e-14}[dtype] * (1 + expected.abs().max().item())
     worst = (result.read().double() - expected).abs().max().item()
     yield f"{name}_{dtype} {a.shape[1]} columns", None if worst <= bound else f"off by {worst}"
 
 
 def indexing(driver):
-    outer, size, count, inner = 3, 6, 4, 5
-    for dtype in ALL:
-        table = sample(DTYPES[dtype], (outer, size, inner), special=False)
-        places = torch.randint(size, (outer, count, inner))
-        chosen = torch.randint(size, (count,))
-        none = torch.zeros(outer, count, inner, dtype=table.dtype)
-        shape = dict(outer=outer, size=size, count=count, inner=inner)
-        wanted = table.gather(1, places)
-        yield from index(driver, f"gather_{dtype}", none, table, places, shape, wanted)
-        wanted = table[:, chosen]
-        yield from index(driver, f"index_select_{dtype}", none, table, chosen, shape, wanted)
-        if dtype not in SIGNED:
-            continue
-        # Whole numbers: the order of the additions then makes no difference.
-        table = table.round()
-        source = sample(table.dtype, (outer, count, inner), special=False).round()
-        added = table.scatter_add(1, places, source)
-        yield from index(driver, f"scatter_add_{dtype}", table, source, places, shape, added)
-        added = table.index_add(1, chosen, source)
-        yield from index(driver, f"index_add_{dtype}", table, source, chosen, shape, added)
+    # Rows of whole units of 16 bytes, and others; one element each; many rows.
+    for shape in [(3, 6, 4, 5), (2, 7, 5, 32), (40, 9, 3, 1), (1, 50, 300, 1)]:
+        for dtype in ALL:
+            yield from indexing_of(driver, dtype, *shape)
 
 
-def index(driver, entry, out, source, places, shape, expected):
+def indexing_of(driver, dtype, outer, size, count, inner):
+    table = sample(DTYPES[dtype], (outer, size, inner), special=False)
+    places = torch.randint(size, (outer, count, inner))
+    chosen = torch.randint(size, (count,))
+    none = torch.zeros(outer, count, inner, dtype=table.dtype)
+    shape = dict(outer=outer, size=size, count=count, inner=inner)
+    mover = MOVER[table.element_size()]
+    label = f"{dtype} {tuple(shape.values())}"
+    wanted = table.gather(1, places)
+    yield from index(driver, f"gather_{mover}", label, none, table, places, shape, wanted)
+    wanted = table[:, chosen]
+    yield from index(driver, f"index_select_{mover}", label, none, table, chosen, shape, wanted)
+    source = sample(table.dtype, (outer, count, inner), special=False)
+    if count <= size:
+        # Each element is chosen once, since it is not fixed which of several is left.
+        order = torch.rand(outer, size, inner).argsort(1)[:, :count].contiguous()
+        written = table.scatter(1, order, source)
+        yield from index(driver, f"scatter_{mover}", label, table, source, order, shape, written)
+        order = torch.randperm(size)[:count]
+        written = table.index_copy(1, order, source)
+        entry = f"index_copy_{mover}"
+        yield from index(driver, entry, label, table, source, order, shape, written)
+    # Whole numbers: the order of the additions then makes no difference.
+    if table.is_floating_point():
+        table, source = table.sign(), source.sign()
+    added = table.scatter_add(1, places, source)
+    yield from index(driver, f"scatter_add_{dtype}", label, table, source, places, shape, added)
+    added = table.index_add(1, chosen, source)
+    yield from index(driver, f"index_add_{dtype}", label, table, source, chosen, shape, added)
+
+
+def index(driver, entry, label, out, source, places, shape, expected):
     result, there, where = driver.memory(out), driver.memory(source), driver.memory(places)
     addresses = dict(out=result.address, source=there.address, index=where.address)
-    driver.launch(entry, Index(**addresses, **shape))
-    yield entry, disagreement(result.read(), expected, 0)
+    driver.launch(entry, Index(**addresses, **shape), grid=(2, 2, 1), block=(32, 4, 1))
+    yield f"{entry} {label}", disagreement(result.read(), expected, 0)
 
 
 def out_of_range(driver):
@@ -178,12 +202,12 @@ def out_of_range(driver):
     none = torch.zeros(1, 2, 2)
     shape = dict(outer=1, size=4, count=2, inner=2)
     try:
-        list(index(driver, "gather_f32", none, table, places, shape, none))
+        list(index(driver, "gather_i32", "", none, table, places, shape, none))
         result = "no error"
     except RuntimeError as error:
         result = str(error)
     expected = "CUDA_ERROR_ASSERT" in result
-    yield "gather_f32 out of range", None if expected else f"gave {result}"
+    yield "gather_i32 out of range", None if expected else f"gave {result}"
 
 
 def philox(seed, index, offset):
@@ -234,9 +258,10 @@ def random(driver):
             wanted = stored([normal(dtype, w, 0.25, 2.0) for w in words])
             # The mean is added last, which takes digits from small sums.
             off = (run("normal", a=0.25, b=2.0).double() - wanted.double()).abs().max().item()
-            bound = {"f16": 2e-3, "f32": 2.5e-7, "f64": 2e-15}[dtype]
+            bound = {"f16": 2e-3, "bf16": 1.6e-2, "f32": 2.5e-7, "f64": 2e-15}[dtype]
             yield f"normal_{dtype}", None if off <= bound * 4 else f"off by {off}"
-        low, high = (0, 2) if dtype == "bool" else (3, 250) if dtype == "u8" else (-700, 800)
+        limits = {"bool": (0, 2), "u8": (3, 250), "i8": (-100, 120), "bf16": (-200, 200)}
+        low, high = limits.get(dtype, (-700, 800))
         wanted = [low + (w[0] << 32 | w[1]) % (high - low) for w in words]
         wanted = torch.tensor(wanted).to(DTYPES[dtype])
         yield f"random_{dtype}", disagreement(run("random", low=low, high=high), wanted, 0)
@@ -245,14 +270,14 @@ def random(driver):
 
 
 def ranges(driver):
-    for dtype in [*SIGNED, "u8"]:
+    for dtype in NUMBERS:
         result = driver.memory(torch.zeros(1000, dtype=DTYPES[dtype]))
         args = Range(out=result.address, numel=1000, start=-3.7, step=0.1, istart=-5, istep=3)
         driver.launch(f"arange_{dtype}", args)
         steps = torch.arange(1000)
         if dtype in FLOATS:
             wanted = -3.7 + steps.double() * 0.1
-            wanted = (wanted.float() if dtype == "f16" else wanted).to(DTYPES[dtype])
+            wanted = (wanted.float() if dtype in HALVES else wanted).to(DTYPES[dtype])
         else:
             wanted = (-5 + steps * 3).to(DTYPES[dtype])
         yield f"arange_{dtype}", disagreement(result.read(), wanted, 0)

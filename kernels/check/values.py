@@ -4,18 +4,21 @@ import torch
 
 DTYPES = {
     "f16": torch.float16,
+    "bf16": torch.bfloat16,
     "f32": torch.float32,
     "f64": torch.float64,
     "i64": torch.int64,
+    "i32": torch.int32,
+    "i16": torch.int16,
+    "i8": torch.int8,
     "u8": torch.uint8,
     "bool": torch.bool,
 }
 
+HALVES = (torch.float16, torch.bfloat16)
+
 INFINITY, NAN = float("inf"), float("nan")
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, INFINITY, -INFINITY, NAN, 1e-7, 3e4]
-
-# Units in the last place, for functions that no one rounds correctly.
-CLOSE = {torch.float16: 1.0, torch.float32: 8.0, torch.float64: 8.0}
 
 
 def sample(dtype, shape, special=True):
@@ -24,6 +27,8 @@ def sample(dtype, shape, special=True):
         return torch.rand(shape) < 0.5
     if dtype == torch.uint8:
         return torch.randint(0, 256, shape, dtype=dtype)
+    if dtype in (torch.int32, torch.int16, torch.int8):
+        return torch.randint(-128, 128, shape, dtype=dtype)
     if dtype == torch.int64:
         values = torch.randint(-9, 10, shape, dtype=dtype)
         return torch.where(torch.rand(shape) < 0.1, values * (2**60 + 12345), values)
@@ -36,7 +41,7 @@ def sample(dtype, shape, special=True):
 
 def widen(tensor):
     """As the kernels see it: halves are floats until the result is stored."""
-    return tensor.float() if tensor.dtype == torch.float16 else tensor
+    return tensor.float() if tensor.dtype in HALVES else tensor
 
 
 def disagreement(actual, expected, ulps):

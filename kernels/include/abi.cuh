@@ -13,31 +13,15 @@ constexpr int MAX_THREADS = 1024;
 #define LAUNCH_BOUNDS __launch_bounds__(MAX_THREADS)
 
 // The host merges adjacent dimensions before a launch, so more than eight are rare and it copies
-// first.
+// first. Sizes and strides stand outermost first; strides count elements, and may be zero
+// (broadcast) or negative.
 constexpr int MAX_DIMS = 8;
-
-// Strides count elements; they may be zero (broadcast) or negative. Without `data`, every element
-// is `immediate`: the bits of one value of the operand's dtype, in the low bytes.
-struct Operand {
-    void* data;
-    uint64_t immediate;
-    int64_t strides[MAX_DIMS];
-};
-
-// Operand 0 is the output. sizes[0] is the outermost dimension. `contiguous`: every operand with
-// data is dense in linear order, and its strides are not set.
-template <int N>
-struct Elementwise {
-    int64_t numel;
-    int32_t dims;
-    int32_t contiguous;
-    int64_t sizes[MAX_DIMS];
-    Operand operands[N];
-};
 
 // Output element o (dense) folds the `reduced` elements of input that lie at its origin plus the
 // reduced strides. `lanes` threads, a power of two and at most a block, work on one output
-// together.
+// together. Where there are few outputs, each is folded in several `parts` by a first launch, which
+// leaves their states in `states` (16 bytes for each part of each output), and a second one, with
+// `joins`, folds those. Else `parts` is 1.
 struct Reduce {
     void* output;
     const void* input;
@@ -46,7 +30,9 @@ struct Reduce {
     int32_t output_dims;
     int32_t reduced_dims;
     int32_t lanes;
-    int32_t pad;
+    int32_t parts;
+    void* states;
+    int64_t joins;
     int64_t output_sizes[MAX_DIMS];
     int64_t output_strides[MAX_DIMS];
     int64_t reduced_sizes[MAX_DIMS];
@@ -76,7 +62,7 @@ struct Rows {
 };
 
 // Dense arrays, seen as [outer, size or count, inner]; the indices choose along the middle
-// dimension.
+// dimension. Blocks and grid have two dimensions: y goes along `outer`, and x along the others.
 struct Index {
     void* out;
     const void* source;
@@ -105,11 +91,8 @@ struct Range {
     int64_t istart, istep;
 };
 
-static_assert(sizeof(Operand) == 80 && offsetof(Operand, strides) == 16);
-static_assert(offsetof(Elementwise<2>, sizes) == 16 && offsetof(Elementwise<2>, operands) == 80);
-static_assert(sizeof(Elementwise<2>) == 240 && sizeof(Elementwise<5>) == 480);
-static_assert(sizeof(Reduce) == 304 && offsetof(Reduce, lanes) == 40 &&
-              offsetof(Reduce, output_sizes) == 48);
+static_assert(sizeof(Reduce) == 320 && offsetof(Reduce, lanes) == 40 &&
+              offsetof(Reduce, output_sizes) == 64);
 static_assert(sizeof(Matmul) == 288 && offsetof(Matmul, batch_dims) == 88 &&
               offsetof(Matmul, batch_sizes) == 96);
 static_assert(sizeof(Rows) == 40);

@@ -6,11 +6,12 @@
 
 #include "dtype.cuh"
 
-// The type in which sums and products of T are formed: i64 overflows, which is defined for unsigned
-// numbers only. Narrower integers are promoted to int and cut when converted back; for bool that
-// makes + "or" and * "and".
+// The type in which sums and products of T are formed: integers overflow, which is defined for
+// unsigned numbers only. A bool is promoted to int and cut when converted back, which makes + "or"
+// and * "and".
 template <class T>
-using Ring = std::conditional_t<std::is_same_v<T, i64>, uint64_t, T>;
+using Ring = std::conditional_t<std::is_same_v<T, i64>, uint64_t,
+                                std::conditional_t<std::is_same_v<T, i32>, uint32_t, T>>;
 
 template <class T>
 __device__ T plus(T a, T b) {

@@ -16,8 +16,8 @@
 //! folder's README. This crate knows bytes and names only.
 //!
 //! ```
-//! let module = kernels::module_of("add_f32").expect("there is such a kernel");
-//! assert!(module.entries.contains(&"add_f32"));
+//! let module = kernels::module_of("sum_f32").expect("there is such a kernel");
+//! assert!(module.entries.contains(&"sum_f32"));
 //! ```
 //!
 //! What it is not: it launches nothing. The crate `gpu-runtime` loads such an image and launches its
@@ -63,6 +63,31 @@ pub fn module_of(entry: &str) -> Option<&'static KernelModule> {
     let position = ENTRIES.binary_search_by_key(&entry, |&(name, _)| name).ok()?;
     Some(&MODULES[ENTRIES[position].1])
 }
+
+/// The kernel of an operation for a dtype, which is given by its short name: the module, and the
+/// kernel's own name in it. What only moves elements has one kernel for all dtypes of a size.
+///
+/// ```
+/// let (module, entry) = kernels::kernel("gather", "bf16").expect("there is such a kernel");
+/// assert_eq!(entry, "gather_i16");
+/// assert!(module.entries.contains(&entry));
+/// ```
+pub fn kernel(operation: &str, dtype: &str) -> Option<(&'static KernelModule, &'static str)> {
+    let kind = match dtype {
+        _ if !MOVES.contains(&operation) => dtype,
+        "f64" | "i64" => "i64",
+        "f32" | "i32" => "i32",
+        "f16" | "bf16" | "i16" => "i16",
+        _ => "u8",
+    };
+    let entry = format!("{operation}_{kind}");
+    let module = module_of(&entry)?;
+    let entry = module.entries.iter().find(|known| **known == entry)?;
+    Some((module, *entry))
+}
+
+/// The operations that only move elements.
+const MOVES: [&str; 4] = ["gather", "index_copy", "index_select", "scatter"];
 
 /// The bytes that the crate embeds for its kernels and functions.
 pub fn embedded_bytes() -> usize {

@@ -14,22 +14,22 @@ use smallvec::smallvec;
 
 const F32: ComputeType = ComputeType::F32;
 
-struct Case {
+struct TimedCase {
     name: &'static str,
     expression: Expression,
     dtypes: Vec<DType>,
     output: DType,
     sizes: Vec<usize>,
-    /// Of the inputs; the output is dense.
+    /// The strides of the inputs; the output is dense.
     strides: Vec<Vec<isize>>,
     is_in_place: bool,
     scalars: Vec<u64>,
 }
 
-impl Case {
-    fn dense(name: &'static str, expression: Expression, dtype: DType, count: usize) -> Case {
+impl TimedCase {
+    fn dense(name: &'static str, expression: Expression, dtype: DType, count: usize) -> TimedCase {
         let inputs = expression.inputs().len();
-        Case {
+        TimedCase {
             name,
             expression,
             dtypes: vec![dtype; inputs],
@@ -41,9 +41,9 @@ impl Case {
         }
     }
 
-    fn broadcast(name: &'static str, sizes: [usize; 2], strides: [[isize; 2]; 2]) -> Case {
+    fn broadcast(name: &'static str, sizes: [usize; 2], strides: [[isize; 2]; 2]) -> TimedCase {
         let strides = strides.iter().map(|strides| strides.to_vec()).collect();
-        Case { sizes: sizes.into(), strides, ..Case::dense(name, add(), DType::F32, 0) }
+        TimedCase { sizes: sizes.into(), strides, ..TimedCase::dense(name, add(), DType::F32, 0) }
     }
 
     fn bytes(&self) -> usize {
@@ -123,7 +123,7 @@ fn muladd() -> Expression {
     elementwise([F32; 3], |[x, y, z]| x * y + z)
 }
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<TimedCase> {
     let mut cases = small();
     for (count, names) in SIZES {
         cases.extend(large(count, names));
@@ -177,57 +177,69 @@ const SIZES: [(usize, [&str; 9]); 3] = [
     ),
 ];
 
-fn small() -> Vec<Case> {
+fn small() -> Vec<TimedCase> {
     vec![
-        Case::dense("add 8", add(), DType::F32, 8),
-        Case { scalars: vec![0], ..Case::dense("number 8", add_number(), DType::F32, 8) },
-        Case::dense("muladd 8", muladd(), DType::F32, 8),
-        Case::dense("f16 8", add(), DType::F16, 8),
-        Case::broadcast("row 2x4", [2, 4], [[4, 1], [0, 1]]),
-        Case::dense("add 4k", add(), DType::F32, 1 << 12),
-        Case { is_in_place: true, ..Case::dense("in place 4k", add(), DType::F32, 1 << 12) },
+        TimedCase::dense("add 8", add(), DType::F32, 8),
+        TimedCase { scalars: vec![0], ..TimedCase::dense("number 8", add_number(), DType::F32, 8) },
+        TimedCase::dense("muladd 8", muladd(), DType::F32, 8),
+        TimedCase::dense("f16 8", add(), DType::F16, 8),
+        TimedCase::broadcast("row 2x4", [2, 4], [[4, 1], [0, 1]]),
+        TimedCase::dense("add 4k", add(), DType::F32, 1 << 12),
+        TimedCase {
+            is_in_place: true,
+            ..TimedCase::dense("in place 4k", add(), DType::F32, 1 << 12)
+        },
     ]
 }
 
-fn large(count: usize, names: [&'static str; 9]) -> [Case; 9] {
+fn large(count: usize, names: [&'static str; 9]) -> [TimedCase; 9] {
     let six = || elementwise([F32; 3], |[x, y, z]| ((x * y + z) * x - y).maximum(z) * 0.5);
     [
-        Case::dense(names[0], add(), DType::F32, count),
-        Case { is_in_place: true, ..Case::dense(names[1], add(), DType::F32, count) },
-        Case::dense(names[2], muladd(), DType::F32, count),
-        Case::dense(names[3], six(), DType::F32, count),
-        Case::dense(names[4], add(), DType::F16, count),
-        Case::dense(names[5], add(), DType::BF16, count),
-        Case::dense(names[6], elementwise([F32], |[x]| x.exp()), DType::F32, count),
-        Case::dense(names[7], elementwise([F32], |[x]| gelu(x)), DType::F32, count),
-        Case { scalars: vec![0], ..Case::dense(names[8], add_number(), DType::F32, count) },
+        TimedCase::dense(names[0], add(), DType::F32, count),
+        TimedCase { is_in_place: true, ..TimedCase::dense(names[1], add(), DType::F32, count) },
+        TimedCase::dense(names[2], muladd(), DType::F32, count),
+        TimedCase::dense(names[3], six(), DType::F32, count),
+        TimedCase::dense(names[4], add(), DType::F16, count),
+        TimedCase::dense(names[5], add(), DType::BF16, count),
+        TimedCase::dense(names[6], elementwise([F32], |[x]| x.exp()), DType::F32, count),
+        TimedCase::dense(names[7], elementwise([F32], |[x]| gelu(x)), DType::F32, count),
+        TimedCase {
+            scalars: vec![0],
+            ..TimedCase::dense(names[8], add_number(), DType::F32, count)
+        },
     ]
 }
 
-fn layouts() -> Vec<Case> {
+fn layouts() -> Vec<TimedCase> {
     let copy = || elementwise([F32], |[x]| x);
     vec![
-        Case::broadcast("row 4096x1024", [4096, 1024], [[1024, 1], [0, 1]]),
-        Case::broadcast("column 4096x1024", [4096, 1024], [[1024, 1], [1, 0]]),
-        Case::broadcast("row 65536x12", [65536, 12], [[12, 1], [0, 1]]),
-        Case::broadcast("column 65536x12", [65536, 12], [[12, 1], [1, 0]]),
-        Case::broadcast("transposed 256", [256, 256], [[256, 1], [1, 256]]),
-        Case::broadcast("transposed 2048", [2048, 2048], [[2048, 1], [1, 2048]]),
-        Case {
+        TimedCase::broadcast("row 4096x1024", [4096, 1024], [[1024, 1], [0, 1]]),
+        TimedCase::broadcast("column 4096x1024", [4096, 1024], [[1024, 1], [1, 0]]),
+        TimedCase::broadcast("row 65536x12", [65536, 12], [[12, 1], [0, 1]]),
+        TimedCase::broadcast("column 65536x12", [65536, 12], [[12, 1], [1, 0]]),
+        TimedCase::broadcast("transposed 256", [256, 256], [[256, 1], [1, 256]]),
+        TimedCase::broadcast("transposed 2048", [2048, 2048], [[2048, 1], [1, 2048]]),
+        TimedCase {
             strides: vec![vec![1, 2048]],
             sizes: vec![2048, 2048],
-            ..Case::dense("contiguous t 2048", copy(), DType::F32, 0)
+            ..TimedCase::dense("contiguous t 2048", copy(), DType::F32, 0)
         },
-        Case {
+        TimedCase {
             strides: vec![vec![3, 1]],
             sizes: vec![1 << 18, 2],
-            ..Case::dense("rows of 2 of 3", copy(), DType::F32, 0)
+            ..TimedCase::dense("rows of 2 of 3", copy(), DType::F32, 0)
         },
-        Case { output: DType::BF16, ..Case::dense("f32 to bf16 1M", copy(), DType::F32, 1 << 20) },
-        Case { output: DType::F16, ..Case::dense("f32 to f16 1M", copy(), DType::F32, 1 << 20) },
-        Case {
+        TimedCase {
+            output: DType::BF16,
+            ..TimedCase::dense("f32 to bf16 1M", copy(), DType::F32, 1 << 20)
+        },
+        TimedCase {
+            output: DType::F16,
+            ..TimedCase::dense("f32 to f16 1M", copy(), DType::F32, 1 << 20)
+        },
+        TimedCase {
             dtypes: vec![DType::F16],
-            ..Case::dense("f16 to f32 1M", copy(), DType::F32, 1 << 20)
+            ..TimedCase::dense("f16 to f32 1M", copy(), DType::F32, 1 << 20)
         },
     ]
 }

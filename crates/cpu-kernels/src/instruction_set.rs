@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 /// Instructions that kernels are compiled for, beyond what every processor of the architecture has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum InstructionSet {
-    /// What every processor of the architecture has: SSE2 on x86-64.
+    /// The instructions that every processor of the architecture has: SSE2 on x86-64.
     Baseline,
     /// AVX2, FMA and F16C, and the bit manipulation that came with them.
     Avx2,

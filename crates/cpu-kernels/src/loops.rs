@@ -30,7 +30,7 @@ where
         let a = a.add(at).cast::<[A; CHUNK]>().read_unaligned();
         array::from_fn(|lane| f(a[lane]))
     };
-    // SAFETY: as above.
+    // SAFETY: the element lies within the operand.
     let one = |at: usize| unsafe { f(a.add(at).read_unaligned()) };
     // SAFETY: `out` is valid for writes of `length` elements; `chunk` and `one` read just what lies
     // where their results go, since operands lie there exactly or not at all.

@@ -235,7 +235,9 @@ fn half_to_single(bits: u16) -> f32 {
     let bits = u32::from(bits);
     let magnitude = (bits & 0x7fff) << 13;
     let finite = (f32::from_bits(magnitude) * REBIAS).to_bits();
-    let special = if magnitude >= INFINITE { 0x7f80_0000 } else { 0 };
+    // NaN is quiet afterwards, as the processor's instruction makes it.
+    let nan = if magnitude > INFINITE { 0x7fc0_0000 } else { 0x7f80_0000 };
+    let special = if magnitude >= INFINITE { nan } else { 0 };
     f32::from_bits(finite | special | (bits & 0x8000) << 16)
 }
 
@@ -253,7 +255,9 @@ fn single_to_half(value: f32) -> u16 {
     let subnormal = rounded.to_bits().wrapping_sub(ROUND_SUBNORMAL);
     let odd = magnitude >> 13 & 1;
     let normal = magnitude.wrapping_sub(112 << 23).wrapping_add(0xfff + odd) >> 13;
-    let special = if magnitude > 0x7f80_0000 { 0x7e00 } else { 0x7c00 };
+    // The upper digits of NaN stay, as by the processor's instruction.
+    let nan = 0x7e00 | (magnitude >> 13 & 0x3ff);
+    let special = if magnitude > 0x7f80_0000 { nan } else { 0x7c00 };
     let small = if magnitude < SMALLEST_NORMAL { subnormal } else { normal };
     let half = if magnitude >= TOO_LARGE { special } else { small };
     (half | bits >> 16 & 0x8000) as u16

@@ -272,6 +272,55 @@ impl Layout {
         at.without_dims(|candidate, _| candidate == dim)
     }
 
+    /// The diagonal of two dimensions as a new last one, `offset` above the main one.
+    ///
+    /// # Errors
+    /// The numbers overflow.
+    pub(crate) fn diagonal(
+        &self,
+        offset: isize,
+        row: usize,
+        column: usize,
+    ) -> Result<Layout, NoLayout> {
+        let (down, right) = (offset.min(0).unsigned_abs(), offset.max(0) as usize);
+        let (rows, columns) = (self.shape[row], self.shape[column]);
+        let length = rows.saturating_sub(down).min(columns.saturating_sub(right));
+        let kept = || (0..self.shape.len()).filter(|&dim| dim != row && dim != column);
+        let shape: Shape = kept().map(|dim| self.shape[dim]).chain([length]).collect();
+        let mut strides: Strides = kept().map(|dim| self.strides[dim]).collect();
+        let step = CheckedSize::from(self.strides[row]) + CheckedSize::from(self.strides[column]);
+        let start = match length {
+            0 => CheckedSize::from(self.offset),
+            _ => {
+                CheckedSize::from(self.strides[row]) * down
+                    + CheckedSize::from(self.strides[column]) * right
+                    + self.offset
+            }
+        };
+        let (Some(step), Some(start)) = (step.distance(), start.size()) else {
+            return Err(NoLayout::TooLarge(shape));
+        };
+        strides.push(step);
+        Layout::strided(shape, strides, start)
+    }
+
+    /// The layout with the elements along some dimensions in reverse order.
+    ///
+    /// # Errors
+    /// The numbers overflow.
+    pub(crate) fn reversed(&self, dims: &[usize]) -> Result<Layout, NoLayout> {
+        let (mut strides, mut offset) = (copied(&self.strides), CheckedSize::from(self.offset));
+        for &dim in dims {
+            offset =
+                offset + CheckedSize::from(self.strides[dim]) * self.shape[dim].saturating_sub(1);
+            strides[dim] = -strides[dim];
+        }
+        match offset.size() {
+            Some(offset) => Layout::strided(self.shape.clone(), strides, offset),
+            None => Err(NoLayout::TooLarge(self.shape.clone())),
+        }
+    }
+
     /// The layout without the dimensions for which `gone(dim, size)` holds; they must have size 1.
     pub(crate) fn without_dims(
         &self,
@@ -308,6 +357,13 @@ impl Layout {
                 1 => 0,
                 _ => return Ok(None),
             });
+        }
+        // A new dimension of size 1 has the stride that a row-major tensor's would have, as in
+        // PyTorch, except before a single number.
+        let padded = if self.shape.is_empty() { 0 } else { added };
+        for dim in (0..padded).rev().filter(|&dim| shape[dim] == 1) {
+            let step = CheckedSize::from(strides[dim + 1]) * shape[dim + 1];
+            strides[dim] = step.distance().unwrap_or(0);
         }
         Layout::strided(shape.clone(), strides, self.offset).map(Some)
     }

@@ -21,7 +21,9 @@
 //! # Where to go on
 //! - [`Tensor`]: all operations are its methods; [`tensor!`] and [`Tensor::zeros`] make tensors.
 //! - [`TensorOptions`]: dtype, device, kind of memory and gradients of new tensors.
-//! - [`Backward`], [`grad`] and [`no_grad`]: gradients.
+//! - [`Backward`], [`grad`] and [`no_grad`]: gradients, and gradients of gradients;
+//!   [`Tensor::register_hook`], [`checkpoint`], [`inference_mode`], [`DetectAnomalyGuard`].
+//! - [`AutogradFunction`] and [`CudaView`]: operations and kernels of one's own.
 //! - [`cpu`]: the memory of tensors on the CPU.
 //! - [`cuda`]: devices, streams, events, graphs and memory, the functions of `torch.cuda`.
 //! - [`manual_seed`] and [`Generator`]: random numbers, which are the same on every device.
@@ -67,6 +69,7 @@ mod access;
 mod autograd;
 mod capture;
 mod checked_size;
+mod checkpoint;
 mod context;
 pub mod cpu;
 pub mod cuda;
@@ -96,10 +99,11 @@ mod thread_pool;
 
 pub use access::ReadGuard;
 pub use autograd::{
-    Backward, DetectAnomalyGuard, GradGuard, InferenceModeGuard, NoGradGuard, RemovableHandle,
-    enable_grad, grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
-    saved_bytes,
+    AutogradFunction, Backward, BackwardContext, DetectAnomalyGuard, ForwardContext, GradGuard,
+    InferenceModeGuard, NoGradGuard, RemovableHandle, enable_grad, grad, inference_mode,
+    is_grad_enabled, is_inference_mode_enabled, no_grad, saved_bytes,
 };
+pub use checkpoint::checkpoint;
 pub use context::{ExecutionContext, ExecutionContextGuard};
 pub use default::{
     DefaultGuard, default_device, default_dtype, enter_default_device, enter_default_dtype,
@@ -110,8 +114,11 @@ pub use dtype::{DType, Element, Scalar};
 pub use error::{AutogradError, Error, Result};
 pub use factories::{Data, Number, Steps};
 
-pub use dispatch::Blocking;
-pub use ops::{PendingTensor, RoundingMode, TensorOrScalar, To, ViewShape};
+pub use dispatch::{Blocking, CudaView};
+pub use ops::{
+    GridIndexing, MemoryFormat, PendingTensor, RoundingMode, SplitPoints, TensorIndex,
+    TensorOrScalar, To, ViewShape,
+};
 pub use options::TensorOptions;
 pub use random::{
     Generator, GeneratorState, SeedGuard, enter_manual_seed, fold_in, generator, initial_seed,

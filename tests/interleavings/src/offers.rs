@@ -18,7 +18,7 @@ struct Lent {
 
 // SAFETY: loom fails the test if the cell is read and written at once.
 unsafe impl Sync for Lent {}
-// SAFETY: as above.
+// SAFETY: the cell holds a number, which may be sent.
 unsafe impl Send for Lent {}
 
 #[test]

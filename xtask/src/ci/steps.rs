@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::StepReport;
+use crate::paths::root;
 use crate::process::{Transcript, cargo, run, transcript};
 use crate::test_results::{Counts, closing_lines};
 use crate::{bindgen, build_kernels, conformance, tidy};
@@ -17,7 +18,7 @@ const ABI_CLIENT: &str = "tests/abi-client/Cargo.toml";
 
 pub(super) type CiStep = fn(&mut StepReport) -> Result<()>;
 
-pub(super) const ALL: [(&str, CiStep); 13] = [
+pub(super) const ALL: [(&str, CiStep); 14] = [
     ("format", format),
     ("clippy", clippy),
     ("tidy", |_| tidy::run()),
@@ -30,6 +31,7 @@ pub(super) const ALL: [(&str, CiStep); 13] = [
     ("cudarc", conformance_cudarc),
     ("ptx", conformance_ptx),
     ("digits", main_job),
+    ("golden", golden),
     ("misuse", misuse),
 ];
 
@@ -102,6 +104,31 @@ fn main_job(report: &mut StepReport) -> Result<()> {
     let accuracy = json["test_accuracy"].as_f64().context("there is no test_accuracy")?;
     report.note = format!("test accuracy {accuracy:.3}");
     ensure!(accuracy > 0.8, "three epochs must be enough for a test accuracy of 0.8");
+    Ok(())
+}
+
+/// The checked-in cases of the exam, on the CPU and on the software driver. What the library lacks is
+/// no failure, but as many pairs of operation and dtype must pass as the file beside them says.
+fn golden(report: &mut StepReport) -> Result<()> {
+    const CASES: &str = "tests/golden/cases";
+    let passed = std::fs::read_to_string(root().join(CASES).join("passed.json"))?;
+    let passed: Value = serde_json::from_str(&passed)?;
+    for device in ["cpu", "software:1"] {
+        let mut golden = cargo(&["run", "--release", "--package", "golden", "--"]);
+        // Its status says whether all cases passed.
+        let lines = transcript(golden.args(["run", CASES, "--device", device]))?.lines;
+        let totals = lines.iter().rfind(|line| line.starts_with("{\"totals\""));
+        let totals = totals.with_context(|| format!("golden printed no totals for {device}"))?;
+        report.closing_lines.push(format!("{device}: {totals}"));
+        let totals: Value = serde_json::from_str(totals)?;
+        let count = |name: &str| totals["totals"][name].as_u64().unwrap_or(u64::MAX);
+        for name in ["wrong", "error", "panic", "timeout"] {
+            ensure!(count(name) == 0, "{device}: {} cases end in {name}", count(name));
+        }
+        let before = passed[device].as_u64().with_context(|| format!("a number for {device}"))?;
+        let pairs = count("pairs_passed");
+        ensure!(pairs >= before, "{device}: {pairs} pairs pass, {before} did");
+    }
     Ok(())
 }
 

@@ -1,8 +1,8 @@
 //! What the sanitizers watch, and what they are to say nothing of.
 
 /// The packages whose tests run, lowest first.
-pub(super) const SUITES: [&str; 7] =
-    ["gpu-runtime", "gpu-alloc", "tensor", "nn", "parallel", "semantics", "races"];
+pub(super) const SUITES: [&str; 8] =
+    ["cpu-kernels", "gpu-runtime", "gpu-alloc", "tensor", "nn", "parallel", "semantics", "races"];
 
 pub(super) fn packages() -> [&'static str; SUITES.len()] {
     SUITES

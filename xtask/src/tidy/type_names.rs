@@ -21,7 +21,7 @@ const MEAN_THE_SAME: [(&str, &str); 9] = [
 ];
 
 /// Names that several crates have, each once, and keep for a reason.
-const KEPT: [(&str, &[&str], &str); 5] = [
+const KEPT: [(&str, &[&str], &str); 6] = [
     ("ExecutionContext", &["crates/gpu-runtime/", "crates/tensor/"], "one wraps the other"),
     ("ExecutionContextGuard", &["crates/gpu-runtime/", "crates/tensor/"], "one wraps the other"),
     ("Function", &["crates/gpu-runtime/", "crates/ptx/"], "CUDA's term, and PTX's"),
@@ -29,6 +29,11 @@ const KEPT: [(&str, &[&str], &str); 5] = [
         "Module",
         &["crates/gpu-runtime/", "crates/nn/", "crates/ptx/"],
         "CUDA's term, PyTorch's, and PTX's",
+    ),
+    (
+        "Program",
+        &["crates/cpu-kernels/", "crates/ptx-jit/"],
+        "an expression, and a kernel, compiled for the processor",
     ),
     (
         "VectorClock",

@@ -4,19 +4,19 @@ use std::marker::PhantomData;
 
 use expression::Primitive;
 
-use super::{Block, BlockKernel};
-use crate::functions::{self, Binary, BinaryLoop, Unary, UnaryLoop};
+use super::block::{BlockArguments, BlockKernel};
+use crate::functions::{self, BinaryFunction, BinaryLoop, UnaryFunction, UnaryLoop};
 use crate::instruction_set::{InstructionSet, Isa, Multiversioned};
 
 /// The loop over a block of a function of one number.
 struct Elementary1<F, T>(PhantomData<fn(F, T)>);
 
-impl<F: Unary<T>, T: Copy + 'static> Multiversioned for Elementary1<F, T> {
-    type Arguments = Block;
+impl<F: UnaryFunction<T>, T: Copy + 'static> Multiversioned for Elementary1<F, T> {
+    type Arguments = BlockArguments;
     type Output = ();
 
     #[inline(always)]
-    unsafe fn run<I: Isa>(block: Block) {
+    unsafe fn run<I: Isa>(block: BlockArguments) {
         let (out, a) = (block.out.cast(), block.operands[0].cast());
         // SAFETY: a block's conditions are those of the loop, and its values of the function's type.
         unsafe { UnaryLoop::<F, T>::run::<I>((out, a, block.length)) }
@@ -26,12 +26,12 @@ impl<F: Unary<T>, T: Copy + 'static> Multiversioned for Elementary1<F, T> {
 /// The loop over blocks of a function of two numbers.
 struct Elementary2<F, T>(PhantomData<fn(F, T)>);
 
-impl<F: Binary<T>, T: Copy + 'static> Multiversioned for Elementary2<F, T> {
-    type Arguments = Block;
+impl<F: BinaryFunction<T>, T: Copy + 'static> Multiversioned for Elementary2<F, T> {
+    type Arguments = BlockArguments;
     type Output = ();
 
     #[inline(always)]
-    unsafe fn run<I: Isa>(block: Block) {
+    unsafe fn run<I: Isa>(block: BlockArguments) {
         let [a, b, _] = block.operands;
         let operands = (a.cast(), b.cast());
         // SAFETY: as for a function of one number.

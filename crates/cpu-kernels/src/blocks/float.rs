@@ -2,8 +2,8 @@
 
 use expression::Primitive;
 
-use super::rounding::Rounding;
-use super::{BlockKernel, kernels};
+use super::block::{BlockKernel, kernels};
+use super::rounding::RoundedFloat;
 use crate::instruction_set::InstructionSet;
 
 macro_rules! float_kernels {

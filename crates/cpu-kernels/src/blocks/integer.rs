@@ -2,8 +2,8 @@
 
 use expression::Primitive;
 
+use super::block::{BlockKernel, kernels};
 use super::integer_arithmetic::Division;
-use super::{BlockKernel, kernels};
 use crate::instruction_set::InstructionSet;
 
 macro_rules! integer_kernels {

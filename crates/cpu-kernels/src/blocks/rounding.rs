@@ -2,10 +2,10 @@
 
 use crate::instruction_set::Isa;
 
-/// Rounding to whole numbers. Where the set has instructions for that, they are used; in the
+/// RoundedFloat to whole numbers. Where the set has instructions for that, they are used; in the
 /// baseline, a number is rounded by adding one so large that no fraction is left beside it. The sign
 /// of zero is kept.
-pub(super) trait Rounding {
+pub(super) trait RoundedFloat {
     /// To the nearest, halves to even.
     fn rounded_to_even<I: Isa>(self) -> Self;
     /// Downwards.
@@ -18,7 +18,7 @@ pub(super) trait Rounding {
 
 macro_rules! rounding {
     ($T:ident) => {
-        impl Rounding for $T {
+        impl RoundedFloat for $T {
             #[inline(always)]
             fn rounded_to_even<I: Isa>(self) -> $T {
                 if I::HAS_ROUND_AND_FMA {

@@ -1,6 +1,6 @@
 //! The choice between two values, whose type does not matter.
 
-use super::{BlockKernel, implement};
+use super::block::{BlockKernel, implement};
 use crate::instruction_set::InstructionSet;
 
 /// The loop for values of so many bytes.

@@ -1,3 +1,5 @@
+//! Whether there is a loop for each primitive.
+
 use expression::{ComputeType, Primitive};
 
 use super::kernel;

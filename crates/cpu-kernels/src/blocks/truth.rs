@@ -2,7 +2,7 @@
 
 use expression::Primitive;
 
-use super::{BlockKernel, kernels};
+use super::block::{BlockKernel, kernels};
 use crate::instruction_set::InstructionSet;
 
 /// The loop of one of these primitives.

@@ -12,7 +12,7 @@ pub(super) struct DoubleWord {
 
 /// The first 26 bits of a number, and the rest: products of halves are exact, or nearly.
 #[inline(always)]
-fn halves(x: f64) -> (f64, f64) {
+pub(super) fn halves(x: f64) -> (f64, f64) {
     let high = f64::from_bits(x.to_bits() & !((1 << 27) - 1));
     (high, x - high)
 }
@@ -57,14 +57,6 @@ impl DoubleWord {
     pub(super) fn plus(self, x: f64) -> DoubleWord {
         let sum = DoubleWord::sum(self.high, x);
         DoubleWord::new(sum.high, sum.low + self.low).normalized()
-    }
-
-    /// `self * other`
-    #[inline(always)]
-    pub(super) fn times(self, other: DoubleWord) -> DoubleWord {
-        let product = DoubleWord::product(self.high, other.high);
-        let cross = self.high * other.low + self.low * other.high;
-        DoubleWord::new(product.high, product.low + cross).normalized()
     }
 
     /// `self / other`

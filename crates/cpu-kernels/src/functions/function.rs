@@ -8,7 +8,7 @@ use crate::loops::{long_map1, long_map2};
 /// A function of one number, to be inlined into a loop: its implementations are marked
 /// `#[inline(always)]` and have neither branches nor calls in `moderate`, so that LLVM makes vectors
 /// of it.
-pub(crate) trait Unary<T>: 'static {
+pub(crate) trait UnaryFunction<T>: 'static {
     /// Whether `moderate` is good for this number. It is for all of them unless a function says
     /// otherwise.
     #[inline(always)]
@@ -26,8 +26,8 @@ pub(crate) trait Unary<T>: 'static {
     }
 }
 
-/// A function of two numbers, as [`Unary`] is one of one.
-pub(crate) trait Binary<T>: 'static {
+/// A function of two numbers, as [`UnaryFunction`] is one of one.
+pub(crate) trait BinaryFunction<T>: 'static {
     /// Whether `moderate` is good for these numbers.
     #[inline(always)]
     fn is_moderate(_: T, _: T) -> bool {
@@ -44,11 +44,14 @@ pub(crate) trait Binary<T>: 'static {
     }
 }
 
-/// The loop of a [`Unary`] function over a dense block. Arguments: the result, the operand, and the
+/// The loop of a [`UnaryFunction`] over a dense block. Arguments: the result, the operand, and the
 /// number of elements, under the conditions of [`long_map1`].
+///
+/// The closures are not redundant: a function handed over by its name is called through a shim that
+/// is not marked to be inlined.
 pub(crate) struct UnaryLoop<F, T>(PhantomData<fn(F, T)>);
 
-impl<F: Unary<T>, T: Copy + 'static> Multiversioned for UnaryLoop<F, T> {
+impl<F: UnaryFunction<T>, T: Copy + 'static> Multiversioned for UnaryLoop<F, T> {
     type Arguments = (*mut T, *const T, usize);
     type Output = ();
 
@@ -61,19 +64,19 @@ impl<F: Unary<T>, T: Copy + 'static> Multiversioned for UnaryLoop<F, T> {
         // SAFETY: `long_map1` has this function's conditions.
         unsafe {
             if all {
-                long_map1(out, a, length, F::moderate);
+                long_map1(out, a, length, |x| F::moderate(x));
             } else {
-                long_map1(out, a, length, F::any);
+                long_map1(out, a, length, |x| F::any(x));
             }
         }
     }
 }
 
-/// The loop of a [`Binary`] function over dense blocks. Arguments: the result, the operands, and the
+/// The loop of a [`BinaryFunction`] over dense blocks. Arguments: the result, the operands, and the
 /// number of elements, under the conditions of [`long_map2`].
 pub(crate) struct BinaryLoop<F, T>(PhantomData<fn(F, T)>);
 
-impl<F: Binary<T>, T: Copy + 'static> Multiversioned for BinaryLoop<F, T> {
+impl<F: BinaryFunction<T>, T: Copy + 'static> Multiversioned for BinaryLoop<F, T> {
     type Arguments = (*mut T, (*const T, *const T), usize);
     type Output = ();
 
@@ -87,9 +90,9 @@ impl<F: Binary<T>, T: Copy + 'static> Multiversioned for BinaryLoop<F, T> {
         // SAFETY: `long_map2` has this function's conditions.
         unsafe {
             if all {
-                long_map2(out, (a, b), length, F::moderate);
+                long_map2(out, (a, b), length, |a, b| F::moderate(a, b));
             } else {
-                long_map2(out, (a, b), length, F::any);
+                long_map2(out, (a, b), length, |a, b| F::any(a, b));
             }
         }
     }

@@ -127,7 +127,7 @@ pub(crate) fn atanh_f32(x: f32) -> f32 {
     (if x.abs() < 1e-3 { small } else { large }) as f32
 }
 
-/// Where the square of a number is so large that nothing is added to it.
+/// A number from which on nothing can be added to the square.
 const LARGE: f64 = 1e100;
 
 /// log(x + √(x² + one)), where x is positive and `one` is 1 or -1.

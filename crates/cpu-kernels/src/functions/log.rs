@@ -1,6 +1,6 @@
 //! Logarithms.
 
-use super::double_word::DoubleWord;
+use super::double_word::{DoubleWord, halves};
 use super::exp::{LN_2_F32, LN_2_F64};
 use super::exponent::{nearest_f64, power_of_two_f64, split_f32, split_f64};
 use super::polynomial::{polynomial_f32, polynomial_f64};
@@ -53,17 +53,44 @@ const LOG_F64: [f64; 7] = [
     0.14795746178968888,
 ];
 
-/// The natural logarithm. The order of operations is that of FDLIBM (Sun, 1993): `f` is added last,
-/// and `f² / 2` taken out of the series, which leaves a smaller rounding error.
+/// log(1 + f) as `f - (half_square - series)`, for f = m - 1. The order of operations is that of
+/// FDLIBM (Sun, 1993): f² / 2 is taken out of the series, and f is added last.
 #[inline(always)]
-pub(crate) fn log_f64(x: f64) -> f64 {
-    let (m, k) = split_f64(x);
+fn mantissa_parts(m: f64) -> (f64, f64, f64) {
     let f = m - 1.0;
     let s = f / (2.0 + f);
     let z = s * s;
     let half_square = 0.5 * f * f;
-    let series = s * (half_square + z * polynomial_f64(z, LOG_F64)) + k * LN_2_F64.1;
-    limits_f64(x, k * LN_2_F64.0 - ((half_square - series) - f))
+    (f, half_square, s * (half_square + z * polynomial_f64(z, LOG_F64)))
+}
+
+/// The natural logarithm.
+#[inline(always)]
+pub(crate) fn log_f64(x: f64) -> f64 {
+    let (m, k) = split_f64(x);
+    let (f, half_square, series) = mantissa_parts(m);
+    let tail = half_square - (series + k * LN_2_F64.1);
+    limits_f64(x, k * LN_2_F64.0 - (tail - f))
+}
+
+/// 1 / ln(2), 1 / ln(10) and log10(2) in two parts, of which the first have 26, 26 and 40 bits.
+const LOG2: (f64, f64) = (1.4426950216293335, 1.9259629911266175e-8);
+const LOG10: (f64, f64) = (0.4342944771051407, 4.798111141615973e-9);
+const LOG10_2: (f64, f64) = (0.30102999566361177, 3.694239077158931e-13);
+
+/// The logarithm to another base: `scale` is 1 / ln(base), and `of_two` the logarithm of 2, in two
+/// parts as above.
+#[inline(always)]
+fn log_to_base(x: f64, scale: (f64, f64), of_two: (f64, f64)) -> f64 {
+    let (m, k) = split_f64(x);
+    let (f, half_square, series) = mantissa_parts(m);
+    // The first 26 bits of the logarithm, whose product is exact, and the rest.
+    let high = halves(f - half_square).0;
+    let low = ((f - high) - half_square) + series;
+    let product = high * scale.0;
+    let rest = k * of_two.1 + ((low + high) * scale.1 + low * scale.0);
+    let sum = DoubleWord::ordered_sum(k * of_two.0, product);
+    limits_f64(x, sum.high + (sum.low + rest))
 }
 
 /// The logarithm (to any base) of what has none, or an infinite one; else `log`.
@@ -87,24 +114,35 @@ const LOG_DOUBLE_WORD: [f64; 8] = [
     0.11981798035918874,
 ];
 
-/// log(m) to about 2^-65 of it, for m from √½ up to √2.
+/// log(1 + f) to about 2^-65 of it, for f from √½ - 1 up to √2 - 1. Sums in between are not
+/// normalized: what they lack is far below that.
 #[inline(always)]
-fn log_of_mantissa(m: DoubleWord) -> DoubleWord {
+fn log_of_mantissa(f: DoubleWord) -> DoubleWord {
     const TWO_THIRDS: DoubleWord = DoubleWord::new(0.6666666666666666, 3.700743415417188e-17);
-    let s = DoubleWord::sum(m.high - 1.0, m.low).over(m.plus(1.0));
-    let z = s.times(s);
+    let below = DoubleWord::ordered_sum(2.0, f.high);
+    let inverse = 1.0 / below.high;
+    let s = f.high * inverse;
+    let product = DoubleWord::product(s, below.high);
+    let error = f.low - s * (below.low + f.low);
+    let s_low = (((f.high - product.high) - product.low) + error) * inverse;
+    let z = DoubleWord::product(s, s);
+    let z_low = z.low + 2.0 * s * s_low;
     // From the third term on, 53 bits are enough.
     let series = z.high * polynomial_f64(z.high, LOG_DOUBLE_WORD);
-    let second = DoubleWord::ordered_sum(TWO_THIRDS.high, series + TWO_THIRDS.low);
-    let tail = z.times(second);
+    let second = DoubleWord::ordered_sum(TWO_THIRDS.high, series);
+    let second_low = second.low + TWO_THIRDS.low;
+    let tail = DoubleWord::product(z.high, second.high);
+    let tail_low = tail.low + (z.high * second_low + z_low * second.high);
     let sum = DoubleWord::ordered_sum(2.0, tail.high);
-    s.times(DoubleWord::new(sum.high, sum.low + tail.low))
+    let sum_low = sum.low + tail_low;
+    let log = DoubleWord::product(s, sum.high);
+    DoubleWord::new(log.high, log.low + (s * sum_low + s_low * sum.high))
 }
 
-/// The natural logarithm of `m * 2^k`, as [`log_of_mantissa`].
+/// The natural logarithm of `(1 + f) 2^k`, as [`log_of_mantissa`].
 #[inline(always)]
-fn log_of_parts(m: DoubleWord, k: f64) -> DoubleWord {
-    let log = log_of_mantissa(m);
+fn log_of_parts(f: DoubleWord, k: f64) -> DoubleWord {
+    let log = log_of_mantissa(f);
     let sum = DoubleWord::ordered_sum(k * LN_2_F64.0, log.high);
     DoubleWord::new(sum.high, sum.low + (log.low + k * LN_2_F64.1)).normalized()
 }
@@ -113,7 +151,7 @@ fn log_of_parts(m: DoubleWord, k: f64) -> DoubleWord {
 #[inline(always)]
 pub(super) fn log_to_double_word(x: f64) -> DoubleWord {
     let (m, k) = split_f64(x);
-    log_of_parts(DoubleWord::new(m, 0.0), k)
+    log_of_parts(DoubleWord::new(m - 1.0, 0.0), k)
 }
 
 /// The natural logarithm to about 2^-65 of it, of positive and normal numbers.
@@ -122,7 +160,7 @@ pub(super) fn log_of_double_word(x: DoubleWord) -> DoubleWord {
     let (m, k) = split_f64(x.high);
     // In two steps, since k is up to 1024.
     let scale = 0.5 * power_of_two_f64(nearest_f64(1.0 - k).1);
-    log_of_parts(DoubleWord::new(m, x.low * scale), k)
+    log_of_parts(DoubleWord::sum(m - 1.0, x.low * scale), k)
 }
 
 /// The logarithm to base 2.
@@ -134,11 +172,7 @@ pub(crate) fn log2_f32(x: f32) -> f32 {
 /// The logarithm to base 2.
 #[inline(always)]
 pub(crate) fn log2_f64(x: f64) -> f64 {
-    const LOG2_E: DoubleWord = DoubleWord::new(std::f64::consts::LOG2_E, 2.0355273740931033e-17);
-    let (m, k) = split_f64(x);
-    let log = log_of_mantissa(DoubleWord::new(m, 0.0)).times(LOG2_E);
-    let sum = DoubleWord::ordered_sum(k, log.high);
-    limits_f64(x, sum.high + (sum.low + log.low))
+    log_to_base(x, LOG2, (1.0, 0.0))
 }
 
 /// The logarithm to base 10.
@@ -150,8 +184,7 @@ pub(crate) fn log10_f32(x: f32) -> f32 {
 /// The logarithm to base 10.
 #[inline(always)]
 pub(crate) fn log10_f64(x: f64) -> f64 {
-    const LOG10_E: DoubleWord = DoubleWord::new(std::f64::consts::LOG10_E, 1.098319650216765e-17);
-    limits_f64(x, log_to_double_word(x).times(LOG10_E).rounded())
+    log_to_base(x, LOG10, LOG10_2)
 }
 
 /// log(1 + x)
@@ -168,6 +201,11 @@ pub(crate) fn log1p_f32(x: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn log1p_f64(x: f64) -> f64 {
     let sum = DoubleWord::sum(1.0, x);
-    let log = limits_f64(sum.high, log_of_double_word(sum).rounded());
+    let (m, k) = split_f64(sum.high);
+    let (f, half_square, series) = mantissa_parts(m);
+    // The logarithm of the sum's rounding error beside the sum.
+    let more = sum.low / sum.high;
+    let tail = half_square - (series + (k * LN_2_F64.1 + more));
+    let log = limits_f64(sum.high, k * LN_2_F64.0 - (tail - f));
     if x.abs() < 1e-17 { x } else { log }
 }

@@ -1,6 +1,6 @@
 //! The functions as types, by the names of their primitives.
 
-use super::function::{Binary, Unary};
+use super::function::{BinaryFunction, UnaryFunction};
 use super::{
     error_function, exp, gamma, hyperbolic, hypot, integer, inverse_error_function,
     inverse_trigonometric, log, pow, remainder, trigonometric,
@@ -22,7 +22,7 @@ macro_rules! unary {
         unary!($name f64 $module $double);
     )*};
     ($name:ident $float:ident $module:ident $function:ident) => {
-        impl Unary<$float> for $name {
+        impl UnaryFunction<$float> for $name {
             #[inline(always)]
             fn moderate(x: $float) -> $float {
                 $module::$function(x)
@@ -39,7 +39,7 @@ macro_rules! binary {
         binary!($name f64 $module $double);
     )*};
     ($name:ident $number:ident $module:ident $function:ident) => {
-        impl Binary<$number> for $name {
+        impl BinaryFunction<$number> for $name {
             #[inline(always)]
             fn moderate(a: $number, b: $number) -> $number {
                 $module::$function(a, b)
@@ -82,7 +82,7 @@ binary! {
 /// Functions of angles, which are reduced by `libm` if they are large.
 macro_rules! angles {
     ($($name:ident $float:ident: $moderate:ident $is_moderate:ident $any:ident;)*) => {$(
-        impl Unary<$float> for $name {
+        impl UnaryFunction<$float> for $name {
             #[inline(always)]
             fn is_moderate(x: $float) -> bool {
                 trigonometric::$is_moderate(x)
@@ -118,7 +118,7 @@ angles! {
 /// given as functions of the operands and the remainder with the sign of the first.
 macro_rules! remainders {
     ($($name:ident $float:ident: $is_moderate:ident $fmod:ident $any:ident, $function:expr;)*) => {$(
-        impl Binary<$float> for $name {
+        impl BinaryFunction<$float> for $name {
             #[inline(always)]
             fn is_moderate(a: $float, b: $float) -> bool {
                 remainder::$is_moderate(a, b)
@@ -161,7 +161,7 @@ binary!(Gcd i64 integer gcd_i64);
 /// Powers of integers, by fixed steps where exponents are small.
 macro_rules! integer_powers {
     ($($integer:ident: $is_small:ident $small:ident $any:ident;)*) => {$(
-        impl Binary<$integer> for Pow {
+        impl BinaryFunction<$integer> for Pow {
             #[inline(always)]
             fn is_moderate(_: $integer, exponent: $integer) -> bool {
                 integer::$is_small(exponent)

@@ -28,13 +28,13 @@ macro_rules! gemm {
                 let ([a_row, a_col], [b_row, b_col]) = (product.a_strides, product.b_strides);
                 // The crate's microkernels write columns. Rows of c are columns of its transpose,
                 // and that is the product of the transposed factors, in the other order.
-                let transposed = Transposed {
+                let transposed = TransposedProduct {
                     m: n,
                     n: m,
                     left: (b, b_row, b_col),
                     right: (a, a_row, a_col),
                 };
-                let Transposed { m, n, mut left, mut right } = transposed;
+                let TransposedProduct { m, n, mut left, mut right } = transposed;
                 // Backward steps along the dimension that is summed over are not foreseen there.
                 if left.1 < 0 && k > 0 {
                     left = (left.0.wrapping_offset((k - 1) as isize * left.1), -left.1, left.2);
@@ -64,7 +64,7 @@ gemm! {
 
 /// The factors of the transposed product: address, distance along the dimension that is summed over,
 /// and along the other one.
-struct Transposed<T> {
+struct TransposedProduct<T> {
     m: usize,
     n: usize,
     left: (*const T, isize, isize),

@@ -167,7 +167,7 @@ impl MatmulKernel {
     }
 }
 
-/// How the result of each batch is cut into tiles, so that all threads have some.
+/// The tiles that the result of each batch is cut into, so that all threads have some.
 struct Tiles {
     m: usize,
     n: usize,

@@ -2,12 +2,12 @@
 
 use std::marker::PhantomData;
 
-use super::transpose::{Transposed, transpose};
+use super::transpose::{TransposedElement, transpose};
 use crate::instruction_set::{InstructionSet, Isa, Multiversioned};
 
 /// A copy in two dimensions, of which the second is the inner one. Strides are in elements.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct StridedCopy {
+pub(crate) struct Copy2d {
     pub(crate) to: *mut u8,
     pub(crate) from: *const u8,
     pub(crate) sizes: [usize; 2],
@@ -15,12 +15,12 @@ pub(crate) struct StridedCopy {
     pub(crate) from_strides: [isize; 2],
 }
 
-impl StridedCopy {
+impl Copy2d {
     /// The same copy, in the other order of its dimensions.
-    fn turned(self) -> StridedCopy {
+    fn turned(self) -> Copy2d {
         let turned = |[outer, inner]: [isize; 2]| [inner, outer];
         let [rows, columns] = self.sizes;
-        StridedCopy {
+        Copy2d {
             sizes: [columns, rows],
             to_strides: turned(self.to_strides),
             from_strides: turned(self.from_strides),
@@ -29,15 +29,15 @@ impl StridedCopy {
     }
 }
 
-/// The loops of a [`StridedCopy`].
+/// The loops of a [`Copy2d`].
 ///
 /// # Safety
 /// All elements of `from` are valid for reads and all of `to` for writes, and either the two are the
 /// same elements or do not overlap. The processor has the loop's instruction set.
-pub(crate) type Copy = unsafe fn(StridedCopy);
+pub(crate) type CopyKernel = unsafe fn(Copy2d);
 
 /// The copy of elements of so many bytes.
-pub(crate) fn copy(size: usize, set: InstructionSet) -> Copy {
+pub(crate) fn copy(size: usize, set: InstructionSet) -> CopyKernel {
     match size {
         1 => set.version::<CopyOf<u8>>(),
         2 => set.version::<CopyOf<u16>>(),
@@ -48,14 +48,14 @@ pub(crate) fn copy(size: usize, set: InstructionSet) -> Copy {
 
 struct CopyOf<T>(PhantomData<T>);
 
-impl<T: Transposed> Multiversioned for CopyOf<T> {
-    type Arguments = StridedCopy;
+impl<T: TransposedElement> Multiversioned for CopyOf<T> {
+    type Arguments = Copy2d;
     type Output = ();
 
     /// # Safety
-    /// The conditions of [`Copy`].
+    /// The conditions of [`CopyKernel`].
     #[inline(always)]
-    unsafe fn run<I: Isa>(copy: StridedCopy) {
+    unsafe fn run<I: Isa>(copy: Copy2d) {
         let [rows, columns] = copy.sizes;
         if copy.to_strides[1] == 1 && copy.from_strides[0] == 1 && rows > 1 && columns > 1 {
             // SAFETY: the elements are valid on both sides.
@@ -82,9 +82,9 @@ impl<T: Transposed> Multiversioned for CopyOf<T> {
 /// Copies a row.
 ///
 /// # Safety
-/// The conditions of [`Copy`], for the row's elements.
+/// The conditions of [`CopyKernel`], for the row's elements.
 #[inline(always)]
-unsafe fn row_of<T: std::marker::Copy>(
+unsafe fn row_of<T: Copy>(
     to: *mut T,
     to_stride: isize,
     from: *const T,

@@ -8,10 +8,10 @@ use crate::instruction_set::{InstructionSet, Isa, Multiversioned};
 ///
 /// # Safety
 /// The elements are valid for writes. The processor has the loop's instruction set.
-pub(crate) type Fill = unsafe fn((*mut u8, usize, u64));
+pub(crate) type FillKernel = unsafe fn((*mut u8, usize, u64));
 
 /// The loop for elements of so many bytes.
-pub(crate) fn fill(size: usize, set: InstructionSet) -> Fill {
+pub(crate) fn fill(size: usize, set: InstructionSet) -> FillKernel {
     match size {
         1 => set.version::<FillOf<u8>>(),
         2 => set.version::<FillOf<u16>>(),
@@ -27,7 +27,7 @@ impl<T: Truncated> Multiversioned for FillOf<T> {
     type Output = ();
 
     /// # Safety
-    /// The conditions of [`Fill`].
+    /// The conditions of [`FillKernel`].
     #[inline(always)]
     unsafe fn run<I: Isa>((to, count, bits): Self::Arguments) {
         let value = T::truncated(bits);

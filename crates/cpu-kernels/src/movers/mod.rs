@@ -3,9 +3,11 @@
 
 mod convert;
 mod copy;
+mod element;
 mod fill;
+mod half;
 mod transpose;
 
 pub(crate) use convert::{load, store};
-pub(crate) use copy::{Copy, StridedCopy, copy};
+pub(crate) use copy::{Copy2d, CopyKernel, copy};
 pub(crate) use fill::fill;

@@ -1,9 +1,9 @@
 //! Copies of tiles that are transposed in registers.
 
-use super::copy::StridedCopy;
+use super::copy::Copy2d;
 
 /// Elements that small squares of which are transposed in registers.
-pub(super) trait Transposed: Copy + 'static {
+pub(super) trait TransposedElement: Copy + 'static {
     /// The elements along a side of the square.
     const SIDE: usize;
 
@@ -19,9 +19,9 @@ pub(super) trait Transposed: Copy + 'static {
 /// `from`.
 ///
 /// # Safety
-/// The conditions of a [`Copy`](super::Copy).
+/// The conditions of a [`CopyKernel`](super::CopyKernel).
 #[inline(always)]
-pub(super) unsafe fn transpose<T: Transposed>(copy: StridedCopy) {
+pub(super) unsafe fn transpose<T: TransposedElement>(copy: Copy2d) {
     let [rows, columns] = copy.sizes;
     let (to_stride, from_stride) = (copy.to_strides[0], copy.from_strides[1]);
     // SAFETY: the element is one of the copy's on both sides.
@@ -53,9 +53,9 @@ pub(super) unsafe fn transpose<T: Transposed>(copy: StridedCopy) {
 /// A square, element by element.
 ///
 /// # Safety
-/// The conditions of [`Transposed::square`].
+/// The conditions of [`TransposedElement::square`].
 #[inline(always)]
-unsafe fn element_by_element<T: Transposed>(
+unsafe fn element_by_element<T: TransposedElement>(
     to: *mut T,
     to_stride: isize,
     from: *const T,
@@ -73,7 +73,7 @@ unsafe fn element_by_element<T: Transposed>(
     }
 }
 
-impl Transposed for u8 {
+impl TransposedElement for u8 {
     const SIDE: usize = 8;
 
     #[inline(always)]
@@ -85,11 +85,11 @@ impl Transposed for u8 {
 
 #[cfg(not(target_arch = "x86_64"))]
 mod squares {
-    use super::{Transposed, element_by_element};
+    use super::{TransposedElement, element_by_element};
 
     macro_rules! transposed {
         ($($T:ty)+) => {$(
-            impl Transposed for $T {
+            impl TransposedElement for $T {
                 const SIDE: usize = 4;
 
                 #[inline(always)]
@@ -110,7 +110,7 @@ mod squares {
 mod squares {
     use std::arch::x86_64::*;
 
-    use super::Transposed;
+    use super::TransposedElement;
 
     /// # Safety
     /// Row `number` of the square, of 16 bytes, is valid for reads.
@@ -128,7 +128,7 @@ mod squares {
         unsafe { _mm_storeu_si128(to.offset(number * stride).cast(), row) };
     }
 
-    impl Transposed for u64 {
+    impl TransposedElement for u64 {
         const SIDE: usize = 2;
 
         #[inline(always)]
@@ -142,7 +142,7 @@ mod squares {
         }
     }
 
-    impl Transposed for u32 {
+    impl TransposedElement for u32 {
         const SIDE: usize = 4;
 
         #[inline(always)]
@@ -161,7 +161,7 @@ mod squares {
         }
     }
 
-    impl Transposed for u16 {
+    impl TransposedElement for u16 {
         const SIDE: usize = 8;
 
         #[inline(always)]

@@ -20,7 +20,7 @@ pub(super) struct Crew {
     is_busy: AtomicBool,
     offer: Offer,
     /// Written by who has the threads, while nobody can be in a round.
-    job: UnsafeCell<Job>,
+    job: UnsafeCell<PoolJob>,
     /// The first unit that nobody has taken.
     next: AtomicUsize,
     panicked: Mutex<Option<Box<dyn Any + Send>>>,
@@ -36,7 +36,7 @@ unsafe impl Send for Crew {}
 
 /// A caller's work.
 #[derive(Clone, Copy)]
-struct Job {
+struct PoolJob {
     units: usize,
     /// Units that are taken at a time.
     piece: usize,
@@ -66,7 +66,7 @@ impl Crew {
         Crew {
             is_busy: AtomicBool::new(false),
             offer: Offer::new(),
-            job: UnsafeCell::new(Job {
+            job: UnsafeCell::new(PoolJob {
                 units: 0,
                 piece: 0,
                 work: &raw const NOBODY,
@@ -94,7 +94,7 @@ impl Crew {
         if piece >= units || self.helpers.is_empty() || !self.acquire() {
             return work(0..units);
         }
-        let job = Job { units, piece, work: (&raw const *work).cast(), call: call::<W> };
+        let job = PoolJob { units, piece, work: (&raw const *work).cast(), call: call::<W> };
         // SAFETY: this thread has the threads, and no round is open, so nobody reads it.
         unsafe { *self.job.get() = job };
         self.next.store(0, Ordering::Relaxed);
@@ -149,7 +149,7 @@ impl Crew {
     ///
     /// # Safety
     /// The thread is in the job's round.
-    unsafe fn take_part(&self, job: Job) {
+    unsafe fn take_part(&self, job: PoolJob) {
         let pieces = AssertUnwindSafe(|| {
             loop {
                 let start = self.next.fetch_add(job.piece, Ordering::Relaxed);
@@ -186,5 +186,5 @@ unsafe fn call<W: Fn(Range<usize>) + Sync>(work: *const (), range: Range<usize>)
 static NOBODY: () = ();
 
 /// # Safety
-/// None.
+/// There is nothing to see to: it does nothing.
 unsafe fn nothing(_: *const (), _: Range<usize>) {}

@@ -121,7 +121,7 @@ pub fn split(units: usize, cost: usize, work: impl Fn(Range<usize>) + Sync) {
 /// ```
 pub fn map<R: Send>(count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
     let mut results: Vec<Option<R>> = (0..count).map(|_| None).collect();
-    let slots = Slots(results.as_mut_ptr());
+    let slots = ResultSlots(results.as_mut_ptr());
     crew().run(count, 1, &|range: Range<usize>| {
         for index in range {
             let result = work(index);
@@ -134,12 +134,12 @@ pub fn map<R: Send>(count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
 }
 
 /// The places of the results, of which each is written by one thread.
-struct Slots<R>(*mut Option<R>);
+struct ResultSlots<R>(*mut Option<R>);
 
 // SAFETY: threads bring results, which can be sent, each to places of its own.
-unsafe impl<R: Send> Sync for Slots<R> {}
+unsafe impl<R: Send> Sync for ResultSlots<R> {}
 
-impl<R> Slots<R> {
+impl<R> ResultSlots<R> {
     /// # Safety
     /// There are more than `index` slots.
     unsafe fn at(&self, index: usize) -> *mut Option<R> {

@@ -4,11 +4,11 @@ use std::hint;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a thread does nothing but look: about as long as the gap between two operations of a
+/// The time in which a thread does nothing but look: about as long as the gap between two operations of a
 /// training step.
 const SPIN: Duration = Duration::from_micros(10);
 
-/// How long it goes on looking, while it lets others have the core.
+/// The time after which it stops looking; it lets others have the core from `SPIN` on.
 const YIELD: Duration = Duration::from_micros(50);
 
 /// A yield that takes so long gave the core to another thread: there are more of them than cores,

@@ -1,3 +1,5 @@
+//! Work that is split, beside other work, and with panics.
+
 use std::panic::AssertUnwindSafe;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

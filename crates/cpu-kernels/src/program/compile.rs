@@ -3,7 +3,7 @@
 use expression::{ComputeType, DType, Expression, Primitive, ValueDef, ValueId};
 use smallvec::SmallVec;
 
-use super::{Program, Step, Uniform};
+use super::{BlockStep, Program, UniformValue};
 use crate::blocks;
 use crate::instruction_set::InstructionSet;
 
@@ -35,7 +35,7 @@ impl Program {
             expression.outputs().iter().map(|&output| expression.type_of(output)).collect();
         assert_eq!(types(inputs), expression.inputs(), "the types of the inputs");
         assert_eq!(types(outputs), results, "the types of the outputs");
-        let mut compiler = Compiler::new(set, expression);
+        let mut compiler = ExpressionCompiler::new(set, expression);
         compiler.add_values();
         compiler.finish(inputs, outputs)
     }
@@ -43,7 +43,7 @@ impl Program {
 
 /// A block of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Location {
+enum ValuePlace {
     Input(usize),
     Output(usize),
     /// By its number among those that are filled.
@@ -51,7 +51,7 @@ enum Location {
     Slot(usize),
 }
 
-struct Compiler<'e> {
+struct ExpressionCompiler<'e> {
     set: InstructionSet,
     expression: &'e Expression,
     /// The last step or store that reads a value.
@@ -59,19 +59,19 @@ struct Compiler<'e> {
     /// The number of a value among the uniform ones.
     uniform_numbers: Vec<Option<usize>>,
     /// The places of values that are neither uniform nor dead.
-    locations: Vec<Option<Location>>,
-    uniforms: Vec<Uniform>,
+    locations: Vec<Option<ValuePlace>>,
+    uniforms: Vec<UniformValue>,
     filled: Vec<(usize, ComputeType)>,
-    steps: Vec<Step<Location>>,
+    steps: Vec<BlockStep<ValuePlace>>,
     slots: Vec<usize>,
     free: Vec<usize>,
     cost: usize,
 }
 
-impl<'e> Compiler<'e> {
-    fn new(set: InstructionSet, expression: &'e Expression) -> Compiler<'e> {
+impl<'e> ExpressionCompiler<'e> {
+    fn new(set: InstructionSet, expression: &'e Expression) -> ExpressionCompiler<'e> {
         let count = expression.values().len();
-        Compiler {
+        ExpressionCompiler {
             set,
             expression,
             last_reads: last_reads(expression),
@@ -96,7 +96,7 @@ impl<'e> Compiler<'e> {
             }
             match def {
                 ValueDef::Input(input) => {
-                    self.locations[number] = Some(Location::Input(*input as usize));
+                    self.locations[number] = Some(ValuePlace::Input(*input as usize));
                 }
                 ValueDef::Apply(primitive, operands) => self.add_step(number, *primitive, operands),
                 ValueDef::Scalar(_) | ValueDef::Constant(_) => {
@@ -108,15 +108,15 @@ impl<'e> Compiler<'e> {
 
     fn add_uniform(&mut self, number: usize, def: &ValueDef) {
         let uniform = match def {
-            ValueDef::Scalar(scalar) => Uniform::Scalar(*scalar as usize),
-            ValueDef::Constant(bits) => Uniform::Constant(*bits),
+            ValueDef::Scalar(scalar) => UniformValue::Scalar(*scalar as usize),
+            ValueDef::Constant(bits) => UniformValue::Constant(*bits),
             ValueDef::Apply(primitive, operands) => {
                 let mut numbers = [0; 3];
                 for (slot, operand) in numbers.iter_mut().zip(operands) {
                     *slot = self.uniform_numbers[operand.0 as usize]
                         .expect("what uniform values are computed from is uniform");
                 }
-                Uniform::Apply(self.kernel(*primitive, operands), numbers)
+                UniformValue::Apply(self.kernel(*primitive, operands), numbers)
             }
             ValueDef::Input(_) => unreachable!("inputs are not uniform"),
         };
@@ -132,7 +132,7 @@ impl<'e> Compiler<'e> {
 
     fn add_step(&mut self, number: usize, primitive: Primitive, operands: &[ValueId]) {
         let kernel = self.kernel(primitive, operands);
-        // Operands that the primitive does not have are the first one, too.
+        // OperandList that the primitive does not have are the first one, too.
         let mut places = [self.location(operands[0]); 3];
         for (place, &operand) in places.iter_mut().zip(operands) {
             *place = self.location(operand);
@@ -141,7 +141,7 @@ impl<'e> Compiler<'e> {
         let now = self.steps.len();
         for &operand in operands {
             let is_last = self.last_reads[operand.0 as usize] == now;
-            if let Some(Location::Slot(slot)) = self.locations[operand.0 as usize]
+            if let Some(ValuePlace::Slot(slot)) = self.locations[operand.0 as usize]
                 && is_last
                 && !self.free.contains(&slot)
             {
@@ -150,40 +150,40 @@ impl<'e> Compiler<'e> {
         }
         let out = self.result(number);
         self.locations[number] = Some(out);
-        self.steps.push(Step { kernel, out, operands: places });
+        self.steps.push(BlockStep { kernel, out, operands: places });
         self.cost += cost(primitive);
     }
 
     /// The place of a value that was computed before.
-    fn location(&mut self, value: ValueId) -> Location {
+    fn location(&mut self, value: ValueId) -> ValuePlace {
         let Some(uniform) = self.uniform_numbers[value.0 as usize] else {
             return self.locations[value.0 as usize].expect("operands come before their uses");
         };
         let known = self.filled.iter().position(|&(number, _)| number == uniform);
-        Location::Uniform(known.unwrap_or_else(|| {
+        ValuePlace::Uniform(known.unwrap_or_else(|| {
             self.filled.push((uniform, self.expression.type_of(value)));
             self.filled.len() - 1
         }))
     }
 
     /// The place for a result: the output that it is, or a slot.
-    fn result(&mut self, number: usize) -> Location {
+    fn result(&mut self, number: usize) -> ValuePlace {
         let value = ValueId(number as u32);
         let outputs = self.expression.outputs();
         if let Some(output) = outputs.iter().position(|&output| output == value) {
-            return Location::Output(output);
+            return ValuePlace::Output(output);
         }
         let size = self.expression.type_of(value).size();
         if let Some(at) = self.free.iter().position(|&slot| self.slots[slot] == size) {
-            return Location::Slot(self.free.swap_remove(at));
+            return ValuePlace::Slot(self.free.swap_remove(at));
         }
         self.slots.push(size);
-        Location::Slot(self.slots.len() - 1)
+        ValuePlace::Slot(self.slots.len() - 1)
     }
 
     fn finish(mut self, inputs: &[DType], outputs: &[DType]) -> Program {
         let expression = self.expression;
-        let stores: Vec<Location> =
+        let stores: Vec<ValuePlace> =
             expression.outputs().iter().map(|&output| self.location(output)).collect();
         let mut last_reads: SmallVec<[Option<usize>; 4]> = inputs.iter().map(|_| None).collect();
         for (number, (_, def)) in expression.values().iter().enumerate() {
@@ -191,7 +191,7 @@ impl<'e> Compiler<'e> {
                 last_reads[*input as usize] = Some(self.last_reads[number]);
             }
         }
-        let own = |output: usize| Location::Output(output);
+        let own = |output: usize| ValuePlace::Output(output);
         let writes = (0..outputs.len())
             .map(|output| {
                 let written = self.steps.iter().position(|step| step.out == own(output));
@@ -201,17 +201,17 @@ impl<'e> Compiler<'e> {
         let is_plain = |dtype: &DType| dtype.compute_type().dtype() == *dtype;
         let are_own = stores.iter().enumerate().all(|(output, &store)| store == own(output));
         let copied = match (&stores[..], inputs, outputs) {
-            ([Location::Input(_)], [input], [output]) if input == output => Some(input.size()),
+            ([ValuePlace::Input(_)], [input], [output]) if input == output => Some(input.size()),
             _ => None,
         };
         let filled = self.filled.len();
-        let block = |location: Location| match location {
-            Location::Input(input) => input,
-            Location::Output(output) => inputs.len() + output,
-            Location::Uniform(uniform) => inputs.len() + outputs.len() + uniform,
-            Location::Slot(slot) => inputs.len() + outputs.len() + filled + slot,
+        let block = |location: ValuePlace| match location {
+            ValuePlace::Input(input) => input,
+            ValuePlace::Output(output) => inputs.len() + output,
+            ValuePlace::Uniform(uniform) => inputs.len() + outputs.len() + uniform,
+            ValuePlace::Slot(slot) => inputs.len() + outputs.len() + filled + slot,
         };
-        let numbered = |step: &Step<Location>| Step {
+        let numbered = |step: &BlockStep<ValuePlace>| BlockStep {
             kernel: step.kernel,
             out: block(step.out),
             operands: step.operands.map(block),

@@ -5,12 +5,13 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::scratch::{ALIGNMENT, with_scratch};
-use super::{Program, Shared, Step, StridedPointer};
-use crate::blocks::Block;
+use super::{BlockStep, Program, StridedPointer};
+use crate::blocks::BlockArguments;
 use crate::pool;
+use crate::shared_pointer::SharedPointer;
 
 /// The addresses of blocks, by their numbers.
-pub(super) type Addresses = SmallVec<[*mut u8; 16]>;
+pub(super) type BlockAddresses = SmallVec<[*mut u8; 16]>;
 
 impl Program {
     /// Whether a later step reads an operand that an earlier one writes as an output.
@@ -52,7 +53,7 @@ impl Program {
         let scratch: usize = sizes().sum();
         pool::split(count, self.cost, |range| {
             with_scratch(scratch, |scratch| {
-                let mut addresses = starts.addresses().clone();
+                let mut addresses = BlockAddresses::from_slice(starts.addresses());
                 let mut next = scratch;
                 for size in sizes() {
                     addresses.push(next);
@@ -73,7 +74,7 @@ impl Program {
     /// of scratch blocks of the length.
     unsafe fn run_dense_range(
         &self,
-        mut addresses: Addresses,
+        mut addresses: BlockAddresses,
         uniforms: &[u64],
         range: Range<usize>,
         most: usize,
@@ -109,7 +110,7 @@ impl Program {
         for step in &self.steps {
             let operands = step.operands.map(|operand| addresses[operand].cast_const());
             // SAFETY: blocks are the same or apart, and hold values of the kernel's types.
-            unsafe { (step.kernel)(Block { out: addresses[step.out], operands, length }) };
+            unsafe { (step.kernel)(BlockArguments { out: addresses[step.out], operands, length }) };
         }
     }
 
@@ -119,24 +120,25 @@ impl Program {
     /// The conditions of [`Program::run_dense`]; the step's blocks are operands.
     unsafe fn run_step(
         &self,
-        step: &Step<usize>,
+        step: &BlockStep<usize>,
         count: usize,
         outputs: &[StridedPointer<'_>],
         inputs: &[StridedPointer<'_>],
     ) {
-        let out = Shared(outputs[0].start);
-        let operands = step.operands.map(|input| Shared(inputs[input].start));
+        let out = SharedPointer::new(outputs[0].start);
+        let operands = step.operands.map(|input| SharedPointer::new(inputs[input].start));
         let out_size = self.outputs[0].size();
         let sizes = step.operands.map(|input| self.inputs[input].size());
         pool::split(count, self.cost, |range| {
             let at = |index: usize| {
-                let start: *const u8 = operands[index].address();
+                let start: *const u8 = operands[index].get();
                 // SAFETY: the operand has the elements up to the end of the range.
                 unsafe { start.add(range.start * sizes[index]) }
             };
             // SAFETY: the output has the elements up to the end of the range.
-            let out = unsafe { out.address().add(range.start * out_size) };
-            let block = Block { out, operands: [at(0), at(1), at(2)], length: range.len() };
+            let out = unsafe { out.get().add(range.start * out_size) };
+            let block =
+                BlockArguments { out, operands: [at(0), at(1), at(2)], length: range.len() };
             // SAFETY: the operands are valid, and the same as the output or apart from it; the set
             // is supported.
             unsafe { (step.kernel)(block) };
@@ -144,14 +146,14 @@ impl Program {
     }
 }
 
-/// Addresses that several threads know.
-struct SharedStarts(Addresses);
+/// BlockAddresses that several threads know.
+struct SharedStarts(BlockAddresses);
 
 // SAFETY: threads use elements of their own of what lies there.
 unsafe impl Sync for SharedStarts {}
 
 impl SharedStarts {
-    fn addresses(&self) -> &Addresses {
+    fn addresses(&self) -> &BlockAddresses {
         &self.0
     }
 }

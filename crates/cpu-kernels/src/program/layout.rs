@@ -2,8 +2,8 @@
 
 use smallvec::SmallVec;
 
-use super::walk::{BlockBox, Walk};
-use crate::movers::{Copy, StridedCopy};
+use super::walk::{BlockBox, BlockWalk};
+use crate::movers::{Copy2d, CopyKernel};
 
 /// Whether the elements lie in memory one after the other, in the order of the dimensions.
 pub(super) fn is_dense(sizes: &[usize], strides: &[isize]) -> bool {
@@ -16,13 +16,13 @@ pub(super) fn is_dense(sizes: &[usize], strides: &[isize]) -> bool {
 }
 
 /// Whether a box of the walk is dense.
-pub(super) fn is_box_dense(walk: &Walk<'_>, strides: &[isize]) -> bool {
+pub(super) fn is_box_dense(walk: &BlockWalk<'_>, strides: &[isize]) -> bool {
     let dim = walk.dim();
     is_dense(&walk.sizes()[dim + 1..], &strides[dim + 1..])
         && (walk.chunk() == 1 || strides[dim] == walk.inner() as isize)
 }
 
-/// How often a box has to be brought again.
+/// The number of times that a box has to be brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refresh {
     /// All boxes are the same.
@@ -33,8 +33,8 @@ pub(super) enum Refresh {
     EachBlock,
 }
 
-/// How much the boxes of an operand have in common.
-pub(super) fn refresh(walk: &Walk<'_>, strides: &[isize]) -> Refresh {
+/// The boxes that an operand's boxes are the same as.
+pub(super) fn refresh(walk: &BlockWalk<'_>, strides: &[isize]) -> Refresh {
     let dim = walk.dim();
     let is_repeated = |at: usize| walk.sizes()[at] == 1 || strides[at] == 0;
     if !is_repeated(dim) {
@@ -48,20 +48,20 @@ pub(super) fn refresh(walk: &Walk<'_>, strides: &[isize]) -> Refresh {
 
 /// A dimension of a copy.
 #[derive(Clone, Copy)]
-struct Dim {
+struct CopiedDim {
     size: usize,
     to_stride: isize,
     from_stride: isize,
 }
 
 /// The dimensions of a copy of a box, outermost first, without those that are one with the next.
-type Dims = SmallVec<[Dim; 6]>;
+type CopiedDims = SmallVec<[CopiedDim; 6]>;
 
 /// The place of a box's elements: the address of the first one, and the strides.
 #[derive(Clone, Copy)]
 pub(super) struct Strided<'a> {
     pub(super) start: *mut u8,
-    /// Of the innermost dimensions, at least as many as the box has.
+    /// Strides of the innermost dimensions, at least as many as the box has.
     pub(super) strides: &'a [isize],
 }
 
@@ -71,7 +71,7 @@ pub(super) struct Strided<'a> {
 /// `from` is valid for reads of the elements of the box by these strides, `to` for writes of as many
 /// dense ones, and they do not overlap.
 pub(super) unsafe fn gather(
-    mover: (Copy, usize),
+    mover: (CopyKernel, usize),
     to: *mut u8,
     from: Strided<'_>,
     block: &BlockBox<'_>,
@@ -86,7 +86,7 @@ pub(super) unsafe fn gather(
 /// # Safety
 /// As for [`gather`], the other way round.
 pub(super) unsafe fn scatter(
-    mover: (Copy, usize),
+    mover: (CopyKernel, usize),
     to: Strided<'_>,
     from: *const u8,
     block: &BlockBox<'_>,
@@ -102,7 +102,7 @@ pub(super) unsafe fn scatter(
 /// `from` is valid for reads of the elements of the box, `to` for writes, and they do not overlap,
 /// or are the same.
 pub(super) unsafe fn copy_box(
-    mover: (Copy, usize),
+    mover: (CopyKernel, usize),
     to: Strided<'_>,
     from: Strided<'_>,
     block: &BlockBox<'_>,
@@ -121,8 +121,8 @@ fn dims(
     block: &BlockBox<'_>,
     strides: &[isize],
     mut both: impl FnMut(isize, isize) -> (isize, isize),
-) -> Dims {
-    let mut dims = Dims::new();
+) -> CopiedDims {
+    let mut dims = CopiedDims::new();
     let mut dense = 1;
     for (size, &stride) in block.sizes().rev().zip(strides.iter().rev()) {
         let (to_stride, from_stride) = both(dense, stride);
@@ -138,10 +138,10 @@ fn dims(
             inner.size *= size;
             continue;
         }
-        dims.push(Dim { size, to_stride, from_stride });
+        dims.push(CopiedDim { size, to_stride, from_stride });
     }
     while dims.len() < 2 {
-        dims.push(Dim { size: 1, to_stride: 1, from_stride: 1 });
+        dims.push(CopiedDim { size: 1, to_stride: 1, from_stride: 1 });
     }
     dims.reverse();
     dims
@@ -149,9 +149,14 @@ fn dims(
 
 /// # Safety
 /// Both sides are valid for all elements of these dimensions, and do not overlap.
-unsafe fn copy_dims((copy, size): (Copy, usize), to: *mut u8, from: *const u8, dims: &[Dim]) {
+unsafe fn copy_dims(
+    (copy, size): (CopyKernel, usize),
+    to: *mut u8,
+    from: *const u8,
+    dims: &[CopiedDim],
+) {
     if let [rows, columns] = dims {
-        let strided = StridedCopy {
+        let strided = Copy2d {
             to,
             from,
             sizes: [rows.size, columns.size],

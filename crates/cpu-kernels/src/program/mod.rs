@@ -20,7 +20,7 @@ use crate::instruction_set::InstructionSet;
 /// An elementwise function for tensors of certain dtypes, ready to run.
 ///
 /// The work is done in blocks of at most 1024 elements, so that what is computed in between stays in
-/// the first-level cache: one loop for each primitive. Operands whose elements lie in memory one
+/// the first-level cache: one loop for each primitive. OperandList whose elements lie in memory one
 /// after the other, in the type that is computed with, are used where they lie; others are brought
 /// into a block and back. Temporary tensors are never made, whatever the dtypes and layouts.
 ///
@@ -52,12 +52,12 @@ pub struct Program {
     copied: Option<usize>,
     /// Whether dense operands need no scratch memory to be brought to, whatever is done with them.
     is_plain: bool,
-    uniforms: Vec<Uniform>,
-    /// Those that blocks are filled with, and their types.
+    uniforms: Vec<UniformValue>,
+    /// The uniform values that blocks are filled with, and their types.
     filled: Vec<(usize, ComputeType)>,
-    /// Operands and results are numbers of blocks: first those of the inputs, then those of the
+    /// OperandList and results are numbers of blocks: first those of the inputs, then those of the
     /// outputs, the filled ones, and the slots.
-    steps: Vec<Step<usize>>,
+    steps: Vec<BlockStep<usize>>,
     /// The block of each output's values.
     stores: SmallVec<[usize; 2]>,
     /// For each input when it is read for the last time, if ever, and for each output when it is
@@ -78,7 +78,7 @@ pub struct Program {
 pub struct StridedPointer<'a> {
     /// The first element.
     pub start: *mut u8,
-    /// As many as there are sizes.
+    /// The strides, as many as there are sizes.
     pub strides: &'a [isize],
 }
 
@@ -91,7 +91,7 @@ impl<'a> StridedPointer<'a> {
 
 /// A value that is the same for all elements.
 #[derive(Clone, Copy, Debug)]
-enum Uniform {
+enum UniformValue {
     Scalar(usize),
     Constant(u64),
     /// A function of earlier ones.
@@ -100,7 +100,7 @@ enum Uniform {
 
 /// A primitive of whole blocks.
 #[derive(Clone, Copy, Debug)]
-struct Step<L> {
+struct BlockStep<L> {
     kernel: BlockKernel,
     out: L,
     operands: [L; 3],
@@ -110,18 +110,5 @@ impl Program {
     /// The block of an output.
     fn output_block(&self, output: usize) -> usize {
         self.inputs.len() + output
-    }
-}
-
-/// An address that several threads know.
-#[derive(Clone, Copy)]
-struct Shared(*mut u8);
-
-// SAFETY: threads use elements of their own of what lies there.
-unsafe impl Sync for Shared {}
-
-impl Shared {
-    fn address(self) -> *mut u8 {
-        self.0
     }
 }

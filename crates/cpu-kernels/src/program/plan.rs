@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::layout::{Refresh, is_box_dense, refresh};
 use super::scratch::ALIGNMENT;
-use super::walk::Walk;
+use super::walk::BlockWalk;
 use super::{Program, StridedPointer};
 
 /// The most elements of a block: few enough for the first-level cache, and so many that a call for
@@ -19,9 +19,9 @@ const CACHE: usize = 24 << 10;
 
 /// The places of a program's blocks for certain operands.
 pub(super) struct Plan<'a> {
-    pub(super) walk: Walk<'a>,
-    pub(super) inputs: SmallVec<[Place<'a>; 6]>,
-    pub(super) outputs: SmallVec<[Place<'a>; 2]>,
+    pub(super) walk: BlockWalk<'a>,
+    pub(super) inputs: SmallVec<[OperandPlace<'a>; 6]>,
+    pub(super) outputs: SmallVec<[OperandPlace<'a>; 2]>,
     /// The bits of the values that are the same for all elements, of those that are filled.
     pub(super) uniforms: SmallVec<[u64; 8]>,
     /// The places of the blocks that are filled, and of the slots.
@@ -34,7 +34,7 @@ pub(super) struct Plan<'a> {
 
 /// The place of an operand's blocks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct OperandPlace<'a> {
     pub(super) operand: StridedPointer<'a>,
     /// Bytes per element in memory.
     pub(super) size: usize,
@@ -49,12 +49,12 @@ impl<'a> Plan<'a> {
     /// The plan for operands of at least one dimension and one element.
     pub(super) fn new(
         program: &Program,
-        walk: Walk<'a>,
+        walk: BlockWalk<'a>,
         outputs: &[StridedPointer<'a>],
         inputs: &[StridedPointer<'a>],
         uniforms: SmallVec<[u64; 8]>,
     ) -> Plan<'a> {
-        let place = |operand: &StridedPointer<'a>, size| Place {
+        let place = |operand: &StridedPointer<'a>, size| OperandPlace {
             operand: *operand,
             size,
             is_dense: is_box_dense(&walk, operand.strides),

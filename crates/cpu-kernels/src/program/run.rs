@@ -5,14 +5,14 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::copying::COPIED_LENGTH;
-use super::dense::Addresses;
+use super::dense::BlockAddresses;
 use super::layout::{Refresh, Strided, gather, is_dense, scatter};
-use super::plan::{Place, Plan};
+use super::plan::{OperandPlace, Plan};
 use super::scratch::with_scratch;
-use super::tiles::{Operands, Tiling, transposed_dim};
-use super::walk::{BlockBox, Position, Walk};
-use super::{Program, StridedPointer, Uniform};
-use crate::blocks::Block;
+use super::tiles::{OperandList, Tiling, transposed_dim};
+use super::walk::{BlockBox, BlockWalk, Position};
+use super::{Program, StridedPointer, UniformValue};
+use crate::blocks::BlockArguments;
 use crate::movers::{copy, fill, load, store};
 use crate::pool;
 
@@ -59,8 +59,8 @@ impl Program {
         }
         if sizes.is_empty() {
             let one = |operand: &StridedPointer<'_>| StridedPointer::new(operand.start, &[1]);
-            let outputs: Operands<'_> = outputs.iter().map(one).collect();
-            let inputs: Operands<'_> = inputs.iter().map(one).collect();
+            let outputs: OperandList<'_> = outputs.iter().map(one).collect();
+            let inputs: OperandList<'_> = inputs.iter().map(one).collect();
             // SAFETY: it is the same element, as one of one dimension.
             return unsafe { self.run_walk(self.walk(&[1]), &outputs, &inputs, scalars) };
         }
@@ -71,7 +71,7 @@ impl Program {
         let tiling = Tiling { sizes, dim, outputs, inputs };
         if let Some(tiles) = tiling.tiles() {
             let (outputs, inputs) = tiles.operands();
-            let walk = Walk::across(&tiles.sizes, self.walk_length());
+            let walk = BlockWalk::across(&tiles.sizes, self.walk_length());
             // SAFETY: they are the same elements, but for those beyond the last tile.
             unsafe { self.run_walk(walk, &outputs, &inputs, scalars) };
         }
@@ -88,8 +88,8 @@ impl Program {
         if self.copied.is_some() { COPIED_LENGTH } else { self.block_length() }
     }
 
-    fn walk<'a>(&self, sizes: &'a [usize]) -> Walk<'a> {
-        Walk::new(sizes, self.walk_length())
+    fn walk<'a>(&self, sizes: &'a [usize]) -> BlockWalk<'a> {
+        BlockWalk::new(sizes, self.walk_length())
     }
 
     /// Whether all operands are dense, and none is overwritten before it is read.
@@ -109,7 +109,7 @@ impl Program {
     /// The conditions of [`Program::run`].
     unsafe fn run_walk(
         &self,
-        walk: Walk<'_>,
+        walk: BlockWalk<'_>,
         outputs: &[StridedPointer<'_>],
         inputs: &[StridedPointer<'_>],
         scalars: &[u64],
@@ -122,8 +122,8 @@ impl Program {
         let uniforms = unsafe { self.uniforms(scalars) };
         let plan = Plan::new(self, walk, outputs, inputs, uniforms);
         let cost = plan.walk.largest().saturating_mul(self.cost);
-        let shared = SharedPlan(plan);
-        pool::split(shared.plan().walk.blocks(), cost, |range| {
+        let shared = SharedPlan(&plan);
+        pool::split(plan.walk.blocks(), cost, |range| {
             let plan = shared.plan();
             with_scratch(plan.scratch, |scratch| {
                 // SAFETY: the scratch memory is as large as the plan says, and this thread's own;
@@ -141,14 +141,14 @@ impl Program {
         let mut bits: SmallVec<[u64; 16]> = SmallVec::new();
         for uniform in &self.uniforms {
             let value = match uniform {
-                Uniform::Scalar(number) => scalars[*number],
-                Uniform::Constant(bits) => *bits,
-                Uniform::Apply(kernel, operands) => {
+                UniformValue::Scalar(number) => scalars[*number],
+                UniformValue::Constant(bits) => *bits,
+                UniformValue::Apply(kernel, operands) => {
                     let mut value = 0_u64;
                     let out = (&raw mut value).cast();
                     let operands = operands.map(|number| (&raw const bits[number]).cast());
                     // SAFETY: the bits of a value are its first bytes; the blocks are of one value.
-                    unsafe { kernel(Block { out, operands, length: 1 }) };
+                    unsafe { kernel(BlockArguments { out, operands, length: 1 }) };
                     value
                 }
             };
@@ -178,7 +178,7 @@ impl Program {
         let at = |place: usize| unsafe { scratch.add(place) };
         let operands = plan.inputs.iter().chain(&plan.outputs);
         let operands = operands.map(|place| place.scratch.map_or(scratch, at));
-        let mut addresses: Addresses =
+        let mut addresses: BlockAddresses =
             operands.chain(plan.places.iter().map(|&place| at(place))).collect();
         // SAFETY: a block has room for the largest one.
         unsafe { self.fill(&addresses, &plan.uniforms, plan.walk.largest()) };
@@ -207,7 +207,7 @@ impl Program {
     unsafe fn load(
         &self,
         plan: &Plan<'_>,
-        addresses: &mut Addresses,
+        addresses: &mut BlockAddresses,
         position: &Position<'_>,
         (is_first, transit): (bool, *mut u8),
     ) {
@@ -252,7 +252,7 @@ impl Program {
     /// The block's elements from `from` on are valid.
     unsafe fn bring(
         &self,
-        (input, place): (usize, &Place<'_>),
+        (input, place): (usize, &OperandPlace<'_>),
         to: *mut u8,
         from: *mut u8,
         block: &BlockBox<'_>,
@@ -270,7 +270,7 @@ impl Program {
                 gather(mover, transit, strided, block);
                 dense = transit;
             }
-            convert(Block { out: to, operands: [dense; 3], length: block.length() });
+            convert(BlockArguments { out: to, operands: [dense; 3], length: block.length() });
         }
     }
 
@@ -304,9 +304,9 @@ impl Program {
                 };
                 let length = block.length();
                 if place.is_dense {
-                    convert(Block { out: to, operands: [from; 3], length });
+                    convert(BlockArguments { out: to, operands: [from; 3], length });
                 } else {
-                    convert(Block { out: transit, operands: [from; 3], length });
+                    convert(BlockArguments { out: transit, operands: [from; 3], length });
                     scatter(mover, strided, transit, &block);
                 }
             }
@@ -314,7 +314,7 @@ impl Program {
     }
 }
 
-impl Place<'_> {
+impl OperandPlace<'_> {
     /// The address of a block's first element in memory.
     ///
     /// # Safety
@@ -327,14 +327,14 @@ impl Place<'_> {
 }
 
 /// A plan that several threads follow.
-struct SharedPlan<'a>(Plan<'a>);
+struct SharedPlan<'p, 'a>(&'p Plan<'a>);
 
 // SAFETY: what keeps a plan from being shared are the addresses of operands, of which threads use
 // elements of their own.
-unsafe impl Sync for SharedPlan<'_> {}
+unsafe impl Sync for SharedPlan<'_, '_> {}
 
-impl<'a> SharedPlan<'a> {
-    fn plan(&self) -> &Plan<'a> {
-        &self.0
+impl<'p, 'a> SharedPlan<'p, 'a> {
+    fn plan(&self) -> &'p Plan<'a> {
+        self.0
     }
 }

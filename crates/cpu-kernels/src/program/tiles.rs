@@ -30,17 +30,17 @@ pub(super) fn transposed_dim<'a>(
 }
 
 /// Sizes or strides in an order where a tile's dimensions are the innermost ones.
-type Order<T> = SmallVec<[T; 8]>;
+type DimOrder<T> = SmallVec<[T; 8]>;
 
-/// Operands whose dimensions are in another order.
+/// OperandList whose dimensions are in another order.
 pub(super) struct Rearranged {
-    pub(super) sizes: Order<usize>,
-    strides: SmallVec<[Order<isize>; 6]>,
+    pub(super) sizes: DimOrder<usize>,
+    strides: SmallVec<[DimOrder<isize>; 6]>,
     starts: SmallVec<[*mut u8; 6]>,
     outputs: usize,
 }
 
-/// Operands that are divided into tiles.
+/// OperandList that are divided into tiles.
 #[derive(Clone, Copy)]
 pub(super) struct Tiling<'a> {
     pub(super) sizes: &'a [usize],
@@ -63,7 +63,7 @@ impl Tiling<'_> {
         })
     }
 
-    /// What is left beyond the last whole tile, if anything: the dimensions are the other ones, the
+    /// The part beyond the last whole tile, if there is one: the dimensions are the other ones, the
     /// dimension beside, and the rest of the innermost one. `sizes_of` are the bytes per element of
     /// the outputs and then the inputs.
     pub(super) fn rest(&self, mut sizes_of: impl Iterator<Item = usize>) -> Option<Rearranged> {
@@ -109,7 +109,7 @@ impl Tiling<'_> {
 
 impl Rearranged {
     /// The outputs and the inputs.
-    pub(super) fn operands(&self) -> (Operands<'_>, Operands<'_>) {
+    pub(super) fn operands(&self) -> (OperandList<'_>, OperandList<'_>) {
         let all = self.starts.iter().zip(&self.strides);
         let mut all = all.map(|(&start, strides)| StridedPointer::new(start, strides));
         let outputs = all.by_ref().take(self.outputs).collect();
@@ -118,4 +118,4 @@ impl Rearranged {
 }
 
 /// Some operands.
-pub(super) type Operands<'a> = SmallVec<[StridedPointer<'a>; 6]>;
+pub(super) type OperandList<'a> = SmallVec<[StridedPointer<'a>; 6]>;

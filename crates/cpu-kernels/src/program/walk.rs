@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 /// A division of all elements into blocks. A block has all elements of the innermost dimensions, as
 /// many of them as fit, and a chunk of the dimension that does not fit as a whole.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Walk<'a> {
+pub(super) struct BlockWalk<'a> {
     sizes: &'a [usize],
     /// The dimension that is cut into chunks.
     dim: usize,
@@ -21,29 +21,32 @@ pub(super) struct Walk<'a> {
     is_across: bool,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> BlockWalk<'a> {
     /// A walk through at least one dimension in blocks of at most `most` elements.
-    pub(super) fn new(sizes: &'a [usize], most: usize) -> Walk<'a> {
+    pub(super) fn new(sizes: &'a [usize], most: usize) -> BlockWalk<'a> {
         let (mut dim, mut inner) = (sizes.len() - 1, 1);
         while dim > 0 && inner * sizes[dim] <= most {
             inner *= sizes[dim];
             dim -= 1;
         }
+        let fitting = if inner == 1 { most } else { (most / inner).max(1) };
+        let walk = BlockWalk { sizes, dim, chunk: sizes[dim], chunks: 1, inner, is_across: false };
+        if sizes[dim] <= fitting {
+            return walk;
+        }
         // Chunks of about the same size; 64 is a multiple of every vector.
-        let fitting = (most / inner).max(1);
-        let chunks = sizes[dim].div_ceil(fitting);
-        let even = sizes[dim].div_ceil(chunks);
+        let even = sizes[dim].div_ceil(sizes[dim].div_ceil(fitting));
         let even = if inner == 1 { even.next_multiple_of(64) } else { even };
-        let chunk = even.min(fitting).min(sizes[dim]);
-        Walk { sizes, dim, chunk, chunks: sizes[dim].div_ceil(chunk), inner, is_across: false }
+        let chunk = even.min(fitting);
+        BlockWalk { chunk, chunks: sizes[dim].div_ceil(chunk), ..walk }
     }
 
     /// A walk through at least three dimensions in blocks of at most `most` elements, of which the
     /// innermost one fits, and which are cut along the one before.
-    pub(super) fn across(sizes: &'a [usize], most: usize) -> Walk<'a> {
+    pub(super) fn across(sizes: &'a [usize], most: usize) -> BlockWalk<'a> {
         let (dim, inner) = (sizes.len() - 2, sizes[sizes.len() - 1]);
         let chunk = (most / inner).clamp(1, sizes[dim]);
-        Walk { sizes, dim, chunk, chunks: sizes[dim].div_ceil(chunk), inner, is_across: true }
+        BlockWalk { sizes, dim, chunk, chunks: sizes[dim].div_ceil(chunk), inner, is_across: true }
     }
 
     pub(super) fn sizes(&self) -> &'a [usize] {
@@ -80,6 +83,9 @@ impl<'a> Walk<'a> {
     /// The place of a block by its number.
     pub(super) fn position(&self, block: usize) -> Position<'a> {
         let mut outer: SmallVec<[usize; 6]> = SmallVec::from_elem(0, self.dim);
+        if block == 0 {
+            return Position { walk: *self, outer, chunk: 0 };
+        }
         let mut rest = block;
         let (slower, faster) = outer.split_at_mut(self.slower());
         for index in faster {
@@ -100,7 +106,7 @@ impl<'a> Walk<'a> {
 /// The place of a block.
 #[derive(Clone, Debug)]
 pub(super) struct Position<'a> {
-    walk: Walk<'a>,
+    walk: BlockWalk<'a>,
     /// The indices of the dimensions outside of the one that is cut.
     outer: SmallVec<[usize; 6]>,
     chunk: usize,
@@ -153,7 +159,7 @@ fn is_next(index: &mut usize, size: usize) -> bool {
     *index > 0
 }
 
-impl<'a> Walk<'a> {
+impl<'a> BlockWalk<'a> {
     /// A block with so many indices of the dimension that is cut.
     pub(super) fn block_box(&self, count: usize) -> BlockBox<'a> {
         BlockBox { count, inner: &self.sizes[self.dim + 1..], length: count * self.inner }

@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::fold::{Columns, Fold, FoldColumns, GROUP};
-use super::source::Source;
+use super::source::ReducedSource;
 use crate::instruction_set::{InstructionSet, Version};
 
 /// The most rows that are folded one group after the other.
@@ -23,13 +23,13 @@ const WIDTH: usize = 512;
 
 /// Folds columns in one instruction set.
 pub(super) struct ColumnFolder<'a, F: Fold> {
-    source: &'a Source<'a, F::Value>,
+    source: &'a ReducedSource<'a, F::Value>,
     leaf: Version<FoldColumns<F>>,
 }
 
 impl<'a, F: Fold> ColumnFolder<'a, F> {
     pub(super) fn new(
-        source: &'a Source<'a, F::Value>,
+        source: &'a ReducedSource<'a, F::Value>,
         set: InstructionSet,
     ) -> ColumnFolder<'a, F> {
         ColumnFolder { source, leaf: set.version::<FoldColumns<F>>() }

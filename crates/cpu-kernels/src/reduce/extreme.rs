@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use expression::{ComputeType, DType};
 
-use super::fold::{Fold, FoldRows, Largest, Rows, Smallest};
+use super::fold::{DenseRows, Fold, FoldRows, Largest, Smallest};
 use super::rows::{CHUNK, LEAF, pairwise};
-use super::source::{ReducedInput, Source};
+use super::source::{ReducedInput, ReducedSource};
 use crate::convert::{Loaded, Store};
 use crate::instruction_set::{InstructionSet, Isa, Multiversioned, Version};
 use crate::pool;
@@ -123,7 +123,7 @@ const OUTPUTS: usize = 256;
 /// The conditions of [`ExtremeKernel::run`].
 unsafe fn find_all<F: ExtremeFold>(input: &ReducedInput<'_>, results: ExtremeResults) {
     let set = results.set;
-    let source = Source::<F::Value>::new(input, set).expect("the kernel is for this dtype");
+    let source = ReducedSource::<F::Value>::new(input, set).expect("the kernel is for this dtype");
     let (outputs, count) = (source.outputs(), source.count());
     let chunks = count.div_ceil(CHUNK);
     let by_columns = source.is_by_columns() && u32::try_from(count).is_ok();
@@ -159,7 +159,7 @@ unsafe fn find_all<F: ExtremeFold>(input: &ReducedInput<'_>, results: ExtremeRes
 /// # Safety
 /// The conditions of [`ExtremeKernel::run`].
 unsafe fn find_in_parts<F: ExtremeFold>(
-    source: &Source<'_, F::Value>,
+    source: &ReducedSource<'_, F::Value>,
     chunks: usize,
     results: ExtremeResults,
 ) {
@@ -196,7 +196,7 @@ unsafe fn find_in_parts<F: ExtremeFold>(
 /// # Safety
 /// The source's elements are valid for reads; there is a place for each output.
 unsafe fn find_rows<F: ExtremeFold>(
-    source: &Source<'_, F::Value>,
+    source: &ReducedSource<'_, F::Value>,
     outputs: Range<usize>,
     set: InstructionSet,
     (values, indices): (&mut [F::Value], &mut [i64]),
@@ -216,13 +216,13 @@ unsafe fn find_rows<F: ExtremeFold>(
 
 /// Finds the extreme element of a row: first the block that has it, then the place in the block.
 struct RowFinder<'a, F: ExtremeFold> {
-    source: &'a Source<'a, F::Value>,
+    source: &'a ReducedSource<'a, F::Value>,
     leaf: Version<FoldRows<F>>,
     first: Version<FirstEqual<F::Value>>,
 }
 
 impl<'a, F: ExtremeFold> RowFinder<'a, F> {
-    fn new(source: &'a Source<'a, F::Value>, set: InstructionSet) -> RowFinder<'a, F> {
+    fn new(source: &'a ReducedSource<'a, F::Value>, set: InstructionSet) -> RowFinder<'a, F> {
         RowFinder {
             source,
             leaf: set.version::<FoldRows<F>>(),
@@ -247,7 +247,7 @@ impl<'a, F: ExtremeFold> RowFinder<'a, F> {
             // space has room for it; the version is of a set that the processor has.
             unsafe {
                 let start = self.source.block(row, block(start), space);
-                (self.leaf)(Rows { start, stride: 0, len, rows: 1, results: &mut value });
+                (self.leaf)(DenseRows { start, stride: 0, len, rows: 1, results: &mut value });
             }
             if best.1 == usize::MAX || F::is_better(value, best.0) {
                 best = (value, start);
@@ -303,7 +303,7 @@ const WIDTH: usize = OUTPUTS;
 /// # Safety
 /// The source's elements are valid for reads; there is a place for each output.
 unsafe fn find_columns<F: ExtremeFold>(
-    source: &Source<'_, F::Value>,
+    source: &ReducedSource<'_, F::Value>,
     outputs: Range<usize>,
     set: InstructionSet,
     (values, indices): (&mut [F::Value], &mut [i64]),

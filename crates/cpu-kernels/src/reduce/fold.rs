@@ -85,7 +85,7 @@ pub(super) type AllTrue = Multiplied<TruthByte>;
 
 /// Dense rows, each of which is folded into a value.
 #[derive(Clone, Copy)]
-pub(crate) struct Rows<V> {
+pub(crate) struct DenseRows<V> {
     pub(crate) start: *const V,
     /// The distance of rows, in elements.
     pub(crate) stride: isize,
@@ -98,13 +98,13 @@ pub(crate) struct Rows<V> {
 pub(crate) struct FoldRows<F>(PhantomData<F>);
 
 impl<F: Fold> Multiversioned for FoldRows<F> {
-    type Arguments = Rows<F::Value>;
+    type Arguments = DenseRows<F::Value>;
     type Output = ();
 
     /// # Safety
     /// The rows are valid for reads, and the results for a write per row.
     #[inline(always)]
-    unsafe fn run<I: Isa>(rows: Rows<F::Value>) {
+    unsafe fn run<I: Isa>(rows: DenseRows<F::Value>) {
         for row in 0..rows.rows {
             // SAFETY: the row is valid for reads of `len` elements, and there is a place for its
             // result (conditions of this function).
@@ -151,7 +151,7 @@ unsafe fn fold_row<F: Fold>(start: *const F::Value, len: usize) -> F::Value {
     lanes[0]
 }
 
-/// Rows of a matrix, whose columns are folded into partial results.
+/// DenseRows of a matrix, whose columns are folded into partial results.
 #[derive(Clone, Copy)]
 pub(super) struct Columns<V> {
     pub(super) start: *const V,

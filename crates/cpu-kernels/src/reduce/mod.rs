@@ -17,12 +17,12 @@ use expression::{ComputeType, DType};
 
 use self::columns::{CHUNK_ROWS, ColumnFolder, combine};
 pub use self::extreme::{Extreme, ExtremeKernel};
-pub(crate) use self::fold::{Added, FoldRows, Largest, Rows};
+pub(crate) use self::fold::{Added, DenseRows, FoldRows, Largest};
 use self::fold::{AllTrue, AnyTrue, Averaged, Fold, Multiplied, Smallest};
 pub(crate) use self::rows::pairwise;
 use self::rows::{CHUNK, LEAF, RowFolder, merged};
 pub use self::source::ReducedInput;
-use self::source::Source;
+use self::source::ReducedSource;
 pub use self::variance::{VarianceKernel, VarianceResults};
 use crate::convert::{Loaded, Store};
 use crate::instruction_set::InstructionSet;
@@ -174,7 +174,7 @@ unsafe fn fold_input<F: Fold>(
     store: Store,
     set: InstructionSet,
 ) {
-    let source = Source::<F::Value>::new(input, set).expect("the kernel is for this dtype");
+    let source = ReducedSource::<F::Value>::new(input, set).expect("the kernel is for this dtype");
     // SAFETY: they are this function's, too.
     unsafe { fold_all::<F>(&source, output, store, set) }
 }
@@ -187,7 +187,7 @@ unsafe fn count_nonzero(
     store: Store,
     set: InstructionSet,
 ) {
-    let source = Source::<i64>::counting(input, set);
+    let source = ReducedSource::<i64>::counting(input, set);
     // SAFETY: they are this function's, too.
     unsafe { fold_all::<Added<i64>>(&source, output, store, set) }
 }
@@ -202,7 +202,7 @@ const OUTPUTS: usize = 512;
 /// The source's elements are valid for reads; `output` is valid for writes of an element for each
 /// output, of the dtype that `store` converts to.
 unsafe fn fold_all<F: Fold>(
-    source: &Source<'_, F::Value>,
+    source: &ReducedSource<'_, F::Value>,
     output: *mut u8,
     store: Store,
     set: InstructionSet,
@@ -244,7 +244,7 @@ unsafe fn fold_all<F: Fold>(
 /// # Safety
 /// The source's elements are valid for reads.
 unsafe fn fold_in_parts<F: Fold>(
-    source: &Source<'_, F::Value>,
+    source: &ReducedSource<'_, F::Value>,
     by_columns: bool,
     chunks: usize,
     set: InstructionSet,

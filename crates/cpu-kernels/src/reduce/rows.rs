@@ -9,8 +9,8 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::fold::{Fold, FoldRows, Rows};
-use super::source::Source;
+use super::fold::{DenseRows, Fold, FoldRows};
+use super::source::ReducedSource;
 use crate::instruction_set::{InstructionSet, Version};
 
 /// The most elements of a leaf.
@@ -24,12 +24,15 @@ pub(super) const CHUNK: usize = LEAF * LEAVES;
 
 /// Folds rows in one instruction set.
 pub(super) struct RowFolder<'a, F: Fold> {
-    source: &'a Source<'a, F::Value>,
+    source: &'a ReducedSource<'a, F::Value>,
     leaf: Version<FoldRows<F>>,
 }
 
 impl<'a, F: Fold> RowFolder<'a, F> {
-    pub(super) fn new(source: &'a Source<'a, F::Value>, set: InstructionSet) -> RowFolder<'a, F> {
+    pub(super) fn new(
+        source: &'a ReducedSource<'a, F::Value>,
+        set: InstructionSet,
+    ) -> RowFolder<'a, F> {
         RowFolder { source, leaf: set.version::<FoldRows<F>>() }
     }
 
@@ -82,7 +85,7 @@ impl<'a, F: Fold> RowFolder<'a, F> {
             // SAFETY: the rows are valid for reads (a condition of this function, or they were just
             // written to the block), the results are borrowed, and the version is of a set that the
             // processor has.
-            unsafe { (self.leaf)(Rows { start, stride, len: count, rows, results }) }
+            unsafe { (self.leaf)(DenseRows { start, stride, len: count, rows, results }) }
         };
         if is_dense && source.is_dense(1) {
             fold(source.at(offset).cast(), step, states);
@@ -134,7 +137,7 @@ impl<'a, F: Fold> RowFolder<'a, F> {
             // this function); the block has room for it, and the state is borrowed.
             unsafe {
                 let start = self.source.block(row, range, block);
-                (self.leaf)(Rows { start, stride: 0, len, rows: 1, results: &mut state });
+                (self.leaf)(DenseRows { start, stride: 0, len, rows: 1, results: &mut state });
             }
             state
         })

@@ -26,14 +26,14 @@ pub struct ReducedInput<'a> {
     pub reduced: Axes<'a>,
 }
 
-/// Rows of up to so many elements are worked on side by side.
+/// DenseRows of up to so many elements are worked on side by side.
 const SHORT: usize = 16;
 
 /// With fewer outputs than so many per thread, the elements of each are split.
 const OUTPUTS_PER_THREAD: usize = 16;
 
 /// An operand whose elements are read as values of `V`.
-pub(super) struct Source<'a, V> {
+pub(super) struct ReducedSource<'a, V> {
     start: SharedPointer<u8>,
     size: usize,
     load: Load,
@@ -44,10 +44,13 @@ pub(super) struct Source<'a, V> {
     values: PhantomData<V>,
 }
 
-impl<'a, V: Loaded> Source<'a, V> {
+impl<'a, V: Loaded> ReducedSource<'a, V> {
     /// The source, or `None` if the dtype is not read as `V`.
-    pub(super) fn new(input: &ReducedInput<'a>, set: InstructionSet) -> Option<Source<'a, V>> {
-        Some(Source {
+    pub(super) fn new(
+        input: &ReducedInput<'a>,
+        set: InstructionSet,
+    ) -> Option<ReducedSource<'a, V>> {
+        Some(ReducedSource {
             start: SharedPointer::of_const(input.start),
             size: input.dtype.size(),
             load: V::load_from(input.dtype, set)?,
@@ -60,8 +63,11 @@ impl<'a, V: Loaded> Source<'a, V> {
     }
 
     /// The source whose values are 1 where elements differ from zero, else 0.
-    pub(super) fn counting(input: &ReducedInput<'a>, set: InstructionSet) -> Source<'a, i64> {
-        Source {
+    pub(super) fn counting(
+        input: &ReducedInput<'a>,
+        set: InstructionSet,
+    ) -> ReducedSource<'a, i64> {
+        ReducedSource {
             start: SharedPointer::of_const(input.start),
             size: input.dtype.size(),
             load: count_from(input.dtype, set),

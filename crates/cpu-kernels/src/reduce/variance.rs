@@ -10,9 +10,9 @@ use std::ops::Range;
 use expression::DType;
 
 use super::columns::CHUNK_ROWS;
-use super::fold::{Added, Columns, FoldColumns, FoldRows, LANES, Rows};
+use super::fold::{Added, Columns, DenseRows, FoldColumns, FoldRows, LANES};
 use super::rows::{CHUNK, LEAF, pairwise};
-use super::source::{ReducedInput, Source};
+use super::source::{ReducedInput, ReducedSource};
 use crate::convert::{Loaded, Store};
 use crate::instruction_set::{InstructionSet, Isa, Multiversioned, Version};
 use crate::pool;
@@ -86,7 +86,8 @@ impl VarianceKernel {
     /// for writes of an element for each output, and nobody else uses them.
     pub unsafe fn run(&self, input: &ReducedInput<'_>, correction: f64, results: VarianceResults) {
         assert_eq!(input.dtype, self.dtype, "variances of {}", self.dtype);
-        let source = Source::<f64>::new(input, self.set).expect("the kernel is for this dtype");
+        let source =
+            ReducedSource::<f64>::new(input, self.set).expect("the kernel is for this dtype");
         let (outputs, count) = (source.outputs(), source.count());
         let places = [results.variances, results.deviations, results.means]
             .map(|place| place.map(SharedPointer::new));
@@ -132,7 +133,7 @@ impl VarianceKernel {
 /// # Safety
 /// The source's elements are valid for reads.
 unsafe fn moments_in_parts(
-    source: &Source<'_, f64>,
+    source: &ReducedSource<'_, f64>,
     chunks: usize,
     set: InstructionSet,
 ) -> Vec<BlockMoments> {
@@ -159,7 +160,7 @@ unsafe fn moments_in_parts(
 /// # Safety
 /// The source's elements are valid for reads; there is a place for each output.
 unsafe fn moments_of_rows(
-    source: &Source<'_, f64>,
+    source: &ReducedSource<'_, f64>,
     outputs: Range<usize>,
     set: InstructionSet,
     moments: &mut [BlockMoments],
@@ -181,13 +182,13 @@ unsafe fn moments_of_rows(
 
 /// The moments of rows in one instruction set.
 struct RowMoments<'a> {
-    source: &'a Source<'a, f64>,
+    source: &'a ReducedSource<'a, f64>,
     sum: Version<FoldRows<Added<f64>>>,
     squares: Version<SquaredDistances>,
 }
 
 impl<'a> RowMoments<'a> {
-    fn new(source: &'a Source<'a, f64>, set: InstructionSet) -> RowMoments<'a> {
+    fn new(source: &'a ReducedSource<'a, f64>, set: InstructionSet) -> RowMoments<'a> {
         let (sum, squares) =
             (set.version::<FoldRows<Added<f64>>>(), set.version::<SquaredDistances>());
         RowMoments { source, sum, squares }
@@ -206,7 +207,7 @@ impl<'a> RowMoments<'a> {
             // has room for it, and the versions are of a set that the processor has.
             unsafe {
                 let start = self.source.block(row, part, space.as_mut_ptr().cast());
-                (self.sum)(Rows { start, stride: 0, len, rows: 1, results: &mut sum });
+                (self.sum)(DenseRows { start, stride: 0, len, rows: 1, results: &mut sum });
                 let mean = sum / count;
                 BlockMoments { count, mean, squares: (self.squares)((start, len, mean)) }
             }
@@ -265,7 +266,7 @@ const _: () = assert!(CHUNK_ROWS.is_multiple_of(TILE_ROWS));
 /// The source's elements are valid for reads; there is a place for each of at most [`WIDTH`]
 /// outputs.
 unsafe fn moments_of_columns(
-    source: &Source<'_, f64>,
+    source: &ReducedSource<'_, f64>,
     outputs: Range<usize>,
     set: InstructionSet,
     moments: &mut [BlockMoments],
@@ -307,7 +308,7 @@ unsafe fn moments_of_columns(
 }
 
 /// Calls `tile` with the offsets of up to [`TILE_ROWS`] rows at a time.
-fn for_each_tile(source: &Source<'_, f64>, mut tile: impl FnMut(&[isize])) {
+fn for_each_tile(source: &ReducedSource<'_, f64>, mut tile: impl FnMut(&[isize])) {
     let stride = source.reduced.innermost().1;
     let mut rows = [0; TILE_ROWS];
     let mut filled = 0;

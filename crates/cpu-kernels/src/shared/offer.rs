@@ -5,7 +5,7 @@ use super::sync::{AtomicU64, Condvar, Mutex, Ordering, fence};
 /// The bit of the state that is set while others may join.
 const OPEN: u64 = 1 << 16;
 
-/// What a round adds to the state. Below it lie [`OPEN`] and the number of those who have joined.
+/// The number that a round adds to the state. Below it lie [`OPEN`] and the number of those who have joined.
 const ROUND: u64 = OPEN << 1;
 
 /// Rounds of work that an owner offers, one after the other. Others join a round while it is open,

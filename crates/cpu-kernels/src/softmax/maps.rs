@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::convert::Loaded;
-use crate::functions::{Exp, Log, Unary};
+use crate::functions::{Exp, Log, UnaryFunction};
 use crate::instruction_set::{Isa, Multiversioned};
 use crate::loops::long_map2;
 
@@ -20,12 +20,12 @@ macro_rules! softmax_floats {
         impl SoftmaxFloat for $type {
             #[inline(always)]
             fn exp(self) -> $type {
-                <Exp as Unary<$type>>::moderate(self)
+                <Exp as UnaryFunction<$type>>::moderate(self)
             }
 
             #[inline(always)]
             fn ln(self) -> $type {
-                <Log as Unary<$type>>::moderate(self)
+                <Log as UnaryFunction<$type>>::moderate(self)
             }
 
             #[inline(always)]

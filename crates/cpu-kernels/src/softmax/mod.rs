@@ -19,7 +19,7 @@ use self::maps::{
 use crate::convert::{Load, LoadArguments, Store};
 use crate::instruction_set::{InstructionSet, Version};
 use crate::pool;
-use crate::reduce::{Added, FoldRows, Largest, Rows, pairwise};
+use crate::reduce::{Added, DenseRows, FoldRows, Largest, pairwise};
 use crate::shared_pointer::SharedPointer;
 
 /// A function of whole rows.
@@ -339,11 +339,11 @@ impl<V: SoftmaxFloat> RowPasses<V> {
 
     /// # Safety
     /// `start` is valid for reads of `len` elements.
-    unsafe fn fold(&self, fold: unsafe fn(Rows<V>), start: *const V, len: usize) -> V {
+    unsafe fn fold(&self, fold: unsafe fn(DenseRows<V>), start: *const V, len: usize) -> V {
         let mut result = V::ZERO;
         // SAFETY: the elements are valid (a condition of this function), the result is borrowed, and
         // the version is of a set that the processor has.
-        unsafe { fold(Rows { start, stride: 0, len, rows: 1, results: &mut result }) };
+        unsafe { fold(DenseRows { start, stride: 0, len, rows: 1, results: &mut result }) };
         result
     }
 

@@ -1,6 +1,6 @@
 //! Each primitive, in each type.
 
-use cpu_kernels::InstructionSet;
+use cpu_kernels::{InstructionSet, Program};
 use expression::{ComputeType, DType, Expression, Primitive, trace};
 use smallvec::smallvec;
 
@@ -82,6 +82,37 @@ fn every_half_is_converted_as_it_should_be() {
                 }
                 .check(set);
             }
+        }
+    }
+}
+
+#[test]
+fn conversions_of_halves_have_the_same_bits_in_every_instruction_set() {
+    // Every half there and back; and singles of every exponent, with mantissas around those where
+    // rounding changes, NaN of all kinds among them.
+    let lows = [0, 1, 0xfff, 0x1000, 0x1001, 0x1fff, 0x2000, 0x3000, 0x3fff];
+    let singles: Vec<u32> =
+        (0..1 << 16).flat_map(|high: u32| lows.map(|low| high << 16 | low)).step_by(7).collect();
+    let bits_of = |set: InstructionSet, from: DType, to: DType, bits: &[u32]| -> Vec<u64> {
+        let identity = trace(&[ComputeType::F32], &[], |_, tensors, _| smallvec![tensors[0]]);
+        let program = Program::for_instruction_set(set, &identity, &[from], &[to]);
+        let sizes = [bits.len()];
+        let mut input = StridedTensor::zeros(from, &sizes, &[1]);
+        input.fill_with(|index| bits[index].into());
+        let output = StridedTensor::zeros(to, &sizes, &[1]);
+        // SAFETY: both tensors have these sizes.
+        unsafe { program.run(&sizes, &[output.pointer()], &[input.pointer()], &[]) };
+        (0..bits.len()).map(|at| output.bits(&[at])).collect()
+    };
+    let halves: Vec<u32> = (0..1 << 16).collect();
+    for (from, to, bits) in [
+        (DType::F16, DType::F32, &halves),
+        (DType::F32, DType::F16, &singles),
+        (DType::F32, DType::BF16, &singles),
+    ] {
+        let expected = bits_of(InstructionSet::Baseline, from, to, bits);
+        for &set in InstructionSet::supported() {
+            assert!(bits_of(set, from, to, bits) == expected, "{from} to {to}: {}", set.name());
         }
     }
 }

@@ -5,5 +5,6 @@ mod index;
 mod matmul;
 mod random;
 mod reductions;
+mod scans;
 mod softmax;
 mod values;

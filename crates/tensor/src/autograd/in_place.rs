@@ -99,9 +99,8 @@ impl<'a> InPlace<'a> {
     }
 
     /// Finishes an operation after its write, and gives the target. If the operation is recorded,
-    /// `save` is called as by [`record`](super::record); the new values are
-    /// [`Saving::save_output`]. The backward function gives the gradients of the target as it was and of
-    /// the operands.
+    /// `save` is called as by [`record`](super::record); the new values are the output. The backward
+    /// function gives the gradients of the target as it was and of the operands.
     pub(crate) fn finish<B>(self, save: impl FnOnce(&Saving<'_>) -> B) -> Tensor
     where
         B: Fn(&Tensor, &[bool]) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,

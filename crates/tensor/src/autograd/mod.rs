@@ -6,16 +6,23 @@
 //! [`Tensor::backward`] walks the nodes in an order that follows from the graph alone, each on the
 //! stream of its forward operation, and adds what arrives at the leaves to their gradients.
 //!
+//! - `record`: operations become nodes; `saved`: what they keep; `recompute`: what they do not keep.
+//! - `in_place`: writes give tensors another history; `history`: views take it over from their base.
+//! - `backward`, `engine`: the pass. `hooks`, `anomaly`: what can be watched of it.
+//! - `function`: operations of the program's own.
+//!
 //! [`Tensor::backward`]: crate::Tensor::backward
 
 mod anomaly;
 mod backward;
 mod engine;
+mod function;
 mod history;
 mod hooks;
 mod in_place;
 mod methods;
 mod mode;
+mod recompute;
 mod record;
 mod saved;
 mod saved_bytes;
@@ -23,6 +30,7 @@ mod saved_bytes;
 pub use anomaly::DetectAnomalyGuard;
 pub use backward::{Backward, grad};
 
+pub use function::{AutogradFunction, BackwardContext, ForwardContext};
 pub use hooks::RemovableHandle;
 pub(crate) use in_place::InPlace;
 pub use mode::{
@@ -30,6 +38,7 @@ pub use mode::{
     is_inference_mode_enabled, no_grad,
 };
 pub(crate) use mode::{GradModeGuard, enter_grad_mode};
+pub(crate) use recompute::Recomputation;
 pub(crate) use record::{record, record_many, record_outputs};
 pub(crate) use saved::{SavedTensor, Saving};
 pub use saved_bytes::saved_bytes;

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::history::edge_of;
 use super::mode::is_grad_enabled;
+use super::recompute::{self, Saved};
 use crate::AutogradError;
 use crate::layout::Layout;
 use crate::storage::Storage;
@@ -20,11 +21,39 @@ use crate::{DType, Result, Tensor};
 /// It is not a handle on the tensor: an operation in place may give that another history, through
 /// which the node that saved it could be reached, and then neither would ever be freed.
 pub(crate) struct SavedTensor {
+    memory: Saved,
+    dtype: DType,
+    history: SavedHistory,
+}
+
+/// The memory of a saved tensor, as it was then.
+#[derive(Clone)]
+pub(super) struct Kept {
     storage: Storage,
     layout: Layout,
-    dtype: DType,
     version: u64,
-    history: SavedHistory,
+}
+
+impl Kept {
+    fn of(tensor: &Tensor) -> Kept {
+        let storage = tensor.storage().clone();
+        Kept { layout: tensor.layout().clone(), version: storage.version(), storage }
+    }
+
+    /// # Errors
+    /// The memory was modified in place since it was saved, or nobody knows.
+    fn check(&self) -> Result<()> {
+        let now = self.storage.version();
+        let shape = || self.layout.shape().clone();
+        if now != self.version {
+            let (shape, saved) = (shape(), self.version);
+            return Err(AutogradError::Modified { shape, saved, now }.into());
+        }
+        if self.storage.is_inference() {
+            return Err(AutogradError::InferenceSaved { shape: shape() }.into());
+        }
+        Ok(())
+    }
 }
 
 /// The history of a saved tensor.
@@ -40,13 +69,20 @@ enum SavedHistory {
 }
 
 impl SavedTensor {
-    fn new(tensor: &Tensor, history: SavedHistory) -> SavedTensor {
-        SavedTensor {
-            storage: tensor.storage().clone(),
-            layout: tensor.layout().clone(),
-            dtype: tensor.dtype(),
-            version: tensor.storage().version(),
-            history,
+    fn new(kept: Kept, dtype: DType, history: SavedHistory) -> SavedTensor {
+        SavedTensor { memory: recompute::save(kept), dtype, history }
+    }
+
+    /// A tensor whose history is not needed.
+    pub(super) fn without_history(tensor: &Tensor) -> SavedTensor {
+        SavedTensor::new(Kept::of(tensor), tensor.dtype(), SavedHistory::None)
+    }
+
+    /// The storage, if it is kept.
+    pub(super) fn kept(&self) -> Option<SavedStorage> {
+        match &self.memory {
+            Saved::Kept(kept) => Some(SavedStorage::of(&kept.storage)),
+            Saved::Later(..) => None,
         }
     }
 
@@ -55,33 +91,31 @@ impl SavedTensor {
     /// # Errors
     /// The memory was modified in place since it was saved.
     pub(crate) fn get(&self) -> Result<Tensor> {
-        let now = self.storage.version();
-        if now != self.version {
-            let shape = self.layout.shape().clone();
-            return Err(AutogradError::Modified { shape, saved: self.version, now }.into());
-        }
-        if self.storage.is_inference() {
-            let shape = self.layout.shape().clone();
-            return Err(AutogradError::InferenceSaved { shape }.into());
-        }
+        let recomputed;
+        let kept = match &self.memory {
+            Saved::Kept(kept) => kept,
+            Saved::Later(part, number) => {
+                recomputed = part.saved(*number)?;
+                &recomputed
+            }
+        };
+        kept.check()?;
         let of = |layout: &Layout, meta| {
-            Tensor::from_parts(self.storage.clone(), layout.clone(), self.dtype, meta)
+            Tensor::from_parts(kept.storage.clone(), layout.clone(), self.dtype, meta)
         };
         let output = |node: &Weak<Node>, index| {
-            let node = node.upgrade()?;
-            Some(Meta::of_edge(Edge::Node(NodeOutput { node, index })))
+            let output = node.upgrade().map(|node| Edge::Node(NodeOutput { node, index }));
+            output.map_or(Meta::none(), Meta::of_edge)
         };
         if !is_grad_enabled() {
-            return Ok(of(&self.layout, Meta::none()));
+            return Ok(of(&kept.layout, Meta::none()));
         }
         match &self.history {
-            SavedHistory::None => Ok(of(&self.layout, Meta::none())),
-            SavedHistory::Of(edge) => Ok(of(&self.layout, Meta::of_edge(edge.clone()))),
-            SavedHistory::Output(node, index) => {
-                Ok(of(&self.layout, output(node, *index).unwrap_or(Meta::none())))
-            }
+            SavedHistory::None => Ok(of(&kept.layout, Meta::none())),
+            SavedHistory::Of(edge) => Ok(of(&kept.layout, Meta::of_edge(edge.clone()))),
+            SavedHistory::Output(node, index) => Ok(of(&kept.layout, output(node, *index))),
             SavedHistory::PartOfOutput(node, base) => {
-                of(base, output(node, 0).unwrap_or(Meta::none())).part_at(&self.layout)
+                of(base, output(node, 0)).part_at(&kept.layout)
             }
         }
     }
@@ -111,15 +145,13 @@ impl Saving<'_> {
     /// with the tensor that the operation has written is lost already, which the backward pass
     /// will say.
     pub(crate) fn save(&self, tensor: &Tensor) -> SavedTensor {
-        self.count(tensor);
-        let history = edge_of(tensor).map_or(SavedHistory::None, SavedHistory::Of);
-        let mut saved = SavedTensor::new(tensor, history);
+        let mut kept = Kept::of(tensor);
         if let Some((storage, before)) = self.written
             && storage.ptr_eq(tensor.storage())
         {
-            saved.version = before;
+            kept.version = before;
         }
-        saved
+        self.saved_as(kept, tensor, edge_of(tensor).map_or(SavedHistory::None, SavedHistory::Of))
     }
 
     /// Saves the output, or the first of several.
@@ -130,24 +162,32 @@ impl Saving<'_> {
     /// Saves one of several outputs.
     pub(crate) fn save_output_at(&self, index: usize) -> SavedTensor {
         let output = self.outputs[index];
-        self.count(output);
         let node = Weak::clone(self.node);
         let history = match self.base {
             Some(base) => SavedHistory::PartOfOutput(node, Box::new(base.layout().clone())),
             None => SavedHistory::Output(node, index as u32),
         };
-        SavedTensor::new(output, history)
+        self.saved_as(Kept::of(output), output, history)
+    }
+
+    /// The position of a tensor among the outputs.
+    pub(super) fn position_of_output(&self, tensor: &Tensor) -> Option<usize> {
+        self.outputs.iter().position(|output| output.is_same_handle(tensor))
     }
 
     /// Saves a copy of an operand that was made before the operand was overwritten, with the
     /// gradient going where the operand's went.
     pub(super) fn save_copy(&self, copy: &Tensor, edge: Option<Edge>) -> SavedTensor {
-        self.count(copy);
-        SavedTensor::new(copy, edge.map_or(SavedHistory::None, SavedHistory::Of))
+        self.saved_as(Kept::of(copy), copy, edge.map_or(SavedHistory::None, SavedHistory::Of))
     }
 
-    fn count(&self, tensor: &Tensor) {
-        let storage = tensor.storage();
-        self.saved.borrow_mut().push(SavedStorage { id: storage.id(), bytes: storage.nbytes() });
+    fn saved_as(&self, kept: Kept, tensor: &Tensor, history: SavedHistory) -> SavedTensor {
+        let saved = SavedTensor::new(kept, tensor.dtype(), history);
+        let mut storages = self.saved.borrow_mut();
+        match &saved.memory {
+            Saved::Kept(kept) => storages.push(SavedStorage::of(&kept.storage)),
+            Saved::Later(part, _) => storages.extend_from_slice(part.storages()),
+        }
+        saved
     }
 }

@@ -1,10 +1,10 @@
 //! The arguments of kernels: one struct for each kind of kernel, the same for the CPU and for CUDA.
 //!
-//! The layouts are those of `kernels/include/abi.cuh`, where [`StridedOperand`] is called `Operand`
-//! and [`Rowwise`] `Rows`; the assertions at the end, and those there, keep the two sides equal.
+//! The layouts are those of `kernels/include/abi.cuh`, where [`Rowwise`] is called `Rows`; the
+//! assertions at the end, and those there, keep the two sides equal.
 
 /// The most dimensions that a kernel takes. Dimensions are merged before a call, so more than eight
-/// are rare; an elementwise call that has more is split into several.
+/// are rare.
 pub(crate) const MAX_DIMS: usize = 8;
 
 /// Folds `reduced` elements of the input into each of `outputs` dense elements of the output.
@@ -19,7 +19,13 @@ pub(crate) struct Reduce {
     pub(crate) reduced_dims: i32,
     /// The number of CUDA threads that reduce one output together, a power of two.
     pub(crate) lanes: i32,
-    pub(crate) pad: i32,
+    /// The number of parts in which CUDA's first of two launches folds each output; 1 if there is
+    /// one launch.
+    pub(crate) parts: i32,
+    /// The address of 16 bytes for each part of each output, if there are two launches.
+    pub(crate) states: u64,
+    /// Whether this is the second launch, which folds the parts: 0 or 1.
+    pub(crate) joins: i64,
     pub(crate) output_sizes: [i64; MAX_DIMS],
     /// The input's strides along the dimensions that are kept.
     pub(crate) output_strides: [i64; MAX_DIMS],
@@ -107,8 +113,8 @@ pub(crate) struct Range {
 
 const _: () = {
     use std::mem::{offset_of, size_of};
-    assert!(size_of::<Reduce>() == 304 && offset_of!(Reduce, lanes) == 40);
-    assert!(offset_of!(Reduce, output_sizes) == 48);
+    assert!(size_of::<Reduce>() == 320 && offset_of!(Reduce, lanes) == 40);
+    assert!(offset_of!(Reduce, output_sizes) == 64);
     assert!(size_of::<Matmul>() == 288 && offset_of!(Matmul, batch_dims) == 88);
     assert!(offset_of!(Matmul, batch_sizes) == 96);
     assert!(size_of::<Rowwise>() == 40 && size_of::<Index>() == 56);

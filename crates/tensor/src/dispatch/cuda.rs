@@ -90,7 +90,7 @@ pub(super) fn uses_of(storage: &Storage) -> Option<&Uses> {
 
 /// A tensor as an operand of a launch: the use record of its memory, and if there are observers,
 /// each range of memory that its elements lie in.
-fn operands(tensor: &Tensor, access: Access) -> SmallVec<[MemoryUse<'_>; 1]> {
+pub(super) fn operands(tensor: &Tensor, access: Access) -> SmallVec<[MemoryUse<'_>; 1]> {
     let whole = uses_of(tensor.storage()).map(|uses| MemoryUse::new(uses, access));
     match whole {
         Some(operand) if is_observed() => tensor
@@ -128,13 +128,13 @@ impl KernelTable {
 impl LoadedKernel {
     #[cold]
     fn load(op: &'static str, dtype: DType, device: Device) -> Result<LoadedKernel> {
-        let entry = format!("{op}_{}", dtype.short_name());
-        let embedded = kernels::module_of(&entry).ok_or_else(|| Error::UnsupportedDType {
+        let found = kernels::kernel(op, dtype.short_name());
+        let (embedded, entry) = found.ok_or_else(|| Error::UnsupportedDType {
             op,
             dtype,
             device: ResolvedDevice::Cuda(device).to_device(),
         })?;
-        let function = module(device, embedded)?.function(&entry)?;
+        let function = module(device, embedded)?.function(entry)?;
         let multiprocessors = device.properties()?.multiprocessors;
         Ok(LoadedKernel { function, blocks: multiprocessors * BLOCKS_PER_MULTIPROCESSOR })
     }

@@ -17,7 +17,9 @@ pub(crate) trait KernelArgs: Copy + Send + Sync + 'static {
 
 impl KernelArgs for Reduce {
     fn launch(&self, blocks: u32) -> LaunchConfig {
-        one_dimensional(self.outputs.saturating_mul(i64::from(self.lanes)), blocks)
+        let parts = if self.joins == 0 { self.parts } else { 1 };
+        let threads = i64::from(parts).saturating_mul(i64::from(self.lanes));
+        one_dimensional(self.outputs.saturating_mul(threads), blocks)
     }
 }
 
@@ -56,7 +58,14 @@ impl KernelArgs for Rowwise {
 
 impl KernelArgs for Index {
     fn launch(&self, blocks: u32) -> LaunchConfig {
-        one_dimensional(self.outer * self.count * self.inner, blocks)
+        // Along `x` the elements of one index after the other, along `y` the outer dimensions.
+        let width = (self.count * self.inner.max(1)).clamp(1, i64::from(THREADS)) as u32;
+        let x = width.next_power_of_two();
+        let y = THREADS / x;
+        let along = |size: i64, threads: u32| (size as u64).div_ceil(u64::from(threads)).max(1);
+        let across = along(self.count.saturating_mul(self.inner), x).min(u64::from(blocks)) as u32;
+        let down = along(self.outer, y).min(u64::from((blocks / across).clamp(1, MAX_GRID as u32)));
+        LaunchConfig { grid: [across, down as u32, 1], block: [x, y, 1], shared_bytes: 0 }
     }
 }
 

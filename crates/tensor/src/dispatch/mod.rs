@@ -9,6 +9,7 @@ pub(crate) mod abi;
 mod captured;
 mod check;
 mod cuda;
+mod cuda_view;
 mod elementwise;
 mod fill;
 mod index;
@@ -22,6 +23,7 @@ mod rowwise;
 mod transfer;
 
 pub(crate) use check::{common_device, device_mismatch, same_device};
+pub use cuda_view::CudaView;
 pub(crate) use elementwise::{Elementwise, Outputs};
 pub(crate) use fill::{random, range};
 pub(crate) use index::{IndexCall, indexed};

@@ -6,10 +6,23 @@ use gpu_runtime::Access;
 use super::abi::{MAX_DIMS, Reduce};
 use super::{Operands, Operator};
 use crate::layout::Run;
-use crate::{Error, Result, Shape, Tensor};
+use crate::resolved_device::ResolvedDevice;
+use crate::{DType, Error, Result, Shape, Tensor};
 
 /// The most CUDA threads that reduce one output together: a block.
 const MAX_LANES: usize = 256;
+
+/// The outputs whose elements a block reads side by side: a warp's worth.
+const SIDE_BY_SIDE: usize = 32;
+
+/// The blocks that keep the largest device busy.
+const BLOCKS: usize = 1024;
+
+/// With fewer elements, a thread costs more than it does.
+const ELEMENTS_PER_THREAD: usize = 32;
+
+/// The bytes of a state between two launches.
+const STATE_BYTES: usize = 16;
 
 /// With this many outputs the device is full if each thread reduces one of its own.
 const MANY_OUTPUTS: usize = 1 << 14;
@@ -42,15 +55,52 @@ pub(crate) fn reduce(
             why: "more than eight separate groups of dimensions; permute the tensor first",
         });
     }
-    if output.numel() > 0 {
+    if output.numel() == 0 {
+        return Ok(output);
+    }
+    let device = input.resolved_device();
+    let parts = if device == ResolvedDevice::Cpu { 1 } else { parts(&kept, &reduced) };
+    if parts > 1 {
+        reduce_in_parts(operator, [&output, input], [&kept, &reduced], parts)?;
+    } else {
         let operands = [(&output, Access::Write), (input, Access::Read)];
-        let operands = Operands::hold_for_new(operator.name(), input.resolved_device(), &operands)?;
+        let operands = Operands::hold_for_new(operator.name(), device, &operands)?;
         let call = call(&operands, &kept, &reduced);
         // SAFETY: the output is dense, of as many elements as the kept dimensions have and of the
         // signature's dtype; the runs go through the input's layout.
         unsafe { operator.run(dtype, &operands, &call)? };
     }
     Ok(output)
+}
+
+/// Reduces in two launches: the first leaves a state for each part of each output, the second folds
+/// those.
+#[track_caller]
+fn reduce_in_parts(
+    operator: &'static Operator<Reduce>,
+    [output, input]: [&Tensor; 2],
+    [kept, reduced]: [&[Run]; 2],
+    parts: usize,
+) -> Result<()> {
+    let bytes = output.numel() * parts * STATE_BYTES;
+    let device = input.resolved_device();
+    let states = Tensor::uninit(Shape::from([bytes]), DType::U8, device)?;
+    let operands = [(output, Access::Write), (input, Access::Read), (&states, Access::Write)];
+    let operands = Operands::hold_for_new(operator.name(), device, &operands)?;
+    let dividing = Reduce {
+        parts: parts as i32,
+        states: operands.address(2),
+        ..call(&operands, kept, reduced)
+    };
+    let lanes = parts.next_power_of_two().min(MAX_LANES) as i32;
+    let joining = Reduce { joins: 1, lanes, ..dividing };
+    for call in [dividing, joining] {
+        // SAFETY: the output is dense, of as many elements as the kept dimensions have and of the
+        // signature's dtype; the runs go through the input's layout; there are 16 bytes of `states`
+        // for each part of each output, all of which the first launch writes.
+        unsafe { operator.run(input.dtype(), &operands, &call)? };
+    }
+    Ok(())
 }
 
 /// The shape of the result of reducing `dims`.
@@ -75,7 +125,9 @@ fn call(operands: &Operands<'_>, kept: &[Run], reduced: &[Run]) -> Reduce {
         output_dims: kept.len() as i32,
         reduced_dims: reduced.len() as i32,
         lanes: lanes(count(kept), reduced) as i32,
-        pad: 0,
+        parts: 1,
+        states: 0,
+        joins: 0,
         output_sizes,
         output_strides,
         reduced_sizes,
@@ -92,14 +144,27 @@ fn arrays(runs: &[Run]) -> ([i64; MAX_DIMS], [i64; MAX_DIMS]) {
     (sizes, strides)
 }
 
-/// The number of CUDA threads that reduce one output: up to a block for long rows. Where many
-/// outputs lie side by side (columns of a matrix), one thread per output gives coalesced reads, and
-/// no threads have to combine their results.
+/// The number of CUDA threads that reduce one output: up to a block for long rows. Where outputs lie
+/// side by side (columns of a matrix), a block takes several, so that its reads are coalesced; where
+/// there are many, one thread for each is enough, and none have to combine their results.
 fn lanes(outputs: usize, reduced: &[Run]) -> usize {
     let count: usize = reduced.iter().map(|run| run.0).product();
     let rows_are_dense = reduced.last().is_none_or(|run| run.1.abs() == 1);
-    if !rows_are_dense && outputs >= MANY_OUTPUTS {
-        return 1;
-    }
-    count.next_power_of_two().clamp(1, MAX_LANES)
+    let most = match outputs {
+        _ if rows_are_dense => MAX_LANES,
+        MANY_OUTPUTS.. => 1,
+        _ => MAX_LANES / outputs.next_power_of_two().min(SIDE_BY_SIDE),
+    };
+    count.next_power_of_two().clamp(1, most)
+}
+
+/// The number of parts in which each output is reduced, so that a few outputs keep a whole device
+/// busy. It depends on sizes alone, and so do the bits of a result.
+fn parts(kept: &[Run], reduced: &[Run]) -> usize {
+    let count = |runs: &[Run]| runs.iter().map(|run| run.0).product::<usize>();
+    let (outputs, reduced_count) = (count(kept), count(reduced));
+    let lanes = lanes(outputs, reduced);
+    let blocks = outputs.saturating_mul(lanes).div_ceil(MAX_LANES);
+    let most = reduced_count / (lanes * ELEMENTS_PER_THREAD);
+    (BLOCKS / blocks.max(1)).min(most).max(1)
 }

@@ -118,6 +118,19 @@ pub enum AutogradError {
         shape: Shape,
     },
 
+    /// A part of the program that was run again for the backward pass did something else than the
+    /// first time.
+    #[error(
+        "checkpoint: the function saved {first} tensors when it was called, and {again} when it was \
+         called again for the backward pass; it must do the same each time"
+    )]
+    RecomputationDiffers {
+        /// The number of tensors that the first call saved.
+        first: usize,
+        /// The number of the second call.
+        again: usize,
+    },
+
     // Changes of a tensor's part in the graph.
     /// An operation in place on a leaf, whose value before would be lost to the graph.
     #[error(

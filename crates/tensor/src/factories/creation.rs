@@ -3,7 +3,6 @@
 use crate::dispatch::abi::Range;
 use crate::dispatch::{self, working_dtype};
 use crate::factories::Steps;
-use crate::layout::Layout;
 use crate::random::distribute;
 use crate::reserve::try_with_capacity;
 use crate::resolved_device::ResolvedDevice;
@@ -90,13 +89,7 @@ impl Tensor {
     /// As [`Tensor::empty`].
     #[track_caller]
     pub fn eye(n: usize, options: impl Into<TensorOptions>) -> Result<Tensor> {
-        let options = options.into();
-        let matrix = Tensor::zeros([n, n], options.requires_grad(false))?;
-        // A matrix with n * n elements exists, so n + 1 does not overflow.
-        let strides = std::iter::once(n as isize + 1).collect();
-        let diagonal = matrix.alias(Layout::strided([n].into(), strides, 0))?;
-        diagonal.fill_(1)?;
-        finish("eye", matrix, options)
+        Tensor::eye_with(n, n, options)
     }
 
     /// The numbers from a start, by steps, up to but not including an end. If the options leave the
@@ -154,21 +147,33 @@ impl Tensor {
         options: impl Into<TensorOptions>,
     ) -> Result<Tensor> {
         let options = options.into().or_dtype(crate::default_dtype());
-        // As in PyTorch, the bounds are converted to an integer dtype before the steps are
-        // computed.
-        let (start, end) = match options.resolve_dtype().is_float() {
-            true => (start, end),
-            false => (start.trunc(), end.trunc()),
-        };
-        let step = if count > 1 { (end - start) / (count - 1) as f64 } else { 0.0 };
-        // From both ends towards the middle, so that both are met exactly.
-        let number = |i: usize| match i {
-            _ if i < count.div_ceil(2) => start + step * i as f64,
-            _ => end - step * (count - 1 - i) as f64,
-        };
-        let mut numbers = try_with_capacity(count)?;
-        numbers.extend((0..count).map(number));
+        let numbers = spaced(start, end, count, options)?;
         from_elements("linspace", &numbers, count.into(), options)
+    }
+
+    /// `count` numbers from `base` to the power of `start` to `base` to the power of `end`, whose
+    /// exponents are evenly spaced.
+    ///
+    /// ```
+    /// use tensor::Tensor;
+    /// assert_eq!(Tensor::logspace(0.0, 2.0, 3, 10.0, ())?.to_vec::<f32>()?, [1.0, 10.0, 100.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::empty`].
+    #[track_caller]
+    pub fn logspace(
+        start: f64,
+        end: f64,
+        count: usize,
+        base: f64,
+        options: impl Into<TensorOptions>,
+    ) -> Result<Tensor> {
+        let options = options.into().or_dtype(crate::default_dtype());
+        let mut numbers = spaced(start, end, count, options)?;
+        numbers.iter_mut().for_each(|number| *number = base.powf(*number));
+        from_elements("logspace", &numbers, count.into(), options)
     }
 
     /// A tensor of uniform random numbers in [0, 1), from the [generator](crate::generator) of its
@@ -226,6 +231,24 @@ impl Tensor {
         let order = distribute::permutation(options.resolve_device()?, n)?;
         from_elements("randperm", &order, n.into(), options)
     }
+}
+
+/// Evenly spaced numbers. As in PyTorch, the bounds are converted to an integer dtype before the
+/// steps are computed.
+fn spaced(start: f64, end: f64, count: usize, options: TensorOptions) -> Result<Vec<f64>> {
+    let (start, end) = match options.resolve_dtype().is_float() {
+        true => (start, end),
+        false => (start.trunc(), end.trunc()),
+    };
+    let step = if count > 1 { (end - start) / (count - 1) as f64 } else { 0.0 };
+    // From both ends towards the middle, so that both are met exactly.
+    let number = |i: usize| match i {
+        _ if i < count.div_ceil(2) => start + step * i as f64,
+        _ => end - step * (count - 1 - i) as f64,
+    };
+    let mut numbers = try_with_capacity(count)?;
+    numbers.extend((0..count).map(number));
+    Ok(numbers)
 }
 
 /// A new tensor as the options say. It does not require gradients yet, so that it can be written.

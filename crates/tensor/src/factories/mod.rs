@@ -5,6 +5,7 @@ mod data;
 mod from_data;
 mod like;
 mod literal;
+mod matrices;
 mod new;
 mod range;
 

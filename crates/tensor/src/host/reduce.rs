@@ -63,7 +63,7 @@ pub(crate) const ARGMIN: HostKernels<Reduce> = HostKernels {
     run: |call, dtype| unsafe { place(call, Extreme::Min, dtype) },
 };
 
-/// As in PyTorch, truth values have no places of extremes.
+/// Whether there are places of extremes: not of truth values, as in PyTorch.
 fn has_places(dtype: DType) -> bool {
     dtype != DType::Bool
 }

@@ -18,7 +18,7 @@ static SCATTER_ADD: Operator<Index> = Operator::per_element("scatter_add", kerne
 static INDEX_SELECT: Operator<Index> = Operator::per_slice("index_select", kernels::INDEX_SELECT);
 static INDEX_ADD: Operator<Index> = Operator::per_slice("index_add", kernels::INDEX_ADD);
 
-/// Indexing. Indices are of dtype `I64` and lie on the tensor's device. An index out of range is an
+/// Indexing. Indices are of dtype `I64` or `I32` and lie on the tensor's device. An index out of range is an
 /// error on the CPU. On CUDA, as in PyTorch, it is an assertion on the device: a later call reports
 /// it, and the device is lost. Several additions to one element on CUDA happen in any order, so the
 /// last bits of floats may vary. Truth values are added with "or".
@@ -41,7 +41,8 @@ impl Tensor {
         let output =
             Tensor::uninit(index.layout().shape().clone(), self.dtype(), self.resolved_device())?;
         let source = dense(&source, self.dtype())?;
-        let call = Call { output: &output, source: &source, index, large: source.shape(), dim };
+        let call =
+            IndexedCall { output: &output, source: &source, index, large: source.shape(), dim };
         call.run(&GATHER, index.shape().get(dim).copied().unwrap_or(1))?;
         Ok(record("gather", [self], output, |saving| {
             let (shape, index) = (self.layout().shape().clone(), saving.save(index));
@@ -92,15 +93,20 @@ impl Tensor {
     /// The slices of `dim` at the indices of a vector, in the vector's order.
     ///
     /// # Errors
-    /// The index is not a vector of `I64` on the tensor's device; an index is out of range.
+    /// The index is not a vector of `I64` or `I32` on the tensor's device; an index is out of range.
     #[track_caller]
     pub fn index_select(&self, dim: isize, index: &Tensor) -> Result<Tensor> {
         let own = check_vector("index_select", self, dim, index)?;
         let shape = selected_shape(self, own, index);
         let output = Tensor::uninit(shape, self.dtype(), self.resolved_device())?;
         let source = dense(self, self.dtype())?;
-        let call =
-            Call { output: &output, source: &source, index, large: source.shape(), dim: own };
+        let call = IndexedCall {
+            output: &output,
+            source: &source,
+            index,
+            large: source.shape(),
+            dim: own,
+        };
         call.run(&INDEX_SELECT, index.numel())?;
         Ok(record("index_select", [self], output, |saving| {
             let (shape, index) = (self.layout().shape().clone(), saving.save(index));
@@ -160,7 +166,7 @@ fn scatter_into(target: &Tensor, dim: isize, index: &Tensor, source: &Tensor) ->
     let index = &apart(target, index)?;
     let count = index.shape().get(own).copied().unwrap_or(1);
     add_into_dense(&covered, &part, |sums, part| {
-        Call { output: sums, source: part, index, large: covered.shape(), dim: own }
+        IndexedCall { output: sums, source: part, index, large: covered.shape(), dim: own }
             .run(&SCATTER_ADD, count)
     })
 }
@@ -178,7 +184,7 @@ fn add_slices(target: &Tensor, dim: isize, index: &Tensor, source: &Tensor) -> R
     }
     let index = &apart(target, index)?;
     add_into_dense(target, source, |sums, source| {
-        Call { output: sums, source, index, large: target.shape(), dim: own }
+        IndexedCall { output: sums, source, index, large: target.shape(), dim: own }
             .run(&INDEX_ADD, index.numel())
     })
 }
@@ -221,7 +227,7 @@ fn selected_shape(x: &Tensor, dim: usize, index: &Tensor) -> Shape {
 }
 
 /// An indexed call with the shapes of its tensors, which [`IndexCall`] has as three dimensions.
-struct Call<'a> {
+struct IndexedCall<'a> {
     output: &'a Tensor,
     source: &'a Tensor,
     index: &'a Tensor,
@@ -230,7 +236,7 @@ struct Call<'a> {
     dim: usize,
 }
 
-impl Call<'_> {
+impl IndexedCall<'_> {
     #[track_caller]
     fn run(&self, operator: &'static Operator<Index>, count: usize) -> Result<()> {
         let index = dense(self.index, DType::I64)?;
@@ -250,9 +256,12 @@ impl Call<'_> {
 /// The dimension, after the checks that all these operations have in common.
 fn check(op: &'static str, x: &Tensor, dim: isize, index: &Tensor) -> Result<usize> {
     dispatch::same_device(op, &[("self", x), ("index", index)])?;
-    if index.dtype() != DType::I64 {
+    // As in PyTorch, the dtype of no indices for single elements does not count.
+    let is_empty = matches!(op, "gather" | "scatter_add") && index.numel() == 0;
+    if !matches!(index.dtype(), DType::I64 | DType::I32) && !is_empty {
         let arguments = vec![("index", index.dtype())];
-        return Err(Error::DTypeMismatch { op, arguments, rule: "indices are of dtype int64" });
+        let rule = "indices are of dtype int64 or int32";
+        return Err(Error::DTypeMismatch { op, arguments, rule });
     }
     resolve_dim(op, dim, x.dims())
 }

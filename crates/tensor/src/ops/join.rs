@@ -12,7 +12,8 @@ use crate::{Error, Result, Shape, Tensor};
 const NAMES: [&str; 4] = ["tensors[0]", "tensors[1]", "tensors[2]", "tensors[3..]"];
 
 impl Tensor {
-    /// Joins tensors along the existing dimension `dim`, in the dtype that they are promoted to.
+    /// Joins tensors along the existing dimension `dim`, in the dtype that they are promoted to. A
+    /// tensor of the shape `[0]` fits all others, and adds nothing, as in PyTorch.
     ///
     /// # Errors
     /// There is no tensor; they differ in another size than that of `dim`, or in their devices;
@@ -20,29 +21,39 @@ impl Tensor {
     #[track_caller]
     pub fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
         const OP: &str = "cat";
-        let first = *tensors.first().ok_or_else(|| nothing(OP))?;
+        let joined = tensors.iter().find(|tensor| !is_nothing(tensor)).or(tensors.first());
+        let first = *joined.ok_or_else(|| nothing(OP))?;
         let dim = resolve_dim(OP, dim, first.dims())?;
-        let named = named(tensors);
+        let mut named = named(tensors);
         let device = dispatch::same_device(OP, &named)?;
+        named.retain(|(_, tensor)| !is_nothing(tensor) || is_nothing(first));
         check_sizes(OP, &named, dim)?;
-        let length: CheckedSize = tensors.iter().map(|tensor| tensor.shape()[dim]).sum();
+        let length_of = |tensor: &Tensor| if is_nothing(tensor) { 0 } else { tensor.shape()[dim] };
+        let length: CheckedSize = tensors.iter().map(|tensor| length_of(tensor)).sum();
         let typed: Vec<Typed> = tensors.iter().map(|t| Typed::Dimensioned(t.dtype())).collect();
         let shape = first.layout().shape().with(dim, length.size_or_max());
         let output = Tensor::uninit(shape, result_type(&typed), device)?;
         let mut start = 0;
         for tensor in tensors {
-            let len = tensor.shape()[dim];
+            let len = length_of(tensor);
+            if len == 0 {
+                continue;
+            }
             let part = output.alias(output.layout().slice(dim, start, len, 1))?;
             copy_into(&part, tensor)?;
             start += len;
         }
         Ok(record_many(OP, tensors, output, |_| {
-            let lengths: Vec<usize> = tensors.iter().map(|tensor| tensor.shape()[dim]).collect();
+            let lengths: Vec<(usize, bool)> =
+                tensors.iter().map(|tensor| (length_of(tensor), is_nothing(tensor))).collect();
             move |grad: &Tensor, needs: &[bool]| {
                 let mut start = 0;
-                let gradients = lengths.iter().zip(needs).map(|(&len, needed)| {
+                let gradients = lengths.iter().zip(needs).map(|(&(len, is_nothing), needed)| {
                     start += len;
-                    let part = || grad.narrow(dim as isize, start - len, len);
+                    let part = || match is_nothing {
+                        true => Tensor::zeros([0], (grad.dtype(), grad.device())),
+                        false => grad.narrow(dim as isize, start - len, len),
+                    };
                     needed.then(part).transpose()
                 });
                 gradients.collect()
@@ -76,6 +87,11 @@ fn nothing(op: &'static str) -> Error {
         value: "[]".to_owned(),
         why: "there must be at least one",
     }
+}
+
+/// Whether a tensor has the shape `[0]`.
+fn is_nothing(tensor: &Tensor) -> bool {
+    *tensor.shape() == [0]
 }
 
 fn named<'a>(tensors: &[&'a Tensor]) -> Vec<(&'static str, &'a Tensor)> {

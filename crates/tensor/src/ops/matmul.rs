@@ -130,13 +130,6 @@ fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     }))
 }
 
-impl Tensor {
-    /// The matrices transposed.
-    fn mt(&self) -> Result<Tensor> {
-        self.transpose(-2, -1)
-    }
-}
-
 /// Whether the matrices are transposed ones, like a weight's. Their gradient is computed as the
 /// transposed of a product then, so that it lies as they do, and the weight gets it without a copy.
 fn is_column_major(x: &Tensor) -> bool {

@@ -12,7 +12,7 @@ use crate::dims::resolve_dims;
 use crate::dispatch::abi::Reduce;
 use crate::dispatch::{self, HostKernels, Operator, Signature, working_dtype};
 use crate::host::reduce as kernels;
-use crate::{DType, Error, Result, Shape, Tensor};
+use crate::{DType, Error, Result, Shape, Tensor, no_grad};
 
 static SUM: Reduction = reduction("sum", kernels::SUM, SUMS, repeated::added);
 static MEAN: Reduction = reduction("mean", kernels::MEAN, Signature::Same, repeated::unchanged);
@@ -220,13 +220,28 @@ impl Tensor {
     #[track_caller]
     pub fn var(&self, dims: &[isize], correction: usize, keepdim: bool) -> Result<Tensor> {
         let folded = Folded::new("var", self, dims, keepdim)?;
-        if matches!(self.dtype(), DType::F16 | DType::BF16) {
-            // The squares of halves often overflow, and the result is rounded once.
-            return self.to(DType::F32)?.var(dims, correction, keepdim)?.to(self.dtype());
-        }
-        let count = folded.count(self.shape()) as f64 - correction as f64;
-        let distance = self.sub(&self.mean_dims(dims, true)?)?;
-        distance.square()?.sum_dims(dims, keepdim)?.div(count.max(0.0))
+        let degrees = folded.count(self.shape()) as f64 - correction as f64;
+        // The squares of halves often overflow, and the result is rounded once.
+        let wide = |x: Tensor| match x.dtype() {
+            DType::F16 | DType::BF16 => x.to(DType::F32),
+            _ => Ok(x),
+        };
+        let variance = || {
+            let x = wide(self.clone())?;
+            let distance = x.sub(&x.mean_dims(dims, true)?)?;
+            let squares = distance.square()?.sum_dims(dims, keepdim)?;
+            squares.div(degrees.max(0.0))?.to(self.dtype())
+        };
+        let output = at_place(Location::caller(), || no_grad(variance))?;
+        Ok(record("var", [self], output, |saving| {
+            let (x, dims) = (saving.save(self), dims.to_vec());
+            move |grad: &Tensor, _| {
+                let x = wide(x.get()?)?;
+                let distance = x.sub(&x.mean_dims(&dims, true)?)?;
+                let share = folded.restore(grad)?.mul(2.0 / degrees)?;
+                Ok([Some(share.mul(&distance)?)])
+            }
+        }))
     }
 
     /// The sums over the dimensions along which `shape` broadcasts to the tensor's own

@@ -34,6 +34,46 @@ impl Tensor {
     pub fn argmin(&self, dim: impl Into<Option<isize>>, keepdim: bool) -> Result<Tensor> {
         arg(&ARGMIN, self, dim.into(), keepdim)
     }
+
+    /// The largest elements along a dimension, and their indices (`torch.max(x, dim)`). The
+    /// gradient goes to the elements that the indices choose.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let (values, indices) = tensor![[1.0, 5.0], [7.0, 3.0]]?.max_dim(1, false)?;
+    /// assert_eq!(values.to_vec::<f32>()?, [5.0, 7.0]);
+    /// assert_eq!(indices.to_vec::<i64>()?, [1, 0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn max_dim(&self, dim: isize, keepdim: bool) -> Result<(Tensor, Tensor)> {
+        extremes(&ARGMAX, self, dim, keepdim)
+    }
+
+    /// The smallest elements along a dimension, and their indices (`torch.min(x, dim)`). The
+    /// gradient goes to the elements that the indices choose.
+    #[track_caller]
+    pub fn min_dim(&self, dim: isize, keepdim: bool) -> Result<(Tensor, Tensor)> {
+        extremes(&ARGMIN, self, dim, keepdim)
+    }
+}
+
+/// The extreme elements along a dimension, and their indices.
+#[track_caller]
+fn extremes(
+    operator: &'static Operator<Reduce>,
+    x: &Tensor,
+    dim: isize,
+    keepdim: bool,
+) -> Result<(Tensor, Tensor)> {
+    // Truth values have extremes, though no places of them by themselves.
+    let ordered = if x.dtype() == DType::Bool { dense(x, DType::U8)? } else { x.clone() };
+    let indices = arg(operator, &ordered, Some(dim), true)?;
+    let values = x.gather(dim, &indices)?;
+    if keepdim || x.dims() == 0 {
+        return Ok((values, indices));
+    }
+    Ok((values.squeeze(dim)?, indices.squeeze(dim)?))
 }
 
 #[track_caller]

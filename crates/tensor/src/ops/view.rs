@@ -303,7 +303,12 @@ impl Tensor {
 
     /// The parts of these sizes along a dimension, in order. They have one node, whose backward
     /// function joins their gradients.
-    fn parts(&self, name: &'static str, dim: usize, sizes: &[usize]) -> Result<Vec<Tensor>> {
+    pub(super) fn parts(
+        &self,
+        name: &'static str,
+        dim: usize,
+        sizes: &[usize],
+    ) -> Result<Vec<Tensor>> {
         let creation = creation(ViewCreation::OneOfSeveral);
         let mut start = 0;
         let part = |&size: &usize| {
@@ -321,7 +326,7 @@ impl Tensor {
     }
 
     /// The part that a function of the layout cuts out. The gradient of the rest is zero.
-    fn part(
+    pub(super) fn part(
         &self,
         name: &'static str,
         cut: impl Fn(&Layout) -> Result<Layout, NoLayout> + Send + Sync + 'static,
@@ -339,7 +344,7 @@ impl Tensor {
     }
 
     /// A view of this layout.
-    fn shown(&self, layout: Result<Layout, NoLayout>) -> Result<Tensor> {
+    pub(super) fn shown(&self, layout: Result<Layout, NoLayout>) -> Result<Tensor> {
         self.differentiable_view(layout, creation(ViewCreation::Recorded))
     }
 

@@ -7,8 +7,8 @@ mod ops;
 mod seed;
 
 pub use generator::{Generator, GeneratorState};
-pub(crate) use seed::SeedScope;
 pub use seed::{
     SeedGuard, enter_manual_seed, fold_in, generator, initial_seed, manual_seed, with_folded_seed,
     with_manual_seed,
 };
+pub(crate) use seed::{SeedScope, generator_at};

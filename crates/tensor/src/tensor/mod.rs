@@ -246,6 +246,11 @@ impl Tensor {
         Ok(view)
     }
 
+    /// Whether the two are handles on the same tensor, not only on the same memory.
+    pub(crate) fn is_same_handle(&self, other: &Tensor) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
     /// A handle that does not keep the tensor alive.
     pub(crate) fn downgrade(&self) -> WeakTensor {
         WeakTensor(Arc::downgrade(&self.inner))

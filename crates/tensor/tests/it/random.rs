@@ -11,14 +11,14 @@ const COUNT: usize = 1000;
 
 fn draws(device: Device) -> Result<Vec<Vec<f64>>> {
     with_manual_seed(42, || {
-        let floats = [DType::F16, DType::F32, DType::F64];
+        let floats = [DType::F16, DType::BF16, DType::F32, DType::F64];
         let mut made = Vec::new();
         for dtype in floats {
             made.push(Tensor::rand([COUNT], (dtype, device))?);
             made.push(Tensor::randn([COUNT], (dtype, device))?);
             made.push(Tensor::empty([COUNT], (dtype, device))?.uniform_(-3.0, 2.5)?);
         }
-        for dtype in [DType::F64, DType::F32, DType::F16, DType::I64, DType::U8, DType::Bool] {
+        for dtype in DType::ALL {
             made.push(Tensor::randint(0, 2, [COUNT], (dtype, device))?);
             made.push(Tensor::empty([COUNT], (dtype, device))?.bernoulli_(0.3)?);
         }

@@ -78,11 +78,11 @@ fn is_within(name: &str, (error, a, b): (f64, f64, f64), bound: f64) -> bool {
     error <= bound
 }
 
-fn check<F: Unary<f64>>(values: &Values, name: &str, bound: f64) -> bool {
+fn check<F: UnaryFunction<f64>>(values: &Values, name: &str, bound: f64) -> bool {
     is_within(name, values.largest(&apply::<F, f64>(&values.a)), bound)
 }
 
-fn check_binary<F: Binary<f64>>(values: &Values, name: &str, bound: f64) -> bool {
+fn check_binary<F: BinaryFunction<f64>>(values: &Values, name: &str, bound: f64) -> bool {
     is_within(name, values.largest(&apply_binary::<F, f64>(&values.a, &values.b)), bound)
 }
 

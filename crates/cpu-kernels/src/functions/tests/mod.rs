@@ -5,5 +5,4 @@
 mod double;
 mod single;
 mod specials;
-mod speed;
 mod sweep;

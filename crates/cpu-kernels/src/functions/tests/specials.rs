@@ -22,7 +22,7 @@ fn agree(found: f64, expected: f64) -> bool {
     difference <= expected.abs() * 4.0 * f64::EPSILON + f64::MIN_POSITIVE * f64::EPSILON
 }
 
-fn check<F: Unary<f64>>(name: &str, expected: impl Fn(f64) -> f64) {
+fn check<F: UnaryFunction<f64>>(name: &str, expected: impl Fn(f64) -> f64) {
     let numbers = special_f64();
     for (&x, found) in numbers.iter().zip(apply::<F, f64>(&numbers)) {
         let expected = expected(x);
@@ -30,7 +30,7 @@ fn check<F: Unary<f64>>(name: &str, expected: impl Fn(f64) -> f64) {
     }
 }
 
-fn check_binary<F: Binary<f64>>(name: &str, expected: impl Fn(f64, f64) -> f64) {
+fn check_binary<F: BinaryFunction<f64>>(name: &str, expected: impl Fn(f64, f64) -> f64) {
     let numbers = special_f64();
     let pairs = numbers.iter().flat_map(|&a| numbers.iter().map(move |&b| (a, b)));
     let (a, b): (Vec<f64>, Vec<f64>) = pairs.unzip();
@@ -84,7 +84,7 @@ fn special_numbers_of_f64_give_what_they_give_in_c() {
 
 #[test]
 fn functions_that_c_lacks_have_pytorchs_limits() {
-    fn found<F: Unary<f64> + Unary<f32>>(x: f64) -> f64 {
+    fn found<F: UnaryFunction<f64> + UnaryFunction<f32>>(x: f64) -> f64 {
         let single = apply::<F, f32>(&[x as f32])[0];
         let double = apply::<F, f64>(&[x])[0];
         assert!(f64::from(single).same(f64::from(double as f32)), "{x}: {single}, {double}");
@@ -218,8 +218,8 @@ fn integers_have_powers_and_common_divisors() {
     let numbers = [0, 1, -1, 2, -2, 3, 7, -10, 12, 18, 63, 64, 65, 1000, i32::MAX, i32::MIN];
     for a in numbers {
         for b in numbers {
-            let power = <Pow as Binary<i32>>::any(a, b);
-            let wide = <Pow as Binary<i64>>::any(a.into(), b.into());
+            let power = <Pow as BinaryFunction<i32>>::any(a, b);
+            let wide = <Pow as BinaryFunction<i64>>::any(a.into(), b.into());
             if b >= 0 {
                 assert_eq!(power, a.wrapping_pow(b as u32), "{a}^{b}");
                 assert_eq!(wide, i64::from(a).wrapping_pow(b as u32), "{a}^{b}");
@@ -232,8 +232,8 @@ fn integers_have_powers_and_common_divisors() {
             while y != 0 {
                 (x, y) = (y, x % y);
             }
-            assert_eq!(<Gcd as Binary<i32>>::any(a, b), x as i32, "{a}, {b}");
-            assert_eq!(<Gcd as Binary<i64>>::any(a.into(), b.into()), x, "{a}, {b}");
+            assert_eq!(<Gcd as BinaryFunction<i32>>::any(a, b), x as i32, "{a}, {b}");
+            assert_eq!(<Gcd as BinaryFunction<i64>>::any(a.into(), b.into()), x, "{a}, {b}");
         }
     }
     let bases: Vec<i32> = (0..1000).map(|i| i - 500).collect();

@@ -2,7 +2,7 @@
 
 use std::env;
 
-use super::super::function::{Binary, BinaryLoop, Unary, UnaryLoop};
+use super::super::function::{BinaryFunction, BinaryLoop, UnaryFunction, UnaryLoop};
 use crate::InstructionSet;
 
 /// Numbers per call of a loop.
@@ -90,7 +90,7 @@ impl Number for i32 {
 
 /// The function of each number, after a check that all instruction sets agree about it, in place
 /// and apart.
-pub(super) fn apply<F: Unary<T>, T: Number>(numbers: &[T]) -> Vec<T> {
+pub(super) fn apply<F: UnaryFunction<T>, T: Number>(numbers: &[T]) -> Vec<T> {
     let mut found: Vec<T> = numbers.iter().map(|&x| F::any(x)).collect();
     for &set in InstructionSet::supported() {
         let in_set = set.version::<UnaryLoop<F, T>>();
@@ -109,7 +109,7 @@ pub(super) fn apply<F: Unary<T>, T: Number>(numbers: &[T]) -> Vec<T> {
 }
 
 /// The function of each pair of numbers, checked as in [`apply`].
-pub(super) fn apply_binary<F: Binary<T>, T: Number>(a: &[T], b: &[T]) -> Vec<T> {
+pub(super) fn apply_binary<F: BinaryFunction<T>, T: Number>(a: &[T], b: &[T]) -> Vec<T> {
     let found: Vec<T> = a.iter().zip(b).map(|(&a, &b)| F::any(a, b)).collect();
     for &set in InstructionSet::supported() {
         let in_set = set.version::<BinaryLoop<F, T>>();

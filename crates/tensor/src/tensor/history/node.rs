@@ -11,6 +11,7 @@ use super::form::Form;
 use super::hooks::Hooks;
 use super::leaf::Leaf;
 use crate::AutogradError;
+use crate::storage::Storage;
 use crate::{Result, Tensor};
 
 /// The gradients of an operation's inputs or outputs, in their order; `None` where there is none.
@@ -37,6 +38,12 @@ pub(crate) enum GraphRetention {
 pub(crate) struct SavedStorage {
     pub(crate) id: usize,
     pub(crate) bytes: usize,
+}
+
+impl SavedStorage {
+    pub(crate) fn of(storage: &Storage) -> SavedStorage {
+        SavedStorage { id: storage.id(), bytes: storage.nbytes() }
+    }
 }
 
 /// A recorded operation (PyTorch's `Node`).

@@ -8,6 +8,7 @@ mod nets;
 mod policies;
 mod runtime;
 mod tensors;
+mod views;
 
 use super::entry::CallEntry;
 
@@ -15,5 +16,5 @@ use super::entry::CallEntry;
 pub(super) fn all() -> impl Iterator<Item = &'static CallEntry> {
     let floors =
         [tensors::ENTRIES, nets::ENTRIES, alloc::ENTRIES, policies::ENTRIES, runtime::ENTRIES];
-    floors.into_iter().chain([copies::ENTRIES, graphs::ENTRIES]).flatten()
+    floors.into_iter().chain([copies::ENTRIES, graphs::ENTRIES, views::ENTRIES]).flatten()
 }

@@ -1,0 +1,140 @@
+//! Products of tensors that sum over some dimensions, made of products of matrices.
+
+use crate::dims::resolve_dim;
+use crate::{Error, Result, Shape, Tensor};
+
+/// Products in terms of [`Tensor::mul`], [`Tensor::mm`] and views.
+impl Tensor {
+    /// The matrix of the products of each element of this vector with each of another.
+    ///
+    /// # Errors
+    /// One of them is not a vector.
+    #[track_caller]
+    pub fn outer(&self, other: &Tensor) -> Result<Tensor> {
+        if self.dims() != 1 || other.dims() != 1 {
+            return Err(mismatch("outer", self, other, "both must be vectors"));
+        }
+        self.unsqueeze(1)?.mul(&other.unsqueeze(0)?)
+    }
+
+    /// The sums of products along the last dimensions of both; with a single number, the product.
+    ///
+    /// # Errors
+    /// The last dimensions differ.
+    #[track_caller]
+    pub fn inner(&self, other: &Tensor) -> Result<Tensor> {
+        if self.dims() == 0 || other.dims() == 0 {
+            return self.mul(other);
+        }
+        if self.shape().last() != other.shape().last() {
+            return Err(mismatch("inner", self, other, "the last sizes must be equal"));
+        }
+        self.tensordot(other, &[-1], &[-1])
+    }
+
+    /// The Kronecker product: blocks of `other`, each times an element of this tensor.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0]?.kron(&tensor![10.0, 20.0, 30.0]?)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [10.0, 20.0, 30.0, 20.0, 40.0, 60.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The result would have too many dimensions, or memory is short.
+    #[track_caller]
+    pub fn kron(&self, other: &Tensor) -> Result<Tensor> {
+        let dims = self.dims().max(other.dims());
+        let padded = |x: &Tensor| -> Vec<usize> {
+            std::iter::repeat_n(1, dims - x.dims()).chain(x.shape().iter().copied()).collect()
+        };
+        let (own, theirs) = (padded(self), padded(other));
+        let blocks: Vec<usize> = own.iter().flat_map(|&size| [size, 1]).collect();
+        let inside: Vec<usize> = theirs.iter().flat_map(|&size| [1, size]).collect();
+        let product = self.reshape(blocks)?.mul(&other.reshape(inside)?)?;
+        let shape: Shape =
+            own.iter().zip(&theirs).map(|(own, theirs)| own.saturating_mul(*theirs)).collect();
+        product.reshape(shape)
+    }
+
+    /// The products summed over `dims` of this tensor and `other_dims` of the other, which pair off
+    /// in order. The result has the other dimensions of this tensor, then those of the other.
+    ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let (a, b) = (Tensor::ones([2, 3, 4], ())?, Tensor::ones([4, 3, 5], ())?);
+    /// let c = a.tensordot(&b, &[1, 2], &[1, 0])?;
+    /// assert_eq!((c.shape(), c.max()?.item::<f32>()?), (&[2, 5][..], 12.0));
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is no such dimension, one is named twice, or sizes that pair off differ and neither is
+    /// 1.
+    #[track_caller]
+    pub fn tensordot(
+        &self,
+        other: &Tensor,
+        dims: &[isize],
+        other_dims: &[isize],
+    ) -> Result<Tensor> {
+        const OP: &str = "tensordot";
+        let (mut a, mut b) = (self.clone(), other.clone());
+        let (own, theirs) = (resolved(OP, self, dims)?, resolved(OP, other, other_dims)?);
+        if own.len() != theirs.len() {
+            return Err(mismatch(OP, self, other, "as many dimensions of each must be named"));
+        }
+        for (&i, &j) in own.iter().zip(&theirs) {
+            match (self.shape()[i], other.shape()[j]) {
+                (m, n) if m == n => {}
+                (_, 1) => a = a.sum_dims(&[i as isize], true)?.to(self.dtype())?,
+                (1, _) => b = b.sum_dims(&[j as isize], true)?.to(other.dtype())?,
+                _ => return Err(mismatch(OP, self, other, "sizes that pair off must be equal")),
+            }
+        }
+        let free = |x: &Tensor, bound: &[usize]| -> Vec<usize> {
+            (0..x.dims()).filter(|dim| !bound.contains(dim)).collect()
+        };
+        let sizes = |x: &Tensor, dims: &[usize]| -> Vec<usize> {
+            dims.iter().map(|&dim| x.shape()[dim]).collect()
+        };
+        let order = |first: &[usize], second: &[usize]| -> Vec<isize> {
+            first.iter().chain(second).map(|&dim| dim as isize).collect()
+        };
+        let (rows, columns) = (free(&a, &own), free(&b, &theirs));
+        let shape = [sizes(&a, &rows), sizes(&b, &columns)].concat();
+        let common: usize = sizes(&a, &own).iter().product();
+        let height: usize = sizes(&a, &rows).iter().product();
+        let width: usize = sizes(&b, &columns).iter().product();
+        let left = a.permute(&order(&rows, &own))?.reshape([height, common])?;
+        let right = b.permute(&order(&theirs, &columns))?.reshape([common, width])?;
+        left.mm(&right)?.reshape(shape)
+    }
+}
+
+/// The dimensions that are named, each once.
+fn resolved(op: &'static str, x: &Tensor, dims: &[isize]) -> Result<Vec<usize>> {
+    let mut resolved = Vec::new();
+    for &dim in dims {
+        let own = resolve_dim(op, dim, x.dims())?;
+        if x.dims() == 0 {
+            return Err(Error::DimOutOfRange { op, dim, dims: 0 });
+        }
+        if resolved.contains(&own) {
+            return Err(Error::InvalidArgument {
+                op,
+                argument: "dims",
+                value: format!("{dims:?}"),
+                why: "a dimension may be named only once",
+            });
+        }
+        resolved.push(own);
+    }
+    Ok(resolved)
+}
+
+fn mismatch(op: &'static str, a: &Tensor, b: &Tensor, rule: &'static str) -> Error {
+    let shapes = vec![("self", a.layout().shape().clone()), ("other", b.layout().shape().clone())];
+    Error::ShapeMismatch { op, shapes, rule }
+}

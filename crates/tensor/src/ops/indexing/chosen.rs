@@ -1,0 +1,138 @@
+//! Elements that are chosen by their positions or by what they are.
+
+use super::advanced::linear_index;
+use crate::autograd::record;
+use crate::{DType, Error, Result, Shape, Tensor};
+
+/// Elements by position, made of [`Tensor::index_select`] and [`Tensor::gather`].
+impl Tensor {
+    /// The indices of the elements that are not zero, a row for each of them. It waits for the
+    /// elements, since their number is the result's shape.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[0.0, 1.0], [2.0, 0.0]]?;
+    /// assert_eq!(x.nonzero()?.to_vec::<i64>()?, [0, 1, 1, 0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Memory or the runtime failed.
+    #[track_caller]
+    pub fn nonzero(&self) -> Result<Tensor> {
+        let truths = self.detach().to(DType::Bool)?.to_vec::<bool>()?;
+        let mut indices: Vec<i64> = Vec::new();
+        let mut count = 0;
+        for position in (0..truths.len()).filter(|&at| truths[at]) {
+            let (start, mut rest) = (indices.len(), position);
+            for &size in self.shape().iter().rev() {
+                indices.push((rest % size) as i64);
+                rest /= size;
+            }
+            indices[start..].reverse();
+            count += 1;
+        }
+        Tensor::from_vec(indices, [count, self.dims()], self.device())
+    }
+
+    /// [`Tensor::nonzero`] under NumPy's name.
+    ///
+    /// # Errors
+    /// As [`Tensor::nonzero`].
+    #[track_caller]
+    pub fn argwhere(&self) -> Result<Tensor> {
+        self.nonzero()
+    }
+
+    /// The elements at which a mask is true, in one dimension. The two are broadcast.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, -2.0, 3.0]?;
+    /// assert_eq!(x.masked_select(&x.gt(0.0)?)?.to_vec::<f32>()?, [1.0, 3.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The mask is not of dtype `Bool`, or the shapes do not fit.
+    #[track_caller]
+    pub fn masked_select(&self, mask: &Tensor) -> Result<Tensor> {
+        if mask.dtype() != DType::Bool {
+            let arguments = vec![("mask", mask.dtype())];
+            let rule = "it must be bool";
+            return Err(Error::DTypeMismatch { op: "masked_select", arguments, rule });
+        }
+        let source = self.detach();
+        let both = Tensor::broadcast_tensors(&[&source, mask])?;
+        let positions = both[1].flatten()?.nonzero()?.flatten()?;
+        let output = both[0].flatten()?.index_select(0, &positions)?;
+        Ok(record("masked_select", [self], output, |saving| {
+            let (shape, mask) = (both[0].layout().shape().clone(), saving.save(mask));
+            // The positions are found again, so that the graph keeps nothing but the mask.
+            move |grad: &Tensor, _| {
+                let positions = mask.get()?.expand(&shape)?.flatten()?.nonzero()?.flatten()?;
+                Ok([Some(spread(grad, &positions, &shape)?)])
+            }
+        }))
+    }
+
+    /// The elements at positions of the tensor as if it were flat; negative ones count from the end.
+    ///
+    /// # Errors
+    /// A position is out of range, or the positions are not of dtype `I64`.
+    #[track_caller]
+    pub fn take(&self, index: &Tensor) -> Result<Tensor> {
+        index.expect_dtype("take", DType::I64)?;
+        let numel = self.numel();
+        let positions = linear_index(&[index.flatten()?], &[numel])?;
+        let output = self.detach().flatten()?.index_select(0, &positions)?;
+        let output = output.reshape(index.layout().shape())?;
+        Ok(record("take", [self], output, |saving| {
+            let (shape, index) = (self.layout().shape().clone(), saving.save(index));
+            move |grad: &Tensor, _| {
+                let positions = linear_index(&[index.get()?.flatten()?], &[numel])?;
+                Ok([Some(spread(&grad.flatten()?, &positions, &shape)?)])
+            }
+        }))
+    }
+
+    /// [`Tensor::gather`] of two tensors that are broadcast in all dimensions but `dim`, as the
+    /// indices of a sort need it.
+    ///
+    /// # Errors
+    /// The numbers of dimensions differ, there is no such dimension, or the sizes do not fit. A
+    /// negative index counts from the end; whether there is one, the host waits for.
+    #[track_caller]
+    pub fn take_along_dim(&self, index: &Tensor, dim: isize) -> Result<Tensor> {
+        const OP: &str = "take_along_dim";
+        let own = crate::dims::resolve_dim(OP, dim, self.dims())?;
+        let mismatch = || Error::ShapeMismatch {
+            op: OP,
+            shapes: vec![
+                ("self", self.layout().shape().clone()),
+                ("index", index.layout().shape().clone()),
+            ],
+            rule: "they must have as many dimensions, and sizes that broadcast but for `dim`",
+        };
+        if self.dims() != index.dims() || self.dims() == 0 {
+            return Err(mismatch());
+        }
+        let with_one = |x: &Tensor| x.layout().shape().with(own, 1);
+        let common = with_one(self).broadcast(&with_one(index)).ok_or_else(mismatch)?;
+        let source = self.expand(&common.with(own, self.shape()[own]))?;
+        let index = index.expand(&common.with(own, index.shape()[own]))?;
+        let wrapped = match index.lt(0)?.any()?.item::<bool>()? {
+            true => Tensor::where_(&index.lt(0)?, &index.add(self.shape()[own])?, &index)?,
+            false => index,
+        };
+        source.gather(dim, &wrapped)
+    }
+}
+
+/// A tensor of zeros, but for elements at positions of it as if it were flat, where the elements of
+/// a vector are added.
+#[track_caller]
+fn spread(elements: &Tensor, positions: &Tensor, shape: &Shape) -> Result<Tensor> {
+    let zeros = Tensor::zeros([shape.numel()], (elements.dtype(), elements.device()))?;
+    zeros.index_add(0, positions, elements)?.reshape(shape)
+}

@@ -1,0 +1,7 @@
+//! Indexing as with brackets in Python, and what is made of it.
+
+mod advanced;
+mod basic;
+mod chosen;
+
+pub use basic::TensorIndex;

@@ -1,0 +1,134 @@
+//! Views of the parts of a tensor along a dimension.
+
+use crate::dims::resolve_dim;
+use crate::{Error, Result, Tensor};
+
+/// The points at which [`Tensor::tensor_split`] and its like cut: a number of parts, or indices.
+#[derive(Clone, Debug)]
+pub enum SplitPoints<'a> {
+    /// That many parts, the first of which are larger by one where the size does not divide.
+    Sections(usize),
+    /// Cuts before these indices, which count from the end where they are negative.
+    Indices(&'a [isize]),
+}
+
+/// Views of parts.
+impl Tensor {
+    /// Parts of the given sizes along `dim`.
+    ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let parts = Tensor::zeros([5], ())?.split_with_sizes(&[2, 3], 0)?;
+    /// assert_eq!((parts[0].shape(), parts[1].shape()), (&[2][..], &[3][..]));
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is no such dimension, or the sizes do not add up to its size.
+    pub fn split_with_sizes(&self, sizes: &[usize], dim: isize) -> Result<Vec<Tensor>> {
+        const OP: &str = "split_with_sizes";
+        self.at_least(OP, 1)?;
+        let own = resolve_dim(OP, dim, self.dims())?;
+        let sum = sizes.iter().try_fold(0usize, |sum, &size| sum.checked_add(size));
+        if sum != Some(self.shape()[own]) {
+            return Err(Error::InvalidArgument {
+                op: OP,
+                argument: "sizes",
+                value: format!("{sizes:?} for a dimension of {}", self.shape()[own]),
+                why: "they must add up to the size of the dimension",
+            });
+        }
+        self.parts(OP, own, sizes)
+    }
+
+    /// Parts along `dim`, cut at the points; a part may be empty.
+    ///
+    /// ```
+    /// use tensor::{SplitPoints, Tensor};
+    /// let x = Tensor::zeros([7], ())?;
+    /// let sizes = |points| -> tensor::Result<Vec<usize>> {
+    ///     Ok(x.tensor_split(points, 0)?.iter().map(|part| part.numel()).collect())
+    /// };
+    /// assert_eq!(sizes(SplitPoints::Sections(3))?, [3, 2, 2]);
+    /// assert_eq!(sizes(SplitPoints::Indices(&[1, -2]))?, [1, 4, 2]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is no such dimension, or no part is asked for.
+    pub fn tensor_split(&self, points: SplitPoints<'_>, dim: isize) -> Result<Vec<Tensor>> {
+        const OP: &str = "tensor_split";
+        self.at_least(OP, 1)?;
+        let own = resolve_dim(OP, dim, self.dims())?;
+        let size = self.shape()[own];
+        match points {
+            SplitPoints::Sections(0) => Err(no_sections(OP, 0, size)),
+            SplitPoints::Sections(count) => {
+                let (least, larger) = (size / count, size % count);
+                let sizes: Vec<usize> =
+                    (0..count).map(|part| least + usize::from(part < larger)).collect();
+                self.parts(OP, own, &sizes)
+            }
+            SplitPoints::Indices(indices) => {
+                let ends = indices.iter().copied().chain([isize::MAX]);
+                let starts = [0].into_iter().chain(indices.iter().copied());
+                starts
+                    .zip(ends)
+                    .map(|(start, end)| self.slice(own as isize, start, end, 1))
+                    .collect()
+            }
+        }
+    }
+
+    /// [`Tensor::tensor_split`] of the columns: of dimension 1, or of a vector's only one. A number
+    /// of sections must divide the size.
+    ///
+    /// # Errors
+    /// There is no dimension, or the number of sections does not divide its size.
+    pub fn hsplit(&self, points: SplitPoints<'_>) -> Result<Vec<Tensor>> {
+        self.at_least("hsplit", 1)?;
+        self.split_evenly("hsplit", points, usize::from(self.dims() > 1))
+    }
+
+    /// [`Tensor::tensor_split`] of the rows. A number of sections must divide the size.
+    ///
+    /// # Errors
+    /// There are fewer dimensions than two, or the number of sections does not divide the size.
+    pub fn vsplit(&self, points: SplitPoints<'_>) -> Result<Vec<Tensor>> {
+        self.at_least("vsplit", 2)?;
+        self.split_evenly("vsplit", points, 0)
+    }
+
+    /// [`Tensor::tensor_split`] of the third dimension. A number of sections must divide the size.
+    ///
+    /// # Errors
+    /// There are fewer dimensions than three, or the number of sections does not divide the size.
+    pub fn dsplit(&self, points: SplitPoints<'_>) -> Result<Vec<Tensor>> {
+        self.at_least("dsplit", 3)?;
+        self.split_evenly("dsplit", points, 2)
+    }
+
+    fn split_evenly(
+        &self,
+        op: &'static str,
+        points: SplitPoints<'_>,
+        dim: usize,
+    ) -> Result<Vec<Tensor>> {
+        let size = self.shape()[dim];
+        match points {
+            SplitPoints::Sections(count) if count == 0 || !size.is_multiple_of(count) => {
+                Err(no_sections(op, count, size))
+            }
+            points => self.tensor_split(points, dim as isize),
+        }
+    }
+}
+
+fn no_sections(op: &'static str, count: usize, size: usize) -> Error {
+    Error::InvalidArgument {
+        op,
+        argument: "sections",
+        value: format!("{count} for a dimension of {size}"),
+        why: "there must be at least one, and hsplit, vsplit and dsplit cut into equal parts",
+    }
+}

@@ -1,0 +1,174 @@
+//! Joins of tensors along a dimension that depends on their number of dimensions, and grids.
+
+use crate::{Error, Result, Shape, Tensor};
+
+/// The order of the first two dimensions of [`Tensor::meshgrid`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GridIndexing {
+    /// As of matrices: the first tensor runs along the first dimension.
+    Ij,
+    /// As of plots: the first tensor runs along the second dimension, the second along the first.
+    Xy,
+}
+
+/// Joins and grids, made of [`Tensor::cat`] and [`Tensor::expand`].
+impl Tensor {
+    /// Joins tensors side by side: along dimension 1, vectors along their only one.
+    ///
+    /// # Errors
+    /// As [`Tensor::cat`].
+    #[track_caller]
+    pub fn hstack(tensors: &[&Tensor]) -> Result<Tensor> {
+        let tensors = each(tensors, Tensor::atleast_1d)?;
+        let dim = isize::from(tensors.first().is_some_and(|first| first.dims() > 1));
+        joined(&tensors, dim)
+    }
+
+    /// Joins tensors one below the other: along dimension 0, vectors as rows.
+    ///
+    /// # Errors
+    /// As [`Tensor::cat`].
+    #[track_caller]
+    pub fn vstack(tensors: &[&Tensor]) -> Result<Tensor> {
+        joined(&each(tensors, Tensor::atleast_2d)?, 0)
+    }
+
+    /// Joins tensors one behind the other: along dimension 2.
+    ///
+    /// # Errors
+    /// As [`Tensor::cat`].
+    #[track_caller]
+    pub fn dstack(tensors: &[&Tensor]) -> Result<Tensor> {
+        joined(&each(tensors, Tensor::atleast_3d)?, 2)
+    }
+
+    /// Joins tensors side by side, where vectors and single numbers are columns.
+    ///
+    /// # Errors
+    /// As [`Tensor::cat`].
+    #[track_caller]
+    pub fn column_stack(tensors: &[&Tensor]) -> Result<Tensor> {
+        let column = |x: &Tensor| match x.dims() {
+            0 | 1 => x.reshape([x.numel(), 1]),
+            _ => Ok(x.clone()),
+        };
+        joined(&each(tensors, column)?, 1)
+    }
+
+    /// The tensors expanded to the shape that all of them broadcast to.
+    ///
+    /// ```
+    /// use tensor::{Tensor, tensor};
+    /// let (row, column) = (tensor![1.0, 2.0]?, tensor![[3.0], [4.0]]?);
+    /// let both = Tensor::broadcast_tensors(&[&row, &column])?;
+    /// assert_eq!((both[0].shape(), both[1].shape()), (&[2, 2][..], &[2, 2][..]));
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Their shapes do not fit together.
+    pub fn broadcast_tensors(tensors: &[&Tensor]) -> Result<Vec<Tensor>> {
+        let mut shape = Shape::default();
+        for tensor in tensors {
+            shape = shape.broadcast(tensor.shape()).ok_or_else(|| Error::ShapeMismatch {
+                op: "broadcast_tensors",
+                shapes: vec![
+                    ("all before", shape.clone()),
+                    ("the next", tensor.layout().shape().clone()),
+                ],
+                rule: "sizes must be equal or 1, counted from the innermost",
+            })?;
+        }
+        each(tensors, |tensor| tensor.expand(&shape))
+    }
+
+    /// Views of vectors on a grid that has a dimension for each of them.
+    ///
+    /// ```
+    /// use tensor::{GridIndexing, Tensor, tensor};
+    /// let (x, y) = (tensor![1.0, 2.0]?, tensor![3.0, 4.0, 5.0]?);
+    /// let grids = Tensor::meshgrid(&[&x, &y], GridIndexing::Ij)?;
+    /// assert_eq!(grids[0].to_vec::<f32>()?, [1.0, 1.0, 1.0, 2.0, 2.0, 2.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is no tensor, one has more dimensions than one, or they differ in dtype or device.
+    pub fn meshgrid(tensors: &[&Tensor], indexing: GridIndexing) -> Result<Vec<Tensor>> {
+        const OP: &str = "meshgrid";
+        let refuse = |value: String, why| {
+            Err(Error::InvalidArgument { op: OP, argument: "tensors", value, why })
+        };
+        let Some(first) = tensors.first() else {
+            return refuse("[]".to_owned(), "there must be at least one");
+        };
+        if let Some(other) = tensors.iter().find(|tensor| tensor.dims() > 1) {
+            return refuse(
+                format!("a shape of {}", other.layout().shape()),
+                "they must be vectors",
+            );
+        }
+        if let Some(other) = tensors
+            .iter()
+            .find(|x| (x.dtype(), x.resolved_device()) != (first.dtype(), first.resolved_device()))
+        {
+            return refuse(
+                format!("{} on {}", other.dtype(), other.device()),
+                "they must have the same dtype and device",
+            );
+        }
+        let mut vectors = each(tensors, Tensor::atleast_1d)?;
+        let swapped = indexing == GridIndexing::Xy && vectors.len() > 1;
+        if swapped {
+            vectors.swap(0, 1);
+        }
+        let shape: Shape = vectors.iter().map(Tensor::numel).collect();
+        let mut grids = Vec::new();
+        for (dim, vector) in vectors.iter().enumerate() {
+            let mut along = vec![1; shape.len()];
+            along[dim] = vector.numel();
+            grids.push(vector.view(along)?.expand(&shape)?);
+        }
+        if swapped {
+            grids.swap(0, 1);
+        }
+        Ok(grids)
+    }
+
+    /// A matrix with the given matrices along its diagonal, and zeros elsewhere. Vectors are rows.
+    ///
+    /// # Errors
+    /// A tensor has more dimensions than two, or they differ in device.
+    #[track_caller]
+    pub fn block_diag(tensors: &[&Tensor]) -> Result<Tensor> {
+        if let Some(other) = tensors.iter().find(|tensor| tensor.dims() > 2) {
+            return Err(Error::InvalidArgument {
+                op: "block_diag",
+                argument: "tensors",
+                value: format!("a shape of {}", other.layout().shape()),
+                why: "they must have at most two dimensions",
+            });
+        }
+        let blocks = each(tensors, Tensor::atleast_2d)?;
+        let columns: usize = blocks.iter().map(|block| block.shape()[1]).sum();
+        let mut start = 0;
+        let mut rows = Vec::new();
+        for block in &blocks {
+            let (height, width) = (block.shape()[0], block.shape()[1]);
+            let zeros = |width: usize| block.detach().new_zeros([height, width], ());
+            let (left, right) = (zeros(start)?, zeros(columns - start - width)?);
+            rows.push(Tensor::cat(&[&left, block, &right], 1)?);
+            start += width;
+        }
+        joined(&rows, 0)
+    }
+}
+
+fn each(tensors: &[&Tensor], f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Vec<Tensor>> {
+    tensors.iter().map(|tensor| f(tensor)).collect()
+}
+
+#[track_caller]
+fn joined(tensors: &[Tensor], dim: isize) -> Result<Tensor> {
+    Tensor::cat(&tensors.iter().collect::<Vec<_>>(), dim)
+}

@@ -1,0 +1,77 @@
+//! Modes of a thread: recording, inference, and the search for anomalies.
+
+use tensor::{
+    AutogradError, DetectAnomalyGuard, Error, GradGuard, Result, Tensor, inference_mode,
+    is_grad_enabled, is_inference_mode_enabled, tensor,
+};
+
+use crate::devices::for_each_device;
+
+#[test]
+fn a_guard_sets_grad_mode_by_a_value() -> Result<()> {
+    let x = tensor![1.0]?.requires_grad_(true)?;
+    for training in [true, false] {
+        let _mode = GradGuard::new(training);
+        assert_eq!((is_grad_enabled(), x.mul(2.0)?.requires_grad()), (training, training));
+    }
+    assert!(is_grad_enabled());
+    Ok(())
+}
+
+#[test]
+fn tensors_of_inference_mode_have_no_part_in_graphs() -> Result<()> {
+    for_each_device(|device| {
+        let weight = tensor![2.0]?.to(device)?.requires_grad_(true)?;
+        let made = inference_mode(|| {
+            assert!(is_inference_mode_enabled() && !is_grad_enabled());
+            let made = weight.mul(3.0)?;
+            made.add_(1.0)?;
+            assert!(!weight.view([1])?.is_inference(), "memory from outside stays as it is");
+            Ok::<Tensor, Error>(made)
+        })?;
+        assert!(made.is_inference() && !made.requires_grad() && !is_inference_mode_enabled());
+        let refused = |error: Error| {
+            assert!(
+                matches!(error, Error::Autograd(AutogradError::InferenceTensor { .. })),
+                "{error:?}"
+            );
+        };
+        refused(made.add_(1.0).expect_err("its changes are not counted"));
+        refused(made.requires_grad_(true).expect_err("it has no history"));
+        // It can be used where it need not be saved.
+        made.add(&weight)?.sum()?.backward()?;
+        let error = made.mul(&weight)?.sum()?.backward().expect_err("it was saved");
+        assert!(error.to_string().contains("inference mode"), "{error}");
+        made.clone_data()?.mul(&weight)?.sum()?.backward()?;
+        assert_eq!(weight.grad().expect("it has one").to_vec::<f32>()?, [8.0]);
+        Ok(())
+    })
+}
+
+#[test]
+fn anomaly_mode_names_the_forward_call_that_gives_nan() -> Result<()> {
+    for_each_device(|device| {
+        let x = tensor![0.0, 1.0]?.to(device)?.requires_grad_(true)?;
+        let line = line!() + 1;
+        let y = x.sqrt()?;
+        let z = y.mul(0.0)?.sum()?;
+        let _guard = DetectAnomalyGuard::new();
+        let error = z.backward().expect_err("0 / 0");
+        let Error::Autograd(AutogradError::NotANumber { op: "sqrt", place, .. }) = &error else {
+            panic!("{error:?}")
+        };
+        assert!(place.file().ends_with("modes.rs") && place.line() == line, "{place}");
+        x.exp()?.sum()?.backward()
+    })
+}
+
+#[test]
+fn an_error_of_the_backward_pass_names_the_forward_call() -> Result<()> {
+    let (x, factor) = (tensor![2.0]?.requires_grad_(true)?, tensor![3.0]?);
+    let line = line!() + 1;
+    let y = x.mul(&factor)?;
+    factor.fill_(1.0)?;
+    let error = y.backward().expect_err("the factor was changed").to_string();
+    assert!(error.contains("`mul`") && error.contains(&format!("modes.rs:{line}:")), "{error}");
+    Ok(())
+}

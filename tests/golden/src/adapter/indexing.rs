@@ -1,0 +1,75 @@
+//! Indexing.
+
+use tensor::{Tensor, TensorIndex};
+
+use super::{AdapterRow, BoundCall, give, row};
+use crate::argument::CaseArgument;
+use crate::failure::CaseFailure;
+
+pub(super) static ROWS: &[AdapterRow] = &[
+    row("gather", "x, dim, index", |c| give(c.x()?.gather(c.get("dim")?, c.get("index")?))),
+    row("scatter_add", "x, dim, index, src", |c| {
+        give(c.x()?.scatter_add(c.get("dim")?, c.get("index")?, c.get("src")?))
+    }),
+    row("scatter_add_", "x, dim, index, src", |c| {
+        give(c.x()?.scatter_add_(c.get("dim")?, c.get("index")?, c.get("src")?))
+    }),
+    row("index_select", "x, dim, index", |c| {
+        give(c.x()?.index_select(c.get("dim")?, c.get("index")?))
+    }),
+    row("index_add", "x, dim, index, source", |c| {
+        give(c.x()?.index_add(c.get("dim")?, c.get("index")?, c.get("source")?))
+    }),
+    row("index_add_", "x, dim, index, source", |c| {
+        give(c.x()?.index_add_(c.get("dim")?, c.get("index")?, c.get("source")?))
+    }),
+    // The scaled elements are added.
+    row("index_add", "x, dim, index, source, *, alpha", |c| {
+        let scaled = c.get::<&Tensor>("source")?.mul(c.scalar("alpha")?)?;
+        give(c.x()?.index_add(c.get("dim")?, c.get("index")?, &scaled))
+    }),
+    row("index_add_", "x, dim, index, source, *, alpha", |c| {
+        let scaled = c.get::<&Tensor>("source")?.mul(c.scalar("alpha")?)?;
+        give(c.x()?.index_add_(c.get("dim")?, c.get("index")?, &scaled))
+    }),
+    row("__getitem__", "x, indices", |c| give(c.x()?.index(&indices(c)?))),
+    row("argwhere", "x", |c| give(c.x()?.argwhere())),
+    row("nonzero", "x, *, as_tuple=False", |c| match c.get("as_tuple")? {
+        false => give(c.x()?.nonzero()),
+        true => give(c.x()?.atleast_1d()?.nonzero()?.unbind(1)),
+    }),
+    row("masked_select", "x, mask", |c| give(c.x()?.masked_select(c.get("mask")?))),
+    row("take", "x, index", |c| give(c.x()?.take(c.get("index")?))),
+    row("take_along_dim", "x, indices, dim=None", |c| {
+        let index: &Tensor = c.get("indices")?;
+        match c.get("dim")? {
+            Some(dim) => give(c.x()?.take_along_dim(index, dim)),
+            None => give(c.x()?.flatten()?.take_along_dim(&index.flatten()?, 0)),
+        }
+    }),
+];
+
+/// What stands between the brackets.
+fn indices(c: &BoundCall) -> Result<Vec<TensorIndex<'_>>, CaseFailure> {
+    let index = |argument: &'_ CaseArgument| match argument {
+        CaseArgument::Integer(at) => Ok(TensorIndex::Integer(*at as isize)),
+        CaseArgument::Slice([begin, end, step]) => {
+            let step = usize::try_from(step.unwrap_or(1));
+            let step = step.map_err(|_| CaseFailure::Unsupported("a negative step".to_owned()))?;
+            let bound = |bound: &Option<i64>| bound.map(|at| at as isize);
+            Ok(TensorIndex::Slice { begin: bound(begin), end: bound(end), step })
+        }
+        CaseArgument::Ellipsis => Ok(TensorIndex::Ellipsis),
+        CaseArgument::None => Ok(TensorIndex::NewAxis),
+        CaseArgument::Truth(truth) => Ok(TensorIndex::Truth(*truth)),
+        _ => Err(CaseFailure::Unsupported("such an index".to_owned())),
+    };
+    let arguments: Vec<&CaseArgument> = c.get("indices")?;
+    arguments
+        .into_iter()
+        .map(|argument| match argument {
+            CaseArgument::Tensor(tensor) => Ok(TensorIndex::Tensor(tensor)),
+            argument => index(argument),
+        })
+        .collect()
+}

@@ -1,0 +1,66 @@
+//! The ways in which a case is not passed.
+
+/// Why a case did not pass.
+#[derive(Debug)]
+pub(crate) enum CaseFailure {
+    /// The library gave another answer than PyTorch.
+    Wrong(String),
+    /// The adapter knows no such operation, keyword or argument.
+    Unsupported(String),
+    /// The library gave an error.
+    Library(tensor::Error),
+    /// An error at another place than the case is about: in its preparation, or in another step
+    /// than the one that is expected to fail.
+    Elsewhere(String),
+}
+
+impl CaseFailure {
+    /// An error of the library in what a case needs before its call.
+    pub(crate) fn of_preparation(error: tensor::Error) -> CaseFailure {
+        match CaseFailure::Library(error) {
+            unsupported if unsupported.is_unsupported() => {
+                CaseFailure::Unsupported(unsupported.detail())
+            }
+            failure => CaseFailure::Elsewhere(format!("an input: {}", failure.detail())),
+        }
+    }
+
+    /// Whether it means that the library has no such operation or dtype.
+    pub(crate) fn is_unsupported(&self) -> bool {
+        match self {
+            CaseFailure::Unsupported(_) => true,
+            CaseFailure::Library(error) => lacks_dtype(error),
+            CaseFailure::Wrong(_) | CaseFailure::Elsewhere(_) => false,
+        }
+    }
+
+    /// What is said about it in the report.
+    pub(crate) fn detail(&self) -> String {
+        match self {
+            CaseFailure::Wrong(why)
+            | CaseFailure::Unsupported(why)
+            | CaseFailure::Elsewhere(why) => why.clone(),
+            CaseFailure::Library(error) => match std::error::Error::source(error) {
+                Some(source) => format!("{error}: {source}"),
+                None => error.to_string(),
+            },
+        }
+    }
+}
+
+impl From<tensor::Error> for CaseFailure {
+    fn from(error: tensor::Error) -> CaseFailure {
+        CaseFailure::Library(error)
+    }
+}
+
+/// Whether the library says by its one variant for this that it has no such dtype there.
+fn lacks_dtype(error: &tensor::Error) -> bool {
+    match error {
+        tensor::Error::UnsupportedDType { .. } => true,
+        tensor::Error::Autograd(tensor::AutogradError::Backward { source, .. }) => {
+            lacks_dtype(source)
+        }
+        _ => false,
+    }
+}

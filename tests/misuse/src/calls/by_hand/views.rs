@@ -1,0 +1,72 @@
+//! Parts, grids, indices and equations.
+
+use tensor::{GridIndexing, SplitPoints, Tensor, TensorIndex};
+
+use crate::calls::entry::{CallEntry, entries};
+use crate::draw::Draw;
+
+pub(super) const ENTRIES: &[CallEntry] = entries! {
+    "tensor::Tensor::tensor_split", "tensor::Tensor::hsplit", "tensor::Tensor::vsplit",
+    "tensor::Tensor::dsplit" => |d| {
+        let (tensor, dim, indices) = (d.tensor()?, d.dim()?, d.dims()?);
+        let points = match d.flag()? {
+            true => SplitPoints::Sections(d.size()?),
+            false => SplitPoints::Indices(&indices),
+        };
+        let parts = match d.rng().below(4) {
+            0 => tensor.tensor_split(points, dim),
+            1 => tensor.hsplit(points),
+            2 => tensor.vsplit(points),
+            _ => tensor.dsplit(points),
+        };
+        look(d, parts.ok()?)
+    };
+    "tensor::Tensor::split_with_sizes" => |d| {
+        let (tensor, sizes, dim) = (d.tensor()?, d.sizes()?, d.dim()?);
+        look(d, tensor.split_with_sizes(&sizes, dim).ok()?)
+    };
+    "tensor::Tensor::meshgrid" => |d| {
+        let tensors = d.owned_tensors()?;
+        let indexing = if d.flag()? { GridIndexing::Ij } else { GridIndexing::Xy };
+        let grids = Tensor::meshgrid(&tensors.iter().collect::<Vec<_>>(), indexing);
+        look(d, grids.ok()?)
+    };
+    "tensor::Tensor::rot90" => |d| {
+        let (tensor, turns, dims) = (d.tensor()?, d.dim()?, [d.dim()?, d.dim()?]);
+        d.look(tensor.rot90(turns, dims).ok());
+        Some(())
+    };
+    "tensor::Tensor::index" => |d| {
+        let (tensor, other) = (d.tensor()?, d.tensor()?);
+        let mut indices = Vec::new();
+        for _ in 0..d.rng().below(4) {
+            indices.push(match d.rng().below(6) {
+                0 => TensorIndex::Integer(d.dim()?),
+                1 => TensorIndex::Slice { begin: d.maybe_dim()?, end: d.maybe_dim()?, step: d.size()? },
+                2 => TensorIndex::Ellipsis,
+                3 => TensorIndex::NewAxis,
+                4 => TensorIndex::Truth(d.flag()?),
+                _ => TensorIndex::Tensor(&other),
+            });
+        }
+        d.look(tensor.index(&indices).ok());
+        Some(())
+    };
+    "tensor::Tensor::einsum" => |d| {
+        const EQUATIONS: [&str; 8] =
+            ["ij,jk->ik", "ii", "ii->i", "...ij,...jk->...ik", "i,j", "ijk->kji", "a...,a...", "->,"];
+        let tensors = d.owned_tensors()?;
+        let equation = EQUATIONS[d.rng().below(EQUATIONS.len())];
+        let drawn = d.text()?;
+        let equation = if d.rng().one_in(4) { &*drawn } else { equation };
+        d.look(Tensor::einsum(equation, &tensors.iter().collect::<Vec<_>>()).ok());
+        Some(())
+    };
+};
+
+fn look(d: &mut Draw, tensors: Vec<Tensor>) -> Option<()> {
+    for tensor in tensors.into_iter().take(8) {
+        d.look(Some(tensor));
+    }
+    Some(())
+}
