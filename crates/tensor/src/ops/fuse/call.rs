@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use smallvec::SmallVec;
 
-use super::form::{Form, Passed};
+use super::form::{FusedForm, Passed};
 use crate::autograd::is_grad_enabled;
 use crate::host::elements::scalar_of;
 use crate::ops::operand::TensorOrScalar;
@@ -16,7 +16,7 @@ use crate::{Result, Scalar, Tensor};
 pub(super) struct FusedCall<'a, const N: usize> {
     op: &'static str,
     pub(super) place: ResultPlace,
-    pub(super) forms: [Form; N],
+    pub(super) forms: [FusedForm; N],
     tensors: SmallVec<[Cow<'a, Tensor>; 4]>,
     /// The bits of the numbers, each in the type that it is passed in.
     pub(super) scalars: SmallVec<[u64; 4]>,
@@ -34,7 +34,7 @@ impl<'a, const N: usize> FusedCall<'a, N> {
         let device = named.device()?;
         let place = ResultPlace { device, shape: named.broadcast()? };
         let mut forms =
-            operands.map(|operand| Form { typed: operand.typed(), passed: Passed::Tensor });
+            operands.map(|operand| FusedForm { typed: operand.typed(), passed: Passed::Tensor });
         let (mut tensors, mut numbers) = (SmallVec::new(), SmallVec::<[(usize, Scalar); 4]>::new());
         for (position, operand) in operands.iter().enumerate() {
             match *operand {

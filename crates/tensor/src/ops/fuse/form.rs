@@ -7,7 +7,7 @@ use crate::{DType, default_dtype};
 
 /// The form of an operand in a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Form {
+pub(super) struct FusedForm {
     pub(super) typed: Typed,
     pub(super) passed: Passed,
 }
@@ -15,11 +15,11 @@ pub(super) struct Form {
 /// The way in which an operand is passed to the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Passed {
-    /// As a tensor.
+    /// A tensor, by its memory.
     Tensor,
-    /// By value: a number, or a 0-dimensional tensor of the host beside tensors of a device.
+    /// A value in the arguments: a number, or a 0-dimensional tensor of the host beside tensors of a device.
     Number,
-    /// It is the tensor that the result is written into.
+    /// The tensor that the result is written into.
     Target,
 }
 
@@ -44,7 +44,7 @@ impl FuseKey {
 
     /// The key of a call of a function whose result has a dtype of its own, or, in place, that of
     /// the target.
-    pub(super) fn new(forms: &[Form], target: Option<DType>) -> FuseKey {
+    pub(super) fn new(forms: &[FusedForm], target: Option<DType>) -> FuseKey {
         let key = forms.iter().rev().fold(0, |key, form| key << BITS | form.code());
         let default = default_dtype().index() as u64;
         let target = target.map_or(15, |dtype| dtype.index() as u64);
@@ -56,7 +56,7 @@ impl FuseKey {
     }
 }
 
-impl Form {
+impl FusedForm {
     fn code(self) -> u64 {
         let index = self.dtype().index() as u64;
         match (self.typed, self.passed) {
@@ -81,9 +81,10 @@ impl Form {
     /// The type in which the operand, a number, is passed beside `others`. A float is a double only
     /// where doubles are computed with: elsewhere a conversion of each element would cost more than
     /// the computation.
-    pub(super) fn number_type(self, others: &[Form]) -> ComputeType {
-        let is_double =
-            |form: &Form| form.dtype() == DType::F64 && !matches!(form.typed, Typed::Scalar(_));
+    pub(super) fn number_type(self, others: &[FusedForm]) -> ComputeType {
+        let is_double = |form: &FusedForm| {
+            form.dtype() == DType::F64 && !matches!(form.typed, Typed::Scalar(_))
+        };
         match self.typed {
             Typed::Scalar(DType::F64)
                 if default_dtype() != DType::F64 && !others.iter().any(is_double) =>
@@ -104,13 +105,13 @@ mod tests {
         let mut forms = Vec::new();
         for dtype in DType::ALL {
             for passed in [Passed::Tensor, Passed::Target] {
-                forms.push(Form { typed: Typed::Dimensioned(dtype), passed });
-                forms.push(Form { typed: Typed::ZeroDim(dtype), passed });
+                forms.push(FusedForm { typed: Typed::Dimensioned(dtype), passed });
+                forms.push(FusedForm { typed: Typed::ZeroDim(dtype), passed });
             }
-            forms.push(Form { typed: Typed::ZeroDim(dtype), passed: Passed::Number });
+            forms.push(FusedForm { typed: Typed::ZeroDim(dtype), passed: Passed::Number });
         }
         for dtype in [DType::F64, DType::I64, DType::Bool] {
-            forms.push(Form { typed: Typed::Scalar(dtype), passed: Passed::Number });
+            forms.push(FusedForm { typed: Typed::Scalar(dtype), passed: Passed::Number });
         }
         let mut keys = Vec::new();
         for &form in &forms {

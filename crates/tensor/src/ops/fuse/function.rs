@@ -6,7 +6,7 @@ use expression::{ComputeType, Expression, TracingError, try_trace};
 use smallvec::SmallVec;
 
 use super::call::FusedCall;
-use super::form::{Form, FuseKey, Passed};
+use super::form::{FuseKey, FusedForm, Passed};
 use super::value::FusedValue;
 use crate::ops::operand::TensorOrScalar;
 use crate::ops::pointwise::{PointwiseFunction, in_place_fits};
@@ -79,7 +79,7 @@ impl<const N: usize> FusedFunction<N> {
 
     /// The function for these operands. In place, its first input is the target, to whose dtype the
     /// result is converted.
-    fn traced(&self, forms: &[Form; N], target: Option<DType>) -> Result<&Traced> {
+    fn traced(&self, forms: &[FusedForm; N], target: Option<DType>) -> Result<&Traced> {
         let key = FuseKey::new(forms, target);
         let traced = self.functions.get(key.number(), || self.trace(forms, target));
         traced.as_ref().map_err(|error| Error::InvalidArgument {
@@ -90,7 +90,7 @@ impl<const N: usize> FusedFunction<N> {
         })
     }
 
-    fn trace(&self, forms: &[Form; N], target: Option<DType>) -> Result<Traced, TracingError> {
+    fn trace(&self, forms: &[FusedForm; N], target: Option<DType>) -> Result<Traced, TracingError> {
         let mut inputs: SmallVec<[DType; 4]> = target.into_iter().collect();
         let mut scalars: SmallVec<[ComputeType; 4]> = SmallVec::new();
         for form in forms {
@@ -113,7 +113,7 @@ impl<const N: usize> FusedFunction<N> {
     /// The closure as an expression. `dtype` says which dtype each result is converted to.
     fn expression(
         &self,
-        forms: &[Form; N],
+        forms: &[FusedForm; N],
         inputs: &[DType],
         scalars: &[ComputeType],
         mut dtype: impl FnMut(FusedValue<'_>) -> DType,

@@ -3,6 +3,7 @@
 
 mod alloc;
 mod copies;
+mod fused;
 mod graphs;
 mod nets;
 mod policies;
@@ -16,5 +17,8 @@ use super::entry::CallEntry;
 pub(super) fn all() -> impl Iterator<Item = &'static CallEntry> {
     let floors =
         [tensors::ENTRIES, nets::ENTRIES, alloc::ENTRIES, policies::ENTRIES, runtime::ENTRIES];
-    floors.into_iter().chain([copies::ENTRIES, graphs::ENTRIES, views::ENTRIES]).flatten()
+    floors
+        .into_iter()
+        .chain([copies::ENTRIES, fused::ENTRIES, graphs::ENTRIES, views::ENTRIES])
+        .flatten()
 }
