@@ -14,7 +14,7 @@ use smallvec::smallvec;
 
 const F32: ComputeType = ComputeType::F32;
 
-struct TimedCase {
+struct BlockCase {
     name: &'static str,
     expression: Expression,
     dtypes: Vec<DType>,
@@ -26,10 +26,10 @@ struct TimedCase {
     scalars: Vec<u64>,
 }
 
-impl TimedCase {
-    fn dense(name: &'static str, expression: Expression, dtype: DType, count: usize) -> TimedCase {
+impl BlockCase {
+    fn dense(name: &'static str, expression: Expression, dtype: DType, count: usize) -> BlockCase {
         let inputs = expression.inputs().len();
-        TimedCase {
+        BlockCase {
             name,
             expression,
             dtypes: vec![dtype; inputs],
@@ -41,9 +41,9 @@ impl TimedCase {
         }
     }
 
-    fn broadcast(name: &'static str, sizes: [usize; 2], strides: [[isize; 2]; 2]) -> TimedCase {
+    fn broadcast(name: &'static str, sizes: [usize; 2], strides: [[isize; 2]; 2]) -> BlockCase {
         let strides = strides.iter().map(|strides| strides.to_vec()).collect();
-        TimedCase { sizes: sizes.into(), strides, ..TimedCase::dense(name, add(), DType::F32, 0) }
+        BlockCase { sizes: sizes.into(), strides, ..BlockCase::dense(name, add(), DType::F32, 0) }
     }
 
     fn bytes(&self) -> usize {
@@ -123,7 +123,7 @@ fn muladd() -> Expression {
     elementwise([F32; 3], |[x, y, z]| x * y + z)
 }
 
-fn cases() -> Vec<TimedCase> {
+fn cases() -> Vec<BlockCase> {
     let mut cases = small();
     for (count, names) in SIZES {
         cases.extend(large(count, names));
@@ -177,69 +177,69 @@ const SIZES: [(usize, [&str; 9]); 3] = [
     ),
 ];
 
-fn small() -> Vec<TimedCase> {
+fn small() -> Vec<BlockCase> {
     vec![
-        TimedCase::dense("add 8", add(), DType::F32, 8),
-        TimedCase { scalars: vec![0], ..TimedCase::dense("number 8", add_number(), DType::F32, 8) },
-        TimedCase::dense("muladd 8", muladd(), DType::F32, 8),
-        TimedCase::dense("f16 8", add(), DType::F16, 8),
-        TimedCase::broadcast("row 2x4", [2, 4], [[4, 1], [0, 1]]),
-        TimedCase::dense("add 4k", add(), DType::F32, 1 << 12),
-        TimedCase {
+        BlockCase::dense("add 8", add(), DType::F32, 8),
+        BlockCase { scalars: vec![0], ..BlockCase::dense("number 8", add_number(), DType::F32, 8) },
+        BlockCase::dense("muladd 8", muladd(), DType::F32, 8),
+        BlockCase::dense("f16 8", add(), DType::F16, 8),
+        BlockCase::broadcast("row 2x4", [2, 4], [[4, 1], [0, 1]]),
+        BlockCase::dense("add 4k", add(), DType::F32, 1 << 12),
+        BlockCase {
             is_in_place: true,
-            ..TimedCase::dense("in place 4k", add(), DType::F32, 1 << 12)
+            ..BlockCase::dense("in place 4k", add(), DType::F32, 1 << 12)
         },
     ]
 }
 
-fn large(count: usize, names: [&'static str; 9]) -> [TimedCase; 9] {
+fn large(count: usize, names: [&'static str; 9]) -> [BlockCase; 9] {
     let six = || elementwise([F32; 3], |[x, y, z]| ((x * y + z) * x - y).maximum(z) * 0.5);
     [
-        TimedCase::dense(names[0], add(), DType::F32, count),
-        TimedCase { is_in_place: true, ..TimedCase::dense(names[1], add(), DType::F32, count) },
-        TimedCase::dense(names[2], muladd(), DType::F32, count),
-        TimedCase::dense(names[3], six(), DType::F32, count),
-        TimedCase::dense(names[4], add(), DType::F16, count),
-        TimedCase::dense(names[5], add(), DType::BF16, count),
-        TimedCase::dense(names[6], elementwise([F32], |[x]| x.exp()), DType::F32, count),
-        TimedCase::dense(names[7], elementwise([F32], |[x]| gelu(x)), DType::F32, count),
-        TimedCase {
+        BlockCase::dense(names[0], add(), DType::F32, count),
+        BlockCase { is_in_place: true, ..BlockCase::dense(names[1], add(), DType::F32, count) },
+        BlockCase::dense(names[2], muladd(), DType::F32, count),
+        BlockCase::dense(names[3], six(), DType::F32, count),
+        BlockCase::dense(names[4], add(), DType::F16, count),
+        BlockCase::dense(names[5], add(), DType::BF16, count),
+        BlockCase::dense(names[6], elementwise([F32], |[x]| x.exp()), DType::F32, count),
+        BlockCase::dense(names[7], elementwise([F32], |[x]| gelu(x)), DType::F32, count),
+        BlockCase {
             scalars: vec![0],
-            ..TimedCase::dense(names[8], add_number(), DType::F32, count)
+            ..BlockCase::dense(names[8], add_number(), DType::F32, count)
         },
     ]
 }
 
-fn layouts() -> Vec<TimedCase> {
+fn layouts() -> Vec<BlockCase> {
     let copy = || elementwise([F32], |[x]| x);
     vec![
-        TimedCase::broadcast("row 4096x1024", [4096, 1024], [[1024, 1], [0, 1]]),
-        TimedCase::broadcast("column 4096x1024", [4096, 1024], [[1024, 1], [1, 0]]),
-        TimedCase::broadcast("row 65536x12", [65536, 12], [[12, 1], [0, 1]]),
-        TimedCase::broadcast("column 65536x12", [65536, 12], [[12, 1], [1, 0]]),
-        TimedCase::broadcast("transposed 256", [256, 256], [[256, 1], [1, 256]]),
-        TimedCase::broadcast("transposed 2048", [2048, 2048], [[2048, 1], [1, 2048]]),
-        TimedCase {
+        BlockCase::broadcast("row 4096x1024", [4096, 1024], [[1024, 1], [0, 1]]),
+        BlockCase::broadcast("column 4096x1024", [4096, 1024], [[1024, 1], [1, 0]]),
+        BlockCase::broadcast("row 65536x12", [65536, 12], [[12, 1], [0, 1]]),
+        BlockCase::broadcast("column 65536x12", [65536, 12], [[12, 1], [1, 0]]),
+        BlockCase::broadcast("transposed 256", [256, 256], [[256, 1], [1, 256]]),
+        BlockCase::broadcast("transposed 2048", [2048, 2048], [[2048, 1], [1, 2048]]),
+        BlockCase {
             strides: vec![vec![1, 2048]],
             sizes: vec![2048, 2048],
-            ..TimedCase::dense("contiguous t 2048", copy(), DType::F32, 0)
+            ..BlockCase::dense("contiguous t 2048", copy(), DType::F32, 0)
         },
-        TimedCase {
+        BlockCase {
             strides: vec![vec![3, 1]],
             sizes: vec![1 << 18, 2],
-            ..TimedCase::dense("rows of 2 of 3", copy(), DType::F32, 0)
+            ..BlockCase::dense("rows of 2 of 3", copy(), DType::F32, 0)
         },
-        TimedCase {
+        BlockCase {
             output: DType::BF16,
-            ..TimedCase::dense("f32 to bf16 1M", copy(), DType::F32, 1 << 20)
+            ..BlockCase::dense("f32 to bf16 1M", copy(), DType::F32, 1 << 20)
         },
-        TimedCase {
+        BlockCase {
             output: DType::F16,
-            ..TimedCase::dense("f32 to f16 1M", copy(), DType::F32, 1 << 20)
+            ..BlockCase::dense("f32 to f16 1M", copy(), DType::F32, 1 << 20)
         },
-        TimedCase {
+        BlockCase {
             dtypes: vec![DType::F16],
-            ..TimedCase::dense("f16 to f32 1M", copy(), DType::F32, 1 << 20)
+            ..BlockCase::dense("f16 to f32 1M", copy(), DType::F32, 1 << 20)
         },
     ]
 }

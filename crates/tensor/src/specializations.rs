@@ -5,16 +5,16 @@ use std::sync::OnceLock;
 /// Values by key. Each is made once, at its first use, and stays as long as the cache, which for
 /// operations is as long as the process. Finding one takes a few comparisons, and no lock.
 pub(crate) struct Specializations<T: 'static> {
-    chains: [OnceLock<Box<Entry<T>>>; CHAINS],
+    chains: [OnceLock<Box<SpecializationEntry<T>>>; CHAINS],
 }
 
 /// The number of chains. Most operations are used with a handful of dtypes.
 const CHAINS: usize = 8;
 
-struct Entry<T> {
+struct SpecializationEntry<T> {
     key: u64,
     value: T,
-    next: OnceLock<Box<Entry<T>>>,
+    next: OnceLock<Box<SpecializationEntry<T>>>,
 }
 
 impl<T> Specializations<T> {
@@ -27,8 +27,9 @@ impl<T> Specializations<T> {
     pub(crate) fn get(&self, key: u64, mut make: impl FnMut() -> T) -> &T {
         let mut slot = self.chain(key);
         loop {
-            let entry =
-                slot.get_or_init(|| Box::new(Entry { key, value: make(), next: OnceLock::new() }));
+            let entry = slot.get_or_init(|| {
+                Box::new(SpecializationEntry { key, value: make(), next: OnceLock::new() })
+            });
             if entry.key == key {
                 return &entry.value;
             }
@@ -53,7 +54,7 @@ impl<T> Specializations<T> {
         Ok(self.get(key, || made.take().expect("an entry is made once")))
     }
 
-    fn chain(&self, key: u64) -> &OnceLock<Box<Entry<T>>> {
+    fn chain(&self, key: u64) -> &OnceLock<Box<SpecializationEntry<T>>> {
         &self.chains[(key ^ (key >> 8) ^ (key >> 20)) as usize % CHAINS]
     }
 }

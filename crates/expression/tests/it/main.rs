@@ -1,5 +1,6 @@
 //! Expressions as their users see them, and printed kernels on the software driver.
 
+mod assembler;
 mod device;
 mod elements;
 mod layouts;

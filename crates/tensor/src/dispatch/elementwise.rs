@@ -144,7 +144,7 @@ impl Elementwise {
                     inputs: &self.inputs,
                     outputs: &self.outputs,
                 };
-                self.kernels.launch(printable, device, &held, &space, scalars)
+                self.kernels.run(printable, device, &held, &space, scalars)
             },
         }
     }

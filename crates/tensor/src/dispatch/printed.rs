@@ -54,7 +54,7 @@ impl PrintedKernels {
     /// those of their layouts, which lie inside their storages; there are as many scalars as the
     /// expression has.
     #[track_caller]
-    pub(super) unsafe fn launch(
+    pub(super) unsafe fn run(
         &self,
         printable: Printable<'_>,
         device: Device,
@@ -107,7 +107,7 @@ impl PrintedCall<'_, '_> {
     /// All operands lie densely in the same linear order.
     ///
     /// # Safety
-    /// The conditions of [`PrintedKernels::launch`].
+    /// The conditions of [`PrintedKernels::run`].
     #[track_caller]
     unsafe fn dense(&self, numel: u64) -> Result<()> {
         let kernel = self.kernels.kernel(self.printable, self.device, LayoutClass::Dense)?;
@@ -121,7 +121,7 @@ impl PrintedCall<'_, '_> {
     /// Operands that are dense, or the same element, along rows.
     ///
     /// # Safety
-    /// The conditions of [`PrintedKernels::launch`].
+    /// The conditions of [`PrintedKernels::run`].
     #[track_caller]
     unsafe fn rows(&self, rows: &Rows) -> Result<()> {
         let class = LayoutClass::Broadcast2d { repeated: rows.repeated };
@@ -147,7 +147,7 @@ impl PrintedCall<'_, '_> {
     /// position along the outermost.
     ///
     /// # Safety
-    /// The conditions of [`PrintedKernels::launch`].
+    /// The conditions of [`PrintedKernels::run`].
     #[track_caller]
     unsafe fn strided(&self, space: &IterationSpace) -> Result<()> {
         let outer = space.sizes().len().saturating_sub(MAX_DIMS);

@@ -47,7 +47,9 @@ def elementwise():
     """Every function on the edges of floats, in each floating dtype, and in small integers."""
     source = Source(40)
     for name, function in {**FLOAT, **ACTIVATIONS}.items():
-        yield case(name, [torch.tensor(EDGES)], output=function(torch.tensor(EDGES)))
+        # At infinity PyTorch's gelu is NaN or not, by the number of elements.
+        edges = [x for x in EDGES if abs(x) != INF] if "gelu" in name else EDGES
+        yield case(name, [torch.tensor(edges)], output=function(torch.tensor(edges)))
         for dtype in (F16, BF16, F64):
             x = source.uniform((6,), -3, 3, dtype)
             yield case(name, [x], output=function(x))

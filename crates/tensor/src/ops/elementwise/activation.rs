@@ -11,7 +11,7 @@ unary! {
         .with_gradient(|g, _, y| [y.le(0.0).select(0.0, g)]);
     /// x brought between 0 and 6; NaN for NaN.
     RELU6: relu6, relu6_ = common(|[x]| x.relu6()).with_gradient(|g, [x], _| {
-        [(x.gt(0.0) & x.lt(6.0)).select(g, 0.0)]
+        [(x.le(0.0) | x.ge(6.0)).select(0.0, g)]
     });
     /// `x Φ(x)`, with the distribution function Φ of the standard normal distribution (Hendrycks
     /// and Gimpel, "Gaussian Error Linear Units").
@@ -48,7 +48,7 @@ unary! {
     HARDSWISH: hardswish, hardswish_ = float(|[x]| x.hardswish())
         .with_gradient(|g, [x], _| {
             let between = g * (x / 3.0 + 0.5);
-            [x.le(-3.0).select(0.0, x.ge(3.0).select(g, between))]
+            [x.le(-3.0).select(0.0, x.lt(3.0).select(between, g))]
         });
     /// `x / (1 + |x|)`
     SOFTSIGN: softsign = float(|[x]| x.softsign())

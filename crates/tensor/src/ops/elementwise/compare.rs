@@ -78,7 +78,7 @@ impl Tensor {
             return Err(Error::DTypeMismatch { op: OP, arguments, rule: "they must be equal" });
         }
         for (argument, value) in [("rtol", rtol), ("atol", atol)] {
-            if !(value >= 0.0) {
+            if value.is_nan() || value < 0.0 {
                 let (value, why) = (value.to_string(), "a tolerance is not negative");
                 return Err(Error::InvalidArgument { op: OP, argument, value, why });
             }

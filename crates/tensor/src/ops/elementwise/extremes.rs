@@ -1,4 +1,5 @@
-//! The larger and the smaller of two, and bounds.
+//! The larger and the smaller of two, and bounds. Where tensors are equal, each gets half of the
+//! gradient; at a bound that is a number it is 0.
 
 use super::binary;
 use crate::ops::operand::TensorOrScalar;
@@ -8,54 +9,28 @@ use crate::{Result, Tensor};
 binary! {
     /// The larger of the two; NaN if one of them is. Where both are equal, each gets half of the
     /// gradient.
-    MAXIMUM: maximum = common(|[a, b]| a.maximum(b)).of(Kinds::ALL).with_gradient(|g, [a, b], _| {
-        let shared = a.eq(b).select(g * 0.5, g);
-        [a.lt(b).select(0.0, shared), a.gt(b).select(0.0, shared)]
-    });
+    MAXIMUM: maximum = common(|[a, b]| a.maximum(b)).of(Kinds::ALL);
     /// The smaller of the two; NaN if one of them is. Where both are equal, each gets half of the
     /// gradient.
-    MINIMUM: minimum = common(|[a, b]| a.minimum(b)).of(Kinds::ALL).with_gradient(|g, [a, b], _| {
-        let shared = a.eq(b).select(g * 0.5, g);
-        [a.gt(b).select(0.0, shared), a.lt(b).select(0.0, shared)]
-    });
+    MINIMUM: minimum = common(|[a, b]| a.minimum(b)).of(Kinds::ALL);
     /// The larger of the two; if one of them is NaN, the other.
-    FMAX: fmax = common(|[a, b]| a.fmax(b)).of(Kinds::ALL).with_gradient(|g, [a, b], _| {
-        let first = a.ge(b) | b.isnan();
-        [first.select(g, 0.0), first.select(0.0, g)]
-    });
+    FMAX: fmax = common(|[a, b]| a.fmax(b)).of(Kinds::ALL);
     /// The smaller of the two; if one of them is NaN, the other.
-    FMIN: fmin = common(|[a, b]| a.fmin(b)).of(Kinds::ALL).with_gradient(|g, [a, b], _| {
-        let first = a.le(b) | b.isnan();
-        [first.select(g, 0.0), first.select(0.0, g)]
-    });
+    FMIN: fmin = common(|[a, b]| a.fmin(b)).of(Kinds::ALL);
     /// The elements that are not below `other`, and `other` in place of those that are; NaN if one
     /// of them is.
     CLAMP_MIN: clamp_min, clamp_min_ = common(|[x, min]| x.maximum(min))
         .of(Kinds::ALL)
-        .named(["self", "min"])
-        .with_gradient(|g, [x, min], _| {
-            let inside = x.ge(min);
-            [inside.select(g, 0.0), inside.select(0.0, g)]
-        });
+        .named(["self", "min"]);
     /// The elements that are not above `other`, and `other` in place of those that are; NaN if one
     /// of them is.
     CLAMP_MAX: clamp_max, clamp_max_ = common(|[x, max]| x.minimum(max))
         .of(Kinds::ALL)
-        .named(["self", "max"])
-        .with_gradient(|g, [x, max], _| {
-            let inside = x.le(max);
-            [inside.select(g, 0.0), inside.select(0.0, g)]
-        });
+        .named(["self", "max"]);
 }
 
-static CLAMP: Pointwise<3> = Pointwise::common("clamp", |[x, min, max]| x.clamp(min, max))
-    .named(["self", "min", "max"])
-    .with_gradient(|g, [x, min, max], _| {
-        let inside = x.ge(min) & x.le(max);
-        let low = min.lt(max) & x.lt(min);
-        let high = x.gt(max) | max.lt(min);
-        [inside.select(g, 0.0), low.select(g, 0.0), high.select(g, 0.0)]
-    });
+static CLAMP: Pointwise<3> =
+    Pointwise::common("clamp", |[x, min, max]| x.clamp(min, max)).named(["self", "min", "max"]);
 
 impl Tensor {
     /// The elements limited to the range from `min` to `max`, which are numbers or tensors; where

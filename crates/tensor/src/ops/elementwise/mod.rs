@@ -40,7 +40,7 @@ macro_rules! unary {
             }
 
             $(
-                #[doc = concat!("[`Tensor::", stringify!($method), "`](crate::Tensor::", stringify!($method), ") in place.")]
+                #[doc = concat!("[`", stringify!($method), "`](Self::", stringify!($method), ") in place.")]
                 #[track_caller]
                 pub fn $in_place(&self) -> $crate::Result<$crate::Tensor> {
                     $static.apply_in_place(stringify!($in_place), self, [self.into()])
@@ -69,7 +69,7 @@ macro_rules! binary {
             }
 
             $(
-                #[doc = concat!("[`Tensor::", stringify!($method), "`](crate::Tensor::", stringify!($method), ") in place.")]
+                #[doc = concat!("[`", stringify!($method), "`](Self::", stringify!($method), ") in place.")]
                 #[track_caller]
                 pub fn $in_place<'a>(
                     &self,

@@ -43,14 +43,14 @@ parametric! {
         common(|[x, alpha]| x.gt(0.0).select(x, x.expm1() * alpha))
         .of(Kinds::FLOATS)
         .with_gradient(|g, [x, alpha], _| {
-            [x.gt(0.0).select(g, g * (alpha * x.exp())), g.constant(0.0)]
+            [x.le(0.0).select(g * (alpha * x.exp()), g), g.constant(0.0)]
         });
     /// x where it is positive, else `alpha * (exp(x / alpha) - 1)` (with 1 in PyTorch).
     CELU<2>: celu, celu_(alpha) =
         common(|[x, alpha]| x.gt(0.0).select(x, (x / alpha).expm1() * alpha))
         .of(Kinds::FLOATS)
         .with_gradient(|g, [x, alpha], _| {
-            [x.gt(0.0).select(g, g * (x / alpha).exp()), g.constant(0.0)]
+            [x.le(0.0).select(g * (x / alpha).exp(), g), g.constant(0.0)]
         });
     /// x brought between `min_val` and `max_val` (-1 and 1 in PyTorch); NaN for NaN.
     HARDTANH<3>: hardtanh, hardtanh_(min_val, max_val) =

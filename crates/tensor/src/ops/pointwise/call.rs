@@ -131,14 +131,14 @@ pub(in crate::ops) fn apart_from(target: &Tensor, source: &Tensor) -> Result<Opt
 }
 
 /// The operands of a call as its function takes them: the tensors, and the numbers.
-pub(super) struct Call<'a> {
+pub(super) struct PointwiseCall<'a> {
     pub(super) key: Key,
     tensors: SmallVec<[Cow<'a, Tensor>; 4]>,
     /// The bits of the numbers in the type that is computed in.
     pub(super) scalars: SmallVec<[u64; 4]>,
 }
 
-impl<'a> Call<'a> {
+impl<'a> PointwiseCall<'a> {
     /// The operands of an operation on `device`. The key has the dtypes of the computation and the
     /// output; the forms of the operands are entered here. The first operand is a tensor in any
     /// case if it is the `target` of an operation in place.
@@ -149,8 +149,8 @@ impl<'a> Call<'a> {
         device: ResolvedDevice,
         operands: &[TensorOrScalar<'a>; N],
         target: Option<&Tensor>,
-    ) -> Result<Call<'a>> {
-        let mut call = Call { key, tensors: SmallVec::new(), scalars: SmallVec::new() };
+    ) -> Result<PointwiseCall<'a>> {
+        let mut call = PointwiseCall { key, tensors: SmallVec::new(), scalars: SmallVec::new() };
         for (position, &operand) in operands.iter().enumerate() {
             let dtype = match operation.conditions.contain(position) {
                 true => DType::Bool,
@@ -164,8 +164,8 @@ impl<'a> Call<'a> {
                     OperandForm::Number
                 }
                 None => {
-                    let tensor = call.take(operand, device)?;
-                    OperandForm::Tensor(tensor)
+                    let rounded = operation.rounds_numbers.then_some(dtype);
+                    OperandForm::Tensor(call.take(operand, device, rounded)?)
                 }
             };
             call.key = call.key.with(position, form);
@@ -173,10 +173,24 @@ impl<'a> Call<'a> {
         Ok(call)
     }
 
-    /// Takes a tensor as an operand, and gives its dtype.
+    /// Takes a tensor as an operand, and gives its dtype. A tensor of wider floats is rounded to the
+    /// half precision that `rounded` is.
     #[track_caller]
-    fn take(&mut self, operand: TensorOrScalar<'a>, device: ResolvedDevice) -> Result<DType> {
+    fn take(
+        &mut self,
+        operand: TensorOrScalar<'a>,
+        device: ResolvedDevice,
+        rounded: Option<DType>,
+    ) -> Result<DType> {
         let tensor = operand.tensor().expect("a number was taken as one");
+        let is_half = |dtype: &DType| matches!(dtype, DType::F16 | DType::BF16);
+        if let Some(half) = rounded.filter(is_half)
+            && tensor.dtype().is_float()
+            && tensor.dtype() != half
+        {
+            self.tensors.push(Cow::Owned(convert(tensor, half)?));
+            return Ok(half);
+        }
         let on_host = tensor.resolved_device() == ResolvedDevice::Cpu;
         self.tensors.push(match device {
             // A 0-dimensional tensor, which a gradient flows to.
@@ -194,7 +208,7 @@ impl<'a> Call<'a> {
     /// The call with copies of the operands that writing `target` would change before they are
     /// read.
     #[track_caller]
-    pub(super) fn apart_from<'b>(&'b self, target: &Tensor) -> Result<Call<'b>> {
+    pub(super) fn apart_from<'b>(&'b self, target: &Tensor) -> Result<PointwiseCall<'b>> {
         let mut tensors = SmallVec::new();
         for tensor in &self.tensors {
             tensors.push(match apart_from(target, tensor)? {
@@ -202,7 +216,7 @@ impl<'a> Call<'a> {
                 None => Cow::Borrowed(&**tensor),
             });
         }
-        Ok(Call { key: self.key, tensors, scalars: self.scalars.clone() })
+        Ok(PointwiseCall { key: self.key, tensors, scalars: self.scalars.clone() })
     }
 }
 

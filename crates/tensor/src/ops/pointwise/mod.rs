@@ -1,9 +1,9 @@
 //! Elementwise operations as data: a name, the rule of type promotion, and what happens to an
 //! element, as a closure that is traced into an expression.
 //!
-//! A call finds the function for the dtypes of its operands ([`PointwiseFunction`]: the expression with the
-//! conversions around it), runs it, and records it; the gradient is an expression as well, which is
-//! applied as a recorded operation.
+//! A call finds the function for the dtypes of its operands ([`PointwiseFunction`]: the expression
+//! with the conversions around it), runs it, and records it; the gradient is an expression as well,
+//! which is applied as a recorded operation.
 
 mod call;
 mod function;
@@ -16,7 +16,7 @@ pub(super) use call::{Named, apart_from, in_place_fits, names};
 pub(super) use function::{PointwiseFunction, ResultPlace};
 pub(super) use promotion::{Kinds, Promotion};
 
-use call::Call;
+use call::PointwiseCall;
 use function::FunctionDerivative;
 use key::Key;
 use promotion::Positions;
@@ -216,12 +216,12 @@ impl<const N: usize> Pointwise<N> {
         computed: DType,
         output: DType,
         operands: &[TensorOrScalar<'a>; N],
-    ) -> Result<(ResultPlace, Call<'a>)> {
+    ) -> Result<(ResultPlace, PointwiseCall<'a>)> {
         let named = Named::new(self.name, &self.names, operands);
         let device = named.device()?;
         self.expect_kind(computed, device)?;
         let shape = named.broadcast()?;
-        let call = Call::new(self, Key::new(computed, output), device, operands, None)?;
+        let call = PointwiseCall::new(self, Key::new(computed, output), device, operands, None)?;
         Ok((ResultPlace { device, shape }, call))
     }
 
@@ -255,7 +255,7 @@ impl<const N: usize> Pointwise<N> {
         let device = in_place_fits(&named, target, result)?;
         self.expect_kind(computed, device)?;
         let key = Key::new(computed, target.dtype());
-        let call = Call::new(self, key, device, &operands, Some(target))?;
+        let call = PointwiseCall::new(self, key, device, &operands, Some(target))?;
         let apart = call.apart_from(target)?;
         let (inputs, read) = (call.tensors(), apart.tensors());
         self.function(call.key).apply_in_place(name, &inputs, &read, &call.scalars)
@@ -275,7 +275,7 @@ impl<const N: usize> Pointwise<N> {
     ) -> Result<()> {
         let key = Key::new(computed, target.dtype());
         let device = target.resolved_device();
-        let call = Call::new(self, key, device, &operands, None)?;
+        let call = PointwiseCall::new(self, key, device, &operands, None)?;
         self.function(call.key).write(target, &call.tensors(), &call.scalars)
     }
 
