@@ -87,29 +87,7 @@ impl Draft {
         scalars: &[ComputeType],
         outputs: &[ValueId],
     ) -> Expression {
-        let mut used = vec![false; self.values.len()];
-        let mut reached: SmallVec<[ValueId; 16]> = outputs.into();
-        while let Some(id) = reached.pop() {
-            if !std::mem::replace(&mut used[id.0 as usize], true)
-                && let ValueDef::Apply(_, operands) = &self.values[id.0 as usize].1
-            {
-                reached.extend_from_slice(operands);
-            }
-        }
-        let mut values = Vec::new();
-        let mut renumbered = vec![ValueId(0); self.values.len()];
-        for (number, (of, def)) in self.values.iter().enumerate() {
-            if used[number] {
-                renumbered[number] = ValueId(values.len() as u32);
-                let mut def = def.clone();
-                if let ValueDef::Apply(_, operands) = &mut def {
-                    operands.iter_mut().for_each(|id| *id = renumbered[id.0 as usize]);
-                }
-                values.push((*of, def));
-            }
-        }
-        let outputs = outputs.iter().map(|id| renumbered[id.0 as usize]).collect();
-        Expression::new(inputs.into(), scalars.into(), values, outputs)
+        Expression::of_used(inputs, scalars, &self.values, outputs)
     }
 }
 

@@ -67,7 +67,39 @@ struct ExpressionBody {
 }
 
 impl Expression {
-    pub(crate) fn new(
+    /// The expression of some of a list's values. Values that no result depends on are left out.
+    pub(crate) fn of_used(
+        inputs: &[ComputeType],
+        scalars: &[ComputeType],
+        all: &[(ComputeType, ValueDef)],
+        outputs: &[ValueId],
+    ) -> Expression {
+        let mut used = vec![false; all.len()];
+        let mut reached: SmallVec<[ValueId; 16]> = outputs.into();
+        while let Some(id) = reached.pop() {
+            if !std::mem::replace(&mut used[id.0 as usize], true)
+                && let ValueDef::Apply(_, operands) = &all[id.0 as usize].1
+            {
+                reached.extend_from_slice(operands);
+            }
+        }
+        let mut values = Vec::new();
+        let mut renumbered = vec![ValueId(0); all.len()];
+        for (number, (of, def)) in all.iter().enumerate() {
+            if used[number] {
+                renumbered[number] = ValueId(values.len() as u32);
+                let mut def = def.clone();
+                if let ValueDef::Apply(_, operands) = &mut def {
+                    operands.iter_mut().for_each(|id| *id = renumbered[id.0 as usize]);
+                }
+                values.push((*of, def));
+            }
+        }
+        let outputs = outputs.iter().map(|id| renumbered[id.0 as usize]).collect();
+        Expression::new(inputs.into(), scalars.into(), values, outputs)
+    }
+
+    fn new(
         inputs: SmallVec<[ComputeType; 4]>,
         scalars: SmallVec<[ComputeType; 4]>,
         values: Vec<(ComputeType, ValueDef)>,
@@ -141,6 +173,15 @@ impl Expression {
             ValueDef::Input(number) => Some(number as usize),
             _ => None,
         }
+    }
+
+    /// The expression of one of the results alone, of the same inputs and scalars.
+    ///
+    /// # Panics
+    /// There is no such result.
+    pub fn result(&self, output: usize) -> Expression {
+        let output = self.body.outputs[output];
+        Expression::of_used(&self.body.inputs, &self.body.scalars, &self.body.values, &[output])
     }
 
     /// For each value whether it is the same for all elements: computed from scalars and constants

@@ -114,6 +114,12 @@ fn values_of_scalars_and_constants_alone_are_uniform() {
 }
 
 #[test]
+fn one_of_several_results_alone_is_what_was_traced_alone() {
+    let both = trace(&[F32; 2], &[], |_, x, _| smallvec![x[0].exp() * x[1], x[1].sin()]);
+    assert_eq!(both.result(1), elementwise([F32; 2], |[_, y]| y.sin()));
+}
+
+#[test]
 fn each_primitive_has_its_own_name_and_one_arity() {
     let mut names: Vec<String> = Primitive::ALL
         .iter()

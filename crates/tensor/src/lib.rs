@@ -26,6 +26,7 @@
 //! - [`AutogradFunction`] and [`CudaView`]: operations and kernels of one's own.
 //! - [`cpu`]: the memory of tensors on the CPU.
 //! - [`cuda`]: devices, streams, events, graphs and memory, the functions of `torch.cuda`.
+//! - [`fuse`]: elementwise functions of the program's own, in one pass.
 //! - [`manual_seed`] and [`Generator`]: random numbers, which are the same on every device.
 //! - [`Error`]: the errors by kind.
 //!
@@ -116,8 +117,9 @@ pub use factories::{Data, Number, Steps};
 
 pub use dispatch::{Blocking, CudaView};
 pub use ops::{
-    GridIndexing, MemoryFormat, PendingTensor, RoundingMode, SplitPoints, TensorIndex,
-    TensorOrScalar, To, ViewShape,
+    Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, GridIndexing, MemoryFormat,
+    PendingTensor, RoundingMode, SplitPoints, TensorIndex, TensorOrScalar, To, ViewShape, fuse,
+    fuse_many,
 };
 pub use options::TensorOptions;
 pub use random::{

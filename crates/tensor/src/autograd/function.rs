@@ -138,6 +138,7 @@ impl BackwardContext<'_> {
         let size = self.saved.len();
         let saved = self.saved.get(position).ok_or(crate::Error::IndexOutOfRange {
             op: "saved",
+            position: None,
             index: i64::try_from(position).unwrap_or(i64::MAX),
             size,
         })?;

@@ -11,6 +11,7 @@ mod errors;
 mod expected;
 mod factories;
 mod foreign_pools;
+mod fuse;
 mod graphs;
 mod guards;
 mod leaks;

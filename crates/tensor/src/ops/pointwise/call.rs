@@ -18,7 +18,7 @@ use crate::resolved_device::ResolvedDevice;
 use crate::{DType, Error, Result, Scalar, Shape, Tensor};
 
 /// The names of operands in errors, where an operation gives no others.
-pub(super) const fn names<const N: usize>() -> [&'static str; N] {
+pub(in crate::ops) const fn names<const N: usize>() -> [&'static str; N] {
     const NAMES: [&str; Key::MAX_OPERANDS] =
         ["self", "other", "second", "third", "fourth", "fifth", "sixth", "seventh"];
     let mut names = [""; N];
@@ -51,7 +51,7 @@ impl<'a> Named<'a> {
     ///
     /// # Errors
     /// The tensors lie on different devices.
-    pub(super) fn device(&self) -> Result<ResolvedDevice> {
+    pub(in crate::ops) fn device(&self) -> Result<ResolvedDevice> {
         dispatch::common_device(self.op, &self.tensors)
     }
 
@@ -89,7 +89,7 @@ impl<'a> Named<'a> {
 /// # Errors
 /// The operands lie on different devices or do not broadcast to the target's shape; the result is
 /// of a higher category than the target's dtype.
-pub(super) fn in_place_fits(
+pub(in crate::ops) fn in_place_fits(
     named: &Named<'_>,
     target: &Tensor,
     result: DType,

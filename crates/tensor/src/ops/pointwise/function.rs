@@ -14,7 +14,7 @@ use crate::{DType, Result, Shape, Tensor};
 
 /// An elementwise function of tensors of given dtypes and of numbers, with its derivative. It lives
 /// as long as the process.
-pub(super) struct PointwiseFunction {
+pub(in crate::ops) struct PointwiseFunction {
     elementwise: Elementwise,
     derivative: FunctionDerivative,
     /// The gradients of some inputs, by [`Needs`].
@@ -32,9 +32,9 @@ pub(super) enum FunctionDerivative {
 }
 
 /// The device and the shape of the results of a call.
-pub(super) struct ResultPlace {
-    pub(super) device: ResolvedDevice,
-    pub(super) shape: Shape,
+pub(in crate::ops) struct ResultPlace {
+    pub(in crate::ops) device: ResolvedDevice,
+    pub(in crate::ops) shape: Shape,
 }
 
 /// The inputs whose gradients are needed, one bit each.
@@ -85,7 +85,7 @@ impl PointwiseFunction {
     }
 
     /// The function of an expression, the same for each call with the same arguments.
-    fn of_expression(
+    pub(in crate::ops) fn of_expression(
         op: &'static str,
         expression: Expression,
         inputs: &[DType],
@@ -116,7 +116,7 @@ impl PointwiseFunction {
     /// # Errors
     /// Memory or the runtime failed.
     #[track_caller]
-    pub(super) fn apply(
+    pub(in crate::ops) fn apply(
         &'static self,
         place: &ResultPlace,
         inputs: &[&Tensor],
@@ -146,7 +146,7 @@ impl PointwiseFunction {
 
     /// The results of a function with any number of outputs, recorded.
     #[track_caller]
-    fn apply_all(
+    pub(in crate::ops) fn apply_all(
         &'static self,
         place: &ResultPlace,
         inputs: &[&Tensor],
@@ -181,7 +181,7 @@ impl PointwiseFunction {
     /// # Errors
     /// The target cannot be written in place; the runtime failed.
     #[track_caller]
-    pub(super) fn apply_in_place(
+    pub(in crate::ops) fn apply_in_place(
         &'static self,
         name: &'static str,
         inputs: &[&Tensor],

@@ -12,11 +12,12 @@ mod promotion;
 
 use expression::Value;
 
-pub(super) use call::{Named, apart_from};
+pub(super) use call::{Named, apart_from, in_place_fits, names};
+pub(super) use function::{PointwiseFunction, ResultPlace};
 pub(super) use promotion::{Kinds, Promotion};
 
-use call::{PointwiseCall, in_place_fits};
-use function::{FunctionDerivative, PointwiseFunction, ResultPlace};
+use call::PointwiseCall;
+use function::FunctionDerivative;
 use key::Key;
 use promotion::Positions;
 
