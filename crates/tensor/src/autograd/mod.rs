@@ -17,6 +17,7 @@ mod anomaly;
 mod backward;
 mod engine;
 mod function;
+mod graph_size;
 mod history;
 mod hooks;
 mod in_place;
@@ -25,12 +26,12 @@ mod mode;
 mod recompute;
 mod record;
 mod saved;
-mod saved_bytes;
 
 pub use anomaly::DetectAnomalyGuard;
 pub use backward::{Backward, grad};
 
 pub use function::{AutogradFunction, BackwardContext, ForwardContext};
+pub use graph_size::saved_bytes;
 pub use hooks::RemovableHandle;
 pub(crate) use in_place::InPlace;
 pub use mode::{
@@ -41,4 +42,3 @@ pub(crate) use mode::{GradModeGuard, enter_grad_mode};
 pub(crate) use recompute::Recomputation;
 pub(crate) use record::{record, record_many, record_outputs};
 pub(crate) use saved::{SavedTensor, Saving};
-pub use saved_bytes::saved_bytes;

@@ -6,7 +6,7 @@ mod convert;
 mod einsum;
 mod elementwise;
 mod flip;
-mod fuse;
+mod fused;
 mod in_place;
 mod index;
 mod indexing;
@@ -37,7 +37,7 @@ mod view_shape;
 mod view_strided;
 
 pub use elementwise::arithmetic::RoundingMode;
-pub use fuse::{Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, fuse, fuse_many};
+pub use fused::{Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, fuse, fuse_many};
 pub use indexing::TensorIndex;
 pub use memory_format::MemoryFormat;
 pub use movement::To;

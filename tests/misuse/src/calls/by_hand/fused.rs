@@ -6,7 +6,7 @@ use crate::calls::entry::{CallEntry, entries};
 use crate::draw::Draw;
 
 pub(super) const ENTRIES: &[CallEntry] = entries! {
-    "tensor::fuse::fuse", "tensor::Fused::named", "tensor::Fused::call", "tensor::FusedValue::to",
+    "tensor::fuse", "tensor::Fused::named", "tensor::Fused::call", "tensor::FusedValue::to",
     "tensor::FusedValue::select", "tensor::FusedValue::clamp", "tensor::FusedValue::lerp",
     "tensor::FusedValue::pow" => |d| {
         let (x, y, dtype) = (d.tensor()?, d.tensor()?, d.dtype()?);
