@@ -6,7 +6,7 @@ mod problem;
 mod region;
 
 pub(crate) use problem::NoLayout;
-pub(crate) use region::Region;
+pub(crate) use region::LayoutRegion;
 use smallvec::SmallVec;
 
 use crate::Shape;

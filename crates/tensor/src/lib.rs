@@ -55,7 +55,7 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   context, cpu, factories
+//   checkpoint, context, cpu, factories
 //   ops, random
 //   host
 //   dispatch, print

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::smallvec;
 
 use super::record::{forward_stream, new_node};
-use crate::layout::Region;
+use crate::layout::LayoutRegion;
 use crate::tensor::{Edge, Form, Gradients, NodeOutput, NodeParts};
 use crate::{Result, Tensor};
 
@@ -42,7 +42,7 @@ pub(crate) fn edge_of(tensor: &Tensor) -> Option<Edge> {
 #[track_caller]
 fn part_of_base(base: &Tensor, view: &Tensor) -> Option<NodeOutput> {
     let edge = edge_of(base)?;
-    let region = Region::new(base.layout().clone(), view.layout().clone());
+    let region = LayoutRegion::new(base.layout().clone(), view.layout().clone());
     let parts = NodeParts {
         name: "as_strided",
         place: std::panic::Location::caller(),

@@ -4,19 +4,19 @@ use std::sync::{Arc, Weak};
 
 use super::history::output_of;
 use crate::AutogradError;
-use crate::tensor::{Hook, Hooks};
+use crate::tensor::{GradientHooks, Hook};
 use crate::{Result, Tensor};
 
 /// A hook that was registered. [`RemovableHandle::remove`] takes it back; dropping the handle
 /// leaves it in place.
 #[derive(Clone)]
 pub struct RemovableHandle {
-    hooks: Weak<Hooks>,
+    hooks: Weak<GradientHooks>,
     number: u64,
 }
 
 impl RemovableHandle {
-    fn register(hooks: &Arc<Hooks>, output: u32, hook: Arc<Hook>) -> RemovableHandle {
+    fn register(hooks: &Arc<GradientHooks>, output: u32, hook: Arc<Hook>) -> RemovableHandle {
         let number = hooks.add(output, hook);
         RemovableHandle { hooks: Arc::downgrade(hooks), number }
     }

@@ -12,7 +12,7 @@ use super::mode::is_grad_enabled;
 use super::record::{forward_stream, new_node};
 use super::saved::{SavedTensor, Saving};
 use crate::AutogradError;
-use crate::layout::Region;
+use crate::layout::LayoutRegion;
 use crate::tensor::{
     BackwardFunction, Edge, Form, Gradients, InputEdges, NodeOutput, NodeParts, ViewCreation,
 };
@@ -196,7 +196,7 @@ fn of_part<B>(backward: B, base: &Tensor, part: &Tensor) -> Arc<BackwardFunction
 where
     B: Fn(&Tensor, &[bool]) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
 {
-    let region = Region::new(base.layout().clone(), part.layout().clone());
+    let region = LayoutRegion::new(base.layout().clone(), part.layout().clone());
     let form = Form::of(part);
     Arc::new(move |gradients: &[Option<Tensor>], needs: &[bool]| {
         let Some(gradient) = &gradients[0] else { return Ok(Gradients::new()) };

@@ -33,17 +33,17 @@ struct State {
 }
 
 /// The part of a program that a thread runs: tensors that are saved belong to it.
-enum Running {
+enum RunningPart {
     First(Arc<Recomputation>),
     Again(Vec<Kept>),
 }
 
 thread_local! {
-    static RUNNING: RefCell<Option<Running>> = const { RefCell::new(None) };
+    static RUNNING: RefCell<Option<RunningPart>> = const { RefCell::new(None) };
 }
 
 /// Puts back what was running when it is dropped.
-struct Restores(Option<Running>);
+struct Restores(Option<RunningPart>);
 
 impl Drop for Restores {
     fn drop(&mut self) {
@@ -52,7 +52,7 @@ impl Drop for Restores {
     }
 }
 
-fn enter(part: Option<Running>) -> Restores {
+fn enter(part: Option<RunningPart>) -> Restores {
     Restores(RUNNING.replace(part))
 }
 
@@ -66,12 +66,12 @@ pub(super) enum Saved {
 pub(super) fn save(kept: Kept) -> Saved {
     RUNNING.with_borrow_mut(|running| match running {
         None => Saved::Kept(kept),
-        Some(Running::First(part)) => {
+        Some(RunningPart::First(part)) => {
             let mut state = part.state.lock();
             state.saved += 1;
             Saved::Later(Arc::clone(part), state.saved - 1)
         }
-        Some(Running::Again(all)) => {
+        Some(RunningPart::Again(all)) => {
             all.push(kept.clone());
             Saved::Kept(kept)
         }
@@ -91,7 +91,7 @@ impl Recomputation {
             .collect();
         let storages = saved.iter().filter_map(|(input, _)| input.kept()).collect();
         let part = Recomputation { rerun, inputs: saved, storages, state: Mutex::default() };
-        let _first = enter(Some(Running::First(Arc::new(part))));
+        let _first = enter(Some(RunningPart::First(Arc::new(part))));
         run()
     }
 
@@ -103,7 +103,7 @@ impl Recomputation {
     /// A tensor that was saved in the first run, by its number.
     ///
     /// # Errors
-    /// Running the part again failed, or it saved another number of tensors.
+    /// RunningPart the part again failed, or it saved another number of tensors.
     pub(super) fn saved(&self, number: usize) -> Result<Kept> {
         let mut state = self.state.lock();
         if state.again.is_none() {
@@ -130,11 +130,11 @@ impl Recomputation {
             };
             self.inputs.iter().map(input).collect::<Result<_>>()
         })?;
-        let _again = enter(Some(Running::Again(Vec::new())));
+        let _again = enter(Some(RunningPart::Again(Vec::new())));
         enable_grad(|| (self.rerun)(&inputs))?;
         Ok(RUNNING.with_borrow_mut(|running| match running.take() {
-            Some(Running::Again(all)) => all,
-            Some(Running::First(_)) | None => Vec::new(),
+            Some(RunningPart::Again(all)) => all,
+            Some(RunningPart::First(_)) | None => Vec::new(),
         }))
     }
 }

@@ -4,14 +4,14 @@ use super::{Layout, NoLayout};
 
 /// A part of a tensor: the layouts of the whole and of the part, in the same storage.
 #[derive(Clone)]
-pub(crate) struct Region {
+pub(crate) struct LayoutRegion {
     whole: Layout,
     part: Layout,
 }
 
-impl Region {
-    pub(crate) fn new(whole: Layout, part: Layout) -> Region {
-        Region { whole, part }
+impl LayoutRegion {
+    pub(crate) fn new(whole: Layout, part: Layout) -> LayoutRegion {
+        LayoutRegion { whole, part }
     }
 
     pub(crate) fn whole(&self) -> &Layout {
@@ -41,11 +41,11 @@ impl Region {
     ///
     /// # Errors
     /// There is none; a slice of a layout is a layout.
-    pub(crate) fn once(&self) -> Result<Region, NoLayout> {
+    pub(crate) fn once(&self) -> Result<LayoutRegion, NoLayout> {
         let mut part = Ok(self.part.clone());
         for dim in (0..self.part.shape().len()).filter(|&dim| self.part.repeats(dim)) {
             part = part.and_then(|part: Layout| part.slice(dim, 0, 1, 1));
         }
-        Ok(Region { whole: self.whole.clone(), part: part? })
+        Ok(LayoutRegion { whole: self.whole.clone(), part: part? })
     }
 }

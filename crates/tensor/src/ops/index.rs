@@ -10,7 +10,7 @@ use crate::dims::resolve_dim;
 use crate::dispatch::abi::Index;
 use crate::dispatch::{self, IndexCall, Operator, indexed, working_dtype};
 use crate::host::index as kernels;
-use crate::layout::{Layout, NoLayout, Region};
+use crate::layout::{Layout, LayoutRegion, NoLayout};
 use crate::{DType, Error, Result, Shape, Tensor};
 
 static GATHER: Operator<Index> = Operator::per_element("gather", kernels::GATHER);
@@ -337,7 +337,7 @@ impl Picked {
         let error = |problem: NoLayout| problem.of(part.dtype());
         let whole = Layout::contiguous(self.shape.clone()).map_err(error)?;
         let corner = whole.corner(part.layout().shape()).map_err(error)?;
-        part.spread(&Region::new(whole, corner))
+        part.spread(&LayoutRegion::new(whole, corner))
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::convert::copy_into;
 use crate::autograd::record;
-use crate::layout::{Layout, Region};
+use crate::layout::{Layout, LayoutRegion};
 use crate::tensor::ViewCreation;
 use crate::{Result, Shape, Tensor};
 
@@ -18,7 +18,7 @@ impl Tensor {
         let creation = ViewCreation::Recorded;
         let view = self.differentiable_view(Ok(layout.clone()), creation)?;
         Ok(record("as_strided", [self], view, |_| {
-            let region = Region::new(self.layout().clone(), layout.clone());
+            let region = LayoutRegion::new(self.layout().clone(), layout.clone());
             move |grad: &Tensor, _| Ok([Some(grad.spread(&region)?)])
         }))
     }
@@ -28,7 +28,7 @@ impl Tensor {
     /// # Errors
     /// Memory or the runtime failed.
     #[track_caller]
-    pub(crate) fn taken(&self, region: &Region) -> Result<Tensor> {
+    pub(crate) fn taken(&self, region: &LayoutRegion) -> Result<Tensor> {
         let placed = placed(self, region)?;
         let part = placed.alias(region.part_in(placed.offset()))?;
         Ok(record("as_strided", [self], part, |_| {
@@ -43,7 +43,7 @@ impl Tensor {
     /// # Errors
     /// Memory or the runtime failed.
     #[track_caller]
-    pub(crate) fn spread(&self, region: &Region) -> Result<Tensor> {
+    pub(crate) fn spread(&self, region: &LayoutRegion) -> Result<Tensor> {
         let repeated = region.repeated_dims();
         if !repeated.is_empty() {
             let once = region.once().map_err(|problem| problem.of(self.dtype()))?;
@@ -63,7 +63,7 @@ impl Tensor {
     /// # Errors
     /// Memory or the runtime failed.
     #[track_caller]
-    pub(crate) fn replaced(&self, region: &Region, part: &Tensor) -> Result<Tensor> {
+    pub(crate) fn replaced(&self, region: &LayoutRegion, part: &Tensor) -> Result<Tensor> {
         let whole = new_whole(self, region)?;
         copy_into(&whole, self)?;
         copy_into(&whole.alias(region.part_in(whole.offset()))?, part)?;
@@ -92,7 +92,7 @@ impl Tensor {
 
 /// Zeros in the layout of the region's whole, with the dtype and device of `like`.
 #[track_caller]
-fn new_whole(like: &Tensor, region: &Region) -> Result<Tensor> {
+fn new_whole(like: &Tensor, region: &LayoutRegion) -> Result<Tensor> {
     let layout = region.whole();
     let len = layout.end() - layout.start().min(layout.end());
     let all = Tensor::zeros(Shape::from([len]), (like.dtype(), like.device()))?;
@@ -101,7 +101,7 @@ fn new_whole(like: &Tensor, region: &Region) -> Result<Tensor> {
 
 /// A gradient in the layout of the region's whole: itself if it lies so.
 #[track_caller]
-fn placed(gradient: &Tensor, region: &Region) -> Result<Tensor> {
+fn placed(gradient: &Tensor, region: &LayoutRegion) -> Result<Tensor> {
     if gradient.strides() == region.whole().strides() {
         return Ok(gradient.clone());
     }

@@ -3,7 +3,7 @@
 use super::view_shape::ViewShape;
 use crate::autograd::{record, record_outputs};
 use crate::dims::resolve_dim;
-use crate::layout::{Layout, NoLayout, Region};
+use crate::layout::{Layout, LayoutRegion, NoLayout};
 use crate::reserve::try_with_capacity;
 use crate::tensor::ViewCreation;
 use crate::{Error, Result, Shape, Tensor, is_grad_enabled};
@@ -338,7 +338,7 @@ impl Tensor {
                 let error = |problem: NoLayout| problem.of(grad.dtype());
                 let whole = Layout::contiguous(shape.clone()).map_err(error)?;
                 let part = cut(&whole).map_err(error)?;
-                Ok([Some(grad.spread(&Region::new(whole, part))?)])
+                Ok([Some(grad.spread(&LayoutRegion::new(whole, part))?)])
             }
         }))
     }

@@ -5,7 +5,7 @@ mod history;
 use std::sync::{Arc, Weak};
 
 pub(crate) use history::{
-    BackwardFunction, Edge, EdgeId, EndId, Form, Gradients, GraphRetention, Hook, Hooks,
+    BackwardFunction, Edge, EdgeId, EndId, Form, GradientHooks, Gradients, GraphRetention, Hook,
     InputEdges, Leaf, Meta, Node, NodeOutput, NodeParts, SavedStorage, ViewCreation, ViewOf,
 };
 

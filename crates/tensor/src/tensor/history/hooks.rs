@@ -13,30 +13,30 @@ pub(crate) type Hook = dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync;
 
 /// The hooks of a node or a leaf.
 #[derive(Default)]
-pub(crate) struct Hooks {
-    entries: Mutex<Vec<Entry>>,
+pub(crate) struct GradientHooks {
+    entries: Mutex<Vec<HookEntry>>,
     /// The leaves that keep the gradients of a node's outputs (`retain_grad`).
     retained: Mutex<Vec<(u32, Arc<Leaf>)>>,
     numbers: AtomicU64,
 }
 
 #[derive(Clone)]
-struct Entry {
+struct HookEntry {
     number: u64,
     output: u32,
     hook: Arc<Hook>,
 }
 
-impl Hooks {
+impl GradientHooks {
     /// Adds a hook on the gradient of an output, and gives its number.
     pub(crate) fn add(&self, output: u32, hook: Arc<Hook>) -> u64 {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-        self.entries.lock().push(Entry { number, output, hook });
+        self.entries.lock().push(HookEntry { number, output, hook });
         number
     }
 
     pub(crate) fn remove(&self, number: u64) {
-        let position = |entries: &Vec<Entry>| entries.iter().position(|e| e.number == number);
+        let position = |entries: &Vec<HookEntry>| entries.iter().position(|e| e.number == number);
         let mut entries = self.entries.lock();
         let removed = position(&entries).map(|position| entries.remove(position));
         // The hook may own values of the program, whose destructors may do anything.
@@ -52,7 +52,7 @@ impl Hooks {
         }
     }
 
-    /// Takes back [`Hooks::retain`].
+    /// Takes back [`GradientHooks::retain`].
     pub(crate) fn retain_no_more(&self, leaf: &Arc<Leaf>) {
         self.retained.lock().retain(|(_, other)| !Arc::ptr_eq(other, leaf));
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 
 use super::form::Form;
-use super::hooks::Hooks;
+use super::hooks::GradientHooks;
 use super::lineage::Lineage;
 use crate::layout::Layout;
 use crate::{Result, Tensor, is_grad_enabled};
@@ -21,9 +21,9 @@ pub(crate) struct Leaf {
     gradient: Mutex<Option<Tensor>>,
     lineage: Lineage,
     /// The hooks on gradients that arrive.
-    hooks: OnceLock<Arc<Hooks>>,
+    hooks: OnceLock<Arc<GradientHooks>>,
     /// The hooks that run when a gradient was added.
-    after: OnceLock<Arc<Hooks>>,
+    after: OnceLock<Arc<GradientHooks>>,
 }
 
 impl Leaf {
@@ -41,16 +41,16 @@ impl Leaf {
     }
 
     /// The hooks on gradients that arrive, if there are any.
-    pub(crate) fn existing_hooks(&self) -> Option<&Arc<Hooks>> {
+    pub(crate) fn existing_hooks(&self) -> Option<&Arc<GradientHooks>> {
         self.hooks.get()
     }
 
-    pub(crate) fn hooks(&self) -> &Arc<Hooks> {
+    pub(crate) fn hooks(&self) -> &Arc<GradientHooks> {
         self.hooks.get_or_init(Arc::default)
     }
 
     /// The hooks that run when a gradient was added (`register_post_accumulate_grad_hook`).
-    pub(crate) fn hooks_after(&self) -> &Arc<Hooks> {
+    pub(crate) fn hooks_after(&self) -> &Arc<GradientHooks> {
         self.after.get_or_init(Arc::default)
     }
 

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use super::form::Form;
-use super::hooks::Hooks;
+use super::hooks::GradientHooks;
 use super::leaf::Leaf;
 use crate::AutogradError;
 use crate::storage::Storage;
@@ -59,7 +59,7 @@ pub(crate) struct Node {
     /// `None` after a pass has freed it.
     function: Mutex<Option<Arc<BackwardFunction>>>,
     saved: SmallVec<[SavedStorage; 2]>,
-    hooks: OnceLock<Arc<Hooks>>,
+    hooks: OnceLock<Arc<GradientHooks>>,
 }
 
 /// The parts of a node that are known before its backward function is.
@@ -104,11 +104,11 @@ impl Node {
     }
 
     /// The hooks on the gradients of the outputs, if there are any.
-    pub(crate) fn existing_hooks(&self) -> Option<&Arc<Hooks>> {
+    pub(crate) fn existing_hooks(&self) -> Option<&Arc<GradientHooks>> {
         self.hooks.get()
     }
 
-    pub(crate) fn hooks(&self) -> &Arc<Hooks> {
+    pub(crate) fn hooks(&self) -> &Arc<GradientHooks> {
         self.hooks.get_or_init(Arc::default)
     }
 }
