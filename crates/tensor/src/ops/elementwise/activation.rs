@@ -45,7 +45,7 @@ unary! {
     HARDSIGMOID: hardsigmoid, hardsigmoid_ = float(|[x]| x.hardsigmoid())
         .with_gradient(|g, [x], _| [(x.gt(-3.0) & x.lt(3.0)).select(g / 6.0, 0.0)]);
     /// `x hardsigmoid(x)`
-    HARDSWISH: hardswish, hardswish_ = float(|[x]| x.hardswish())
+    HARDSWISH: hardswish, hardswish_ = float(|[x]| x * (x + 3.0).clamp(0.0, 6.0) / 6.0)
         .with_gradient(|g, [x], _| {
             let between = g * (x / 3.0 + 0.5);
             [x.le(-3.0).select(0.0, x.lt(3.0).select(between, g))]

@@ -52,7 +52,7 @@ static ISCLOSE: Pointwise<4> = Pointwise::predicate("isclose", |[a, b, rtol, ato
     let distance = (a - b).abs();
     a.eq(b) | (distance.isfinite() & distance.le(atol + (rtol * b).abs()))
 })
-.as_floats()
+.in_floats()
 .named(["self", "other", "rtol", "atol"]);
 /// The same, and NaN is close to NaN.
 static ISCLOSE_NAN: Pointwise<4> = Pointwise::predicate("isclose", |[a, b, rtol, atol]| {
@@ -60,7 +60,7 @@ static ISCLOSE_NAN: Pointwise<4> = Pointwise::predicate("isclose", |[a, b, rtol,
     let close = a.eq(b) | (distance.isfinite() & distance.le(atol + (rtol * b).abs()));
     close | (a.isnan() & b.isnan())
 })
-.as_floats()
+.in_floats()
 .named(["self", "other", "rtol", "atol"]);
 
 impl Tensor {

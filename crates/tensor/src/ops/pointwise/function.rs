@@ -21,12 +21,15 @@ pub(in crate::ops) struct PointwiseFunction {
     gradients: Specializations<FunctionGradients>,
 }
 
+/// Traces the gradients of those inputs of an expression for which it is true.
+type TracedGradient = dyn Fn(&Expression, &[bool]) -> Gradient + Send + Sync;
+
 /// The derivative of a function.
 pub(super) enum FunctionDerivative {
     /// Follows from the expression.
     Derived,
     /// The gradients of those inputs for which it is true.
-    Given(Box<dyn Fn(&Expression, &[bool]) -> Gradient + Send + Sync>),
+    Given(Box<TracedGradient>),
     /// The outputs are constants for autograd.
     None,
 }

@@ -115,7 +115,7 @@ impl<const N: usize> Pointwise<N> {
     }
 
     /// The operation computed in floats, with numbers as they are given.
-    pub(super) const fn as_floats(mut self) -> Self {
+    pub(super) const fn in_floats(mut self) -> Self {
         self.promotion = Promotion::Float;
         self.kinds = Kinds::FLOATS;
         self.rounds_numbers = false;
