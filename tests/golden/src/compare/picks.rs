@@ -30,7 +30,7 @@ pub(super) fn check(
         return wrong(format!("{what}: an index out of range"));
     }
     let elements = input.numbers.to_f64();
-    let count = if rows == 0 { 0 } else { got.len() / rows };
+    let count = got.len().checked_div(rows).unwrap_or(0);
     for row in 0..rows {
         let (outer, inside) = (row / inner, row % inner);
         let place = |pick: usize| (outer * count + pick) * inner + inside;
