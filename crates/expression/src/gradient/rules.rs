@@ -20,10 +20,11 @@ pub(super) struct Step<'t> {
 
 /// For a minimum or maximum with a bound that is a constant or a scalar: the condition under which
 /// the operand gets the gradient, which is that it is within the bound and not equal to it. The
-/// result says it as well as the operand.
+/// result says it as well as the operand, but PyTorch's `clamp` saves the operand: a program may
+/// write to the result afterwards.
 pub(super) fn mask<'t>(step: &Step<'t>, position: usize) -> Option<Value<'t>> {
     let bound = step.operands.get(1 - position).copied()?;
-    let value = if step.is_output { step.result } else { step.operands[position] };
+    let value = step.operands[position];
     match step.primitive {
         _ if !*step.is_fixed.get(1 - position)? => None,
         Primitive::Max => Some(value.gt(bound)),

@@ -8,6 +8,9 @@ use crate::autograd::InPlace;
 use crate::dispatch::Blocking;
 use crate::{Error, Result, Scalar, Tensor};
 
+/// A number for every element.
+static FILL_NUMBER: Pointwise<1> = Pointwise::common("fill", |[value]| value).of(Kinds::ALL);
+
 /// The second operand in place of the first.
 static FILL: Pointwise<2> = Pointwise::common("fill", |[_, value]| value)
     .of(Kinds::ALL)
@@ -33,7 +36,10 @@ impl Tensor {
     /// its elements share memory (after `expand`).
     #[track_caller]
     pub fn fill_<'a>(&self, value: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
-        FILL.apply_in_place("fill_", self, self.filled_with("fill_", value.into())?)
+        match self.filled_with("fill_", value.into())? {
+            [_, TensorOrScalar::Scalar(number)] => self.set_all("fill_", number),
+            operands => FILL.apply_in_place("fill_", self, operands),
+        }
     }
 
     /// Sets all elements to zero, and gives the same handle.
@@ -42,7 +48,15 @@ impl Tensor {
     /// As [`Tensor::fill_`].
     #[track_caller]
     pub fn zero_(&self) -> Result<Tensor> {
-        FILL.apply_in_place("zero_", self, [self.into(), Scalar::Int(0).into()])
+        self.set_all("zero_", Scalar::Int(0))
+    }
+
+    /// Sets all elements to a number, without reading them.
+    #[track_caller]
+    fn set_all(&self, name: &'static str, number: Scalar) -> Result<Tensor> {
+        let write = InPlace::begin(name, self, &[])?;
+        FILL_NUMBER.write(self, self.dtype(), [number.into()])?;
+        Ok(write.finish_constant())
     }
 
     fn filled_with<'a>(
