@@ -64,7 +64,7 @@
 //   promote, storage
 //   default, dims, layout, resolved_device, reserve, thread_pool
 //   error
-//   shape
+//   grad_mode, shape
 //   capture, checked_size, device, dtype, inference, shared, specializations
 mod access;
 mod autograd;
@@ -81,6 +81,7 @@ mod dispatch;
 mod dtype;
 mod error;
 mod factories;
+mod grad_mode;
 mod host;
 mod inference;
 mod layout;

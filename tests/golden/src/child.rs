@@ -14,7 +14,7 @@ use crate::report::{CaseResult, CaseVerdict};
 /// The line by which a child says that it begins.
 pub(crate) const READY: &str = "ready";
 
-/// What the last panic said, and where.
+/// The message of the last panic, and its place.
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
 /// Sits the cases that the arguments name. It ends after a panic, since what it left behind is

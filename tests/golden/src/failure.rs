@@ -34,7 +34,7 @@ impl CaseFailure {
         }
     }
 
-    /// What is said about it in the report.
+    /// The text about it in the report.
     pub(crate) fn detail(&self) -> String {
         match self {
             CaseFailure::Wrong(why)

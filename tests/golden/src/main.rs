@@ -23,7 +23,8 @@
 //
 //   parent
 //   child, timing
-//   exam, report
+//   exam
+//   report
 //   compare
 //   adapter
 //   argument

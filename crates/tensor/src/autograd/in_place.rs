@@ -8,10 +8,10 @@ use std::sync::Arc;
 use smallvec::{SmallVec, smallvec};
 
 use super::history::{edge_of, output_of};
-use super::mode::is_grad_enabled;
 use super::record::{forward_stream, new_node};
 use super::saved::{SavedTensor, Saving};
 use crate::AutogradError;
+use crate::grad_mode::is_grad_enabled;
 use crate::layout::LayoutRegion;
 use crate::tensor::{
     BackwardFunction, Edge, Form, Gradients, InputEdges, NodeOutput, NodeParts, ViewCreation,

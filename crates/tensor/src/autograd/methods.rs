@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::Backward;
 use super::history::output_of;
-use super::mode::is_inference_mode_enabled;
 use crate::AutogradError;
+use crate::grad_mode::is_inference_mode_enabled;
 use crate::resolved_device::ResolvedDevice;
-use crate::tensor::{Form, Meta};
+use crate::tensor::{Form, Leaf, Meta};
 use crate::{Device, Result, Tensor};
 
 impl Tensor {
@@ -124,7 +124,8 @@ impl Tensor {
             return Ok(self.clone());
         }
         let moved = self.detach().to(device)?.requires_grad_(self.requires_grad())?;
-        self.autograd().leaf_of(self).lineage().pass_on(moved.autograd().leaf_of(&moved));
+        let heir = moved.autograd().leaf_of(&moved);
+        self.autograd().leaf_of(self).lineage().pass_on(heir, Leaf::lineage);
         Ok(moved)
     }
 
@@ -135,7 +136,10 @@ impl Tensor {
         let leaf = self.autograd().existing_leaf()?;
         match leaf.gradient() {
             Some(_) => None,
-            None => leaf.lineage().heir_with_gradient(),
+            None => {
+                let mut heirs = leaf.lineage().heirs().into_iter();
+                heirs.find(|heir| heir.gradient().is_some()).map(|heir| heir.form().device())
+            }
         }
     }
 

@@ -22,7 +22,6 @@ mod history;
 mod hooks;
 mod in_place;
 mod methods;
-mod mode;
 mod recompute;
 mod record;
 mod saved;
@@ -30,15 +29,15 @@ mod saved;
 pub use anomaly::DetectAnomalyGuard;
 pub use backward::{Backward, grad};
 
+pub use crate::grad_mode::{
+    GradGuard, InferenceModeGuard, NoGradGuard, enable_grad, inference_mode, is_grad_enabled,
+    is_inference_mode_enabled, no_grad,
+};
+pub(crate) use crate::grad_mode::{GradModeGuard, enter_grad_mode};
 pub use function::{AutogradFunction, BackwardContext, ForwardContext};
 pub use graph_size::saved_bytes;
 pub use hooks::RemovableHandle;
 pub(crate) use in_place::InPlace;
-pub use mode::{
-    GradGuard, InferenceModeGuard, NoGradGuard, enable_grad, inference_mode, is_grad_enabled,
-    is_inference_mode_enabled, no_grad,
-};
-pub(crate) use mode::{GradModeGuard, enter_grad_mode};
 pub(crate) use recompute::Recomputation;
 pub(crate) use record::{record, record_many, record_outputs};
 pub(crate) use saved::{SavedTensor, Saving};

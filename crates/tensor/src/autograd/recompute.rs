@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::mode::{enable_grad, no_grad};
 use super::saved::{Kept, SavedTensor};
 use crate::AutogradError;
+use crate::grad_mode::{enable_grad, no_grad};
 use crate::tensor::SavedStorage;
 use crate::{Result, Tensor};
 

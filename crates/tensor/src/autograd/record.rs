@@ -8,8 +8,8 @@ use gpu_runtime::Stream;
 use smallvec::{SmallVec, smallvec};
 
 use super::history::edge_of;
-use super::mode::is_grad_enabled;
 use super::saved::Saving;
+use crate::grad_mode::is_grad_enabled;
 use crate::resolved_device::ResolvedDevice;
 use crate::tensor::{BackwardFunction, Form, Gradients, Node, NodeOutput, NodeParts, SavedStorage};
 use crate::{Result, Tensor};

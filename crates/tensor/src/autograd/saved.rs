@@ -6,9 +6,9 @@ use std::sync::Weak;
 use smallvec::SmallVec;
 
 use super::history::edge_of;
-use super::mode::is_grad_enabled;
 use super::recompute::{self, Saved};
 use crate::AutogradError;
+use crate::grad_mode::is_grad_enabled;
 use crate::layout::Layout;
 use crate::storage::Storage;
 use crate::tensor::{Edge, Meta, Node, NodeOutput, SavedStorage};

@@ -6,7 +6,7 @@ use crate::{Error, Result, Tensor};
 /// The points at which [`Tensor::tensor_split`] and its like cut: a number of parts, or indices.
 #[derive(Clone, Debug)]
 pub enum SplitPoints<'a> {
-    /// That many parts, the first of which are larger by one where the size does not divide.
+    /// So many parts, the first of which are larger by one where the size does not divide.
     Sections(usize),
     /// Cuts before these indices, which count from the end where they are negative.
     Indices(&'a [isize]),

@@ -5,9 +5,9 @@ use crate::{Error, Result, Shape, Tensor};
 /// The order of the first two dimensions of [`Tensor::meshgrid`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GridIndexing {
-    /// As of matrices: the first tensor runs along the first dimension.
+    /// Matrices' order: the first tensor runs along the first dimension.
     Ij,
-    /// As of plots: the first tensor runs along the second dimension, the second along the first.
+    /// Plots' order: the first tensor runs along the second dimension, the second along the first.
     Xy,
 }
 

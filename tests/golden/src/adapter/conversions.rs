@@ -2,7 +2,7 @@
 
 use tensor::{DType, MemoryFormat, Scalar, Tensor};
 
-use super::{AdapterRow, BoundCall, CallOutcome, give, row};
+use super::rows::{AdapterRow, BoundCall, CallOutcome, give, row};
 use crate::argument::{CaseArgument, dtype};
 use crate::failure::CaseFailure;
 

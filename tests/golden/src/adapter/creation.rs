@@ -2,7 +2,7 @@
 
 use tensor::{Scalar, Tensor};
 
-use super::{AdapterRow, give, row};
+use super::rows::{AdapterRow, give, row};
 
 pub(super) static ROWS: &[AdapterRow] = &[
     row("empty", "*size, dtype=None", |c| {

@@ -2,7 +2,7 @@
 
 use tensor::{Tensor, TensorIndex};
 
-use super::{AdapterRow, BoundCall, give, row};
+use super::rows::{AdapterRow, BoundCall, give, row};
 use crate::argument::CaseArgument;
 use crate::failure::CaseFailure;
 
@@ -49,7 +49,7 @@ pub(super) static ROWS: &[AdapterRow] = &[
     }),
 ];
 
-/// What stands between the brackets.
+/// The entries between the brackets.
 fn indices(c: &BoundCall) -> Result<Vec<TensorIndex<'_>>, CaseFailure> {
     let index = |argument: &'_ CaseArgument| match argument {
         CaseArgument::Integer(at) => Ok(TensorIndex::Integer(*at as isize)),

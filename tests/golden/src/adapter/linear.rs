@@ -2,7 +2,7 @@
 
 use tensor::Tensor;
 
-use super::{AdapterRow, give, row};
+use super::rows::{AdapterRow, give, row};
 use crate::failure::CaseFailure;
 
 pub(super) static ROWS: &[AdapterRow] = &[

@@ -1,6 +1,6 @@
 //! Losses.
 
-use super::{AdapterRow, give, row};
+use super::rows::{AdapterRow, give, row};
 
 pub(super) static ROWS: &[AdapterRow] = &[
     row("nn.functional.cross_entropy", "x, target", |c| {

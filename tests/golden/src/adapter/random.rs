@@ -2,7 +2,7 @@
 
 use tensor::Tensor;
 
-use super::{AdapterRow, give, row};
+use super::rows::{AdapterRow, give, row};
 
 pub(super) static ROWS: &[AdapterRow] = &[
     row("randn", "*size, dtype=None", |c| {

@@ -2,7 +2,7 @@
 
 use tensor::{DType, Tensor};
 
-use super::{AdapterRow, give, row};
+use super::rows::{AdapterRow, give, row};
 
 pub(super) static ROWS: &[AdapterRow] = &[
     row("sum", "x", |c| give(c.x()?.sum())),

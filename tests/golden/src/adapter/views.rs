@@ -2,7 +2,7 @@
 
 use tensor::{GridIndexing, SplitPoints, Tensor};
 
-use super::{AdapterRow, BoundCall, CallOutcome, give, row};
+use super::rows::{AdapterRow, BoundCall, CallOutcome, give, row};
 use crate::argument::CaseArgument;
 use crate::failure::CaseFailure;
 

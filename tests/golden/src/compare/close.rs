@@ -43,7 +43,7 @@ fn close(got: f64, want: f64, rtol: f64, atol: f64) -> bool {
         || want.is_finite() && (got - want).abs() <= atol + rtol * want.abs()
 }
 
-/// How many elements differ and by how much, with the first of them; `None` if none does.
+/// The number of elements that differ and by how much, with the first of them; `None` if none does.
 fn differing<T: Copy + std::fmt::Debug>(
     got: &[T],
     want: &[T],

@@ -216,7 +216,7 @@ fn same_form(
     Ok(())
 }
 
-/// What has been found to differ.
+/// The differences that were found.
 pub(crate) fn wrong<T>(why: String) -> Result<T, CaseFailure> {
     Err(CaseFailure::Wrong(why))
 }

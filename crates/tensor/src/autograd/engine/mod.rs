@@ -16,8 +16,8 @@ use self::arrivals::{Arrivals, OutputGradients, expected_arrivals};
 pub(super) use self::collection::Collection;
 use self::streams::SideStreams;
 use super::anomaly::check_numbers;
-use super::mode::enter_grad_mode;
 use crate::AutogradError;
+use crate::grad_mode::enter_grad_mode;
 use crate::tensor::{Edge, EdgeId, EndId, Gradients, GraphRetention, Leaf, Node};
 use crate::{Result, Tensor};
 

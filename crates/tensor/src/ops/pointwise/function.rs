@@ -45,7 +45,7 @@ type Needs = u64;
 
 /// The gradients of some inputs of a function.
 struct FunctionGradients {
-    /// Where the gradient of each input comes from.
+    /// The source of the gradient of each input.
     sources: SmallVec<[GradientSource; 4]>,
     /// The function that computes those that are computed.
     function: Option<&'static PointwiseFunction>,
@@ -66,7 +66,7 @@ enum GradientSource {
     Computed(usize),
 }
 
-/// What a recorded call keeps for its gradients.
+/// The tensors and numbers that a recorded call keeps for its gradients.
 struct SavedCall {
     operands: SmallVec<[(GradientOperand, SavedTensor); 3]>,
     scalars: SmallVec<[u64; 4]>,

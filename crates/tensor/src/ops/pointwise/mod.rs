@@ -26,7 +26,7 @@ use crate::resolved_device::ResolvedDevice;
 use crate::specializations::Specializations;
 use crate::{DType, Error, Result, Tensor};
 
-/// What happens to the elements of `N` operands: a value of the type that the operands are promoted
+/// The function of the elements of `N` operands: a value of the type that the operands are promoted
 /// to, or a truth value.
 pub(super) type ElementBody<const N: usize> = for<'t> fn([Value<'t>; N]) -> Value<'t>;
 
@@ -49,7 +49,7 @@ pub(super) struct Pointwise<const N: usize> {
     /// Whether numbers are rounded to the dtype that is computed in, as elements are. Else they are
     /// as exact as what is computed with.
     rounds_numbers: bool,
-    /// What the operation can compute in.
+    /// The kinds of dtypes that the operation can compute in.
     kinds: Kinds,
     body: ElementBody<N>,
     gradient: DerivativeRule<N>,

@@ -52,7 +52,7 @@ impl Kinds {
     }
 }
 
-/// Which of an operation's operands a rule is about, by their positions.
+/// The operands of an operation that a rule is about, by their positions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Positions(u8);
 

@@ -8,8 +8,9 @@ use parking_lot::Mutex;
 use super::form::Form;
 use super::hooks::GradientHooks;
 use super::lineage::Lineage;
+use crate::grad_mode::is_grad_enabled;
 use crate::layout::Layout;
-use crate::{Result, Tensor, is_grad_enabled};
+use crate::{Result, Tensor};
 
 /// A leaf of the graph: the gradient of a tensor that no operation computed. Graphs hold the leaf
 /// and not the tensor, so that a tensor which is dropped frees its memory even if graphs of it live
@@ -19,7 +20,7 @@ pub(crate) struct Leaf {
     /// The layout that the gradient has, if that is dense but not row-major: the tensor's own.
     layout: Option<Box<Layout>>,
     gradient: Mutex<Option<Tensor>>,
-    lineage: Lineage,
+    lineage: Lineage<Leaf>,
     /// The hooks on gradients that arrive.
     hooks: OnceLock<Arc<GradientHooks>>,
     /// The hooks that run when a gradient was added.
@@ -58,7 +59,7 @@ impl Leaf {
         &self.form
     }
 
-    pub(crate) fn lineage(&self) -> &Lineage {
+    pub(crate) fn lineage(&self) -> &Lineage<Leaf> {
         &self.lineage
     }
 

@@ -5,51 +5,56 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::Mutex;
 
-use super::leaf::Leaf;
-use crate::Device;
-
-/// The membership of a leaf in a succession; empty for most leaves, which were never moved.
-#[derive(Default)]
-pub(crate) struct Lineage(OnceLock<Member>);
+/// The membership of a leaf, of type `L`, in a succession; empty for most leaves, which were never
+/// moved.
+pub(crate) struct Lineage<L>(OnceLock<Member<L>>);
 
 /// A leaf's number in its succession.
-struct Member {
-    succession: Arc<Succession>,
+struct Member<L> {
+    succession: Arc<Succession<L>>,
     generation: u64,
 }
 
 /// Leaves that took each other's place, one after the other.
-#[derive(Default)]
-struct Succession(Mutex<Living>);
+struct Succession<L>(Mutex<Living<L>>);
 
 /// The leaves of a succession that tensors or graphs still have.
-#[derive(Default)]
-struct Living {
+struct Living<L> {
     newest: u64,
-    leaves: Vec<(u64, Weak<Leaf>)>,
+    leaves: Vec<(u64, Weak<L>)>,
 }
 
-impl Lineage {
-    /// Notes that `heir`, a new leaf, takes the place of the leaf whose lineage this is.
-    pub(crate) fn pass_on(&self, heir: &Arc<Leaf>) {
-        let member = self.0.get_or_init(|| Member { succession: Arc::default(), generation: 0 });
-        let succession = Arc::clone(&member.succession);
+impl<L> Default for Lineage<L> {
+    fn default() -> Lineage<L> {
+        Lineage(OnceLock::new())
+    }
+}
+
+impl<L> Lineage<L> {
+    /// Notes that `heir`, a new leaf, whose lineage `lineage_of` gives, takes the place of the leaf
+    /// whose lineage this is.
+    pub(crate) fn pass_on(&self, heir: &Arc<L>, lineage_of: fn(&L) -> &Lineage<L>) {
+        let first = || Member { succession: Arc::new(Succession::new()), generation: 0 };
+        let succession = Arc::clone(&self.0.get_or_init(first).succession);
         let generation = succession.admit(heir);
         // The heir is new, so it is a member of no succession yet.
-        let _ = heir.lineage().0.set(Member { succession, generation });
+        let _ = lineage_of(heir).0.set(Member { succession, generation });
     }
 
-    /// The device of the first later leaf of the succession that has a gradient.
-    pub(crate) fn heir_with_gradient(&self) -> Option<Device> {
-        let member = self.0.get()?;
-        let heirs = member.succession.after(member.generation);
-        heirs.iter().find(|heir| heir.gradient().is_some()).map(|heir| heir.form().device())
+    /// The later leaves of the succession that still live.
+    pub(crate) fn heirs(&self) -> Vec<Arc<L>> {
+        let member = self.0.get();
+        member.map_or(Vec::new(), |member| member.succession.after(member.generation))
     }
 }
 
-impl Succession {
+impl<L> Succession<L> {
+    fn new() -> Succession<L> {
+        Succession(Mutex::new(Living { newest: 0, leaves: Vec::new() }))
+    }
+
     /// Adds a leaf as the newest, and gives its number.
-    fn admit(&self, leaf: &Arc<Leaf>) -> u64 {
+    fn admit(&self, leaf: &Arc<L>) -> u64 {
         let mut living = self.0.lock();
         living.newest += 1;
         let generation = living.newest;
@@ -59,7 +64,7 @@ impl Succession {
     }
 
     /// The leaves after a number that still live.
-    fn after(&self, generation: u64) -> Vec<Arc<Leaf>> {
+    fn after(&self, generation: u64) -> Vec<Arc<L>> {
         let living = self.0.lock();
         let later = living.leaves.iter().filter(|(own, _)| *own > generation);
         later.filter_map(|(_, leaf)| leaf.upgrade()).collect()

@@ -6,6 +6,7 @@ mod copies;
 mod fused;
 mod graphs;
 mod nets;
+mod operations;
 mod policies;
 mod runtime;
 mod tensors;
@@ -19,6 +20,12 @@ pub(super) fn all() -> impl Iterator<Item = &'static CallEntry> {
         [tensors::ENTRIES, nets::ENTRIES, alloc::ENTRIES, policies::ENTRIES, runtime::ENTRIES];
     floors
         .into_iter()
-        .chain([copies::ENTRIES, fused::ENTRIES, graphs::ENTRIES, views::ENTRIES])
+        .chain([
+            copies::ENTRIES,
+            fused::ENTRIES,
+            graphs::ENTRIES,
+            operations::ENTRIES,
+            views::ENTRIES,
+        ])
         .flatten()
 }

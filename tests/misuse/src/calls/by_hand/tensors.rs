@@ -77,7 +77,7 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         Some(())
     };
     // Two handles of one memory, in every position of operations that write.
-    "tensor::Tensor::copy_", "tensor::Tensor::add_", "tensor::Tensor::mul_" => |d| {
+    "tensor::Tensor::copy_" => |d| {
         let base = d.tensor()?;
         let (one, two) = (d.tensor()?, base.transpose(0, -1).ok()?);
         let _ = base.copy_(&two);
