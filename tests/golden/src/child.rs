@@ -5,6 +5,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
+use tensor::Device;
 
 use crate::arguments::{RunArguments, device};
 use crate::exam;
@@ -14,11 +15,15 @@ use crate::report::{CaseResult, CaseVerdict};
 /// The line by which a child says that it begins.
 pub(crate) const READY: &str = "ready";
 
+/// The line by which a child says that it has lost its device, and sits no more cases.
+pub(crate) const SPENT: &str = "spent";
+
 /// The message of the last panic, and its place.
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
 /// Sits the cases that the arguments name. It ends after a panic, since what it left behind is
-/// unknown.
+/// unknown, and after a case in which the device was lost: an index out of range ends a kernel by an
+/// assertion, after which the device cannot be used any more in the process.
 ///
 /// # Errors
 /// The folder cannot be read, or there is no such device.
@@ -45,8 +50,17 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<()> {
         if panicked {
             break;
         }
+        if is_lost(device) {
+            say(SPENT)?;
+            break;
+        }
     }
     Ok(())
+}
+
+/// Whether a case has lost the device.
+fn is_lost(device: Device) -> bool {
+    matches!(device, Device::Cuda(_)) && tensor::cuda::synchronize(device).is_err()
 }
 
 fn say(line: &str) -> Result<()> {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use crate::arguments::RunArguments;
-use crate::child::READY;
+use crate::child::{READY, SPENT};
 use crate::folder::{CaseFolder, CaseHeader};
 use crate::report::{self, CaseResult, CaseVerdict};
 
@@ -103,7 +103,9 @@ fn sit_batch(
         let mut watched = WatchedChild::start(arguments, position, left)?;
         let lost = loop {
             match watched.next()? {
-                Ok(result) => results.push(result),
+                Ok(Some(result)) => results.push(result),
+                // The child has lost its device, and the next case needs another one.
+                Ok(None) => break None,
                 Err(_) if results.len() == headers.len() => break None,
                 Err(lost) => break Some(lost),
             }
@@ -158,10 +160,11 @@ impl WatchedChild {
         }
     }
 
-    /// The next result, or what became of the child.
-    fn next(&mut self) -> Result<Result<CaseResult, CaseVerdict>> {
+    /// The next result, or what became of the child; `None` if it ends for want of a device.
+    fn next(&mut self) -> Result<Result<Option<CaseResult>, CaseVerdict>> {
         match self.lines.recv_timeout(PATIENCE) {
-            Ok(line) => Ok(Ok(serde_json::from_str(&line).context("a child's line")?)),
+            Ok(line) if line == SPENT => Ok(Ok(None)),
+            Ok(line) => Ok(Ok(Some(serde_json::from_str(&line).context("a child's line")?))),
             Err(RecvTimeoutError::Timeout) => Ok(Err(CaseVerdict::Timeout)),
             Err(RecvTimeoutError::Disconnected) => Ok(Err(CaseVerdict::Panic)),
         }
