@@ -19,6 +19,22 @@ pub(crate) fn resolve_dim(op: &'static str, dim: isize, dims: usize) -> Result<u
     }
 }
 
+/// Checks that two resolved dimensions of one tensor are not the same.
+///
+/// # Errors
+/// They are.
+pub(crate) fn different_dims(op: &'static str, dim1: usize, dim2: usize) -> Result<()> {
+    if dim1 != dim2 {
+        return Ok(());
+    }
+    Err(Error::InvalidArgument {
+        op,
+        argument: "dim2",
+        value: dim2.to_string(),
+        why: "the two dimensions must differ",
+    })
+}
+
 /// The dimensions that `dims` mean, in ascending order; an empty list means all of them.
 ///
 /// # Errors

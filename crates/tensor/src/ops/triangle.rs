@@ -2,7 +2,7 @@
 
 use super::convert::copy_into;
 use crate::autograd::record;
-use crate::dims::resolve_dim;
+use crate::dims::{different_dims, resolve_dim};
 use crate::{DType, Error, Result, Tensor};
 
 /// Diagonals and triangles of the matrices in two dimensions of a tensor.
@@ -97,10 +97,11 @@ impl Tensor {
         self.at_least(OP, 1)?;
         let dims = self.dims() + 1;
         let (first, second) = (resolve_dim(OP, dim1, dims)?, resolve_dim(OP, dim2, dims)?);
+        different_dims(OP, first, second)?;
         let length = self.size(-1)?.saturating_add(offset.unsigned_abs());
         let mut shape = self.shape()[..self.dims() - 1].to_vec();
         shape.insert(first.min(second), length);
-        shape.insert(first.max(second).min(shape.len()), length);
+        shape.insert(first.max(second), length);
         let output = Tensor::zeros(shape, (self.dtype(), self.device()))?;
         copy_into(&output.diagonal(offset, dim1, dim2)?, &self.detach())?;
         Ok(record(OP, [self], output, |_| {

@@ -1,7 +1,7 @@
 //! Views whose dimensions are moved, added, taken away or merged.
 
 use super::view_shape::ViewShape;
-use crate::dims::resolve_dim;
+use crate::dims::{different_dims, resolve_dim};
 use crate::{Error, Result, Shape, Tensor};
 
 /// Views of other dimensions, in terms of those of the module `view`.
@@ -205,14 +205,7 @@ impl Tensor {
         self.at_least(OP, 1)?;
         let (row, column) =
             (resolve_dim(OP, dim1, self.dims())?, resolve_dim(OP, dim2, self.dims())?);
-        if row == column {
-            return Err(Error::InvalidArgument {
-                op: OP,
-                argument: "dim2",
-                value: dim2.to_string(),
-                why: "the two dimensions must differ",
-            });
-        }
+        different_dims(OP, row, column)?;
         self.part(OP, move |layout| layout.diagonal(offset, row, column))
     }
 

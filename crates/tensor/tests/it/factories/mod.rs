@@ -3,3 +3,4 @@
 mod data;
 mod options;
 mod sequences;
+mod triangles;
