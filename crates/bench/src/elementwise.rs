@@ -20,10 +20,8 @@ pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
 fn of_size(bench: &mut Bench, place: &BenchTarget, size: &str, numel: usize) -> Result<()> {
     let name = |operation: &str| format!("ew/{operation}_{size}");
     let moves = |elements: usize| Metric::Bandwidth { bytes: elements * F32 * numel };
-    bench.missing(&name("gelu_erf"), moves(2))?;
-    bench.missing(&name("gelu_tanh"), moves(2))?;
-    if !["add", "muladd", "exp", "relu", "add_inplace"].iter().any(|case| bench.wants(&name(case)))
-    {
+    let cases = ["add", "muladd", "exp", "relu", "gelu_erf", "gelu_tanh", "add_inplace"];
+    if !cases.iter().any(|case| bench.wants(&name(case))) {
         return Ok(());
     }
     let (x, y, z) = (place.randn([numel])?, place.randn([numel])?, place.randn([numel])?);
@@ -31,5 +29,7 @@ fn of_size(bench: &mut Bench, place: &BenchTarget, size: &str, numel: usize) -> 
     bench.case(place, &name("muladd"), moves(4), || &(&x * &y)? + &z)?;
     bench.case(place, &name("exp"), moves(2), || x.exp())?;
     bench.case(place, &name("relu"), moves(2), || x.relu())?;
+    bench.case(place, &name("gelu_erf"), moves(2), || x.gelu())?;
+    bench.case(place, &name("gelu_tanh"), moves(2), || x.gelu_tanh())?;
     bench.case(place, &name("add_inplace"), moves(3), || y.add_(&x))
 }

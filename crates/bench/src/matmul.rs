@@ -1,5 +1,7 @@
 //! Matrix products.
 
+use tensor::DType;
+
 use crate::error::Result;
 use crate::harness::Bench;
 use crate::metric::Metric;
@@ -14,7 +16,8 @@ pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     let large = products(1, 1024);
     bench.case(place, "matmul/f32_nt_1024", large, || x.matmul(&y.t()?))?;
     bench.case(place, "matmul/f32_tn_1024", large, || x.t()?.matmul(&y))?;
-    bench.missing("matmul/bf16_1024", large)?;
+    let (h, k) = (x.to(DType::BF16)?, y.to(DType::BF16)?);
+    bench.case(place, "matmul/bf16_1024", large, || h.matmul(&k))?;
 
     let (p, q) = (place.randn([64, 128, 128])?, place.randn([64, 128, 128])?);
     bench.case(place, "matmul/batched_64x128", products(64, 128), || p.matmul(&q))

@@ -90,9 +90,10 @@ pub(crate) unsafe fn map3<A: Copy, B: Copy, C: Copy, R: Copy, F>(
     unsafe { in_chunks(out, length, chunk, one) }
 }
 
-/// Writes results chunk by chunk. The last chunk ends with the last element, and overlaps the one
-/// before it: it is computed first, from operands that nothing has been written over yet, and
-/// written last.
+/// Writes results chunk by chunk. Where elements are left over, the last chunk ends with the last
+/// element, and overlaps the one before it: it is computed first, from operands that nothing has
+/// been written over yet, and written last. Where none are, memory is read from the start to the
+/// end, as processors foresee it.
 ///
 /// # Safety
 /// `out` is valid for writes of `length` elements. `chunk` may be asked for any chunk that ends
@@ -111,16 +112,21 @@ unsafe fn in_chunks<R: Copy>(
         }
         return;
     }
-    let last = length - CHUNK;
-    let at_last = chunk(last);
+    let (last, is_whole) = (length - CHUNK, length.is_multiple_of(CHUNK));
+    let mut at_last = MaybeUninit::uninit();
+    if !is_whole {
+        at_last.write(chunk(last));
+    }
     let mut at = 0;
-    while at < last {
-        // SAFETY: the chunk ends within `length`, since `at` is less than `last`.
+    while at < last + usize::from(is_whole) {
+        // SAFETY: the chunk ends within `length`, since `at` is at most `last`.
         unsafe { out.add(at).cast::<[R; CHUNK]>().write_unaligned(chunk(at)) };
         at += CHUNK;
     }
-    // SAFETY: it ends with `length`.
-    unsafe { out.add(last).cast::<[R; CHUNK]>().write_unaligned(at_last) };
+    if !is_whole {
+        // SAFETY: it was computed above, and ends with `length`.
+        unsafe { out.add(last).cast::<[R; CHUNK]>().write_unaligned(at_last.assume_init()) };
+    }
 }
 
 /// Writes `f` of each element of `a` to `out`, as [`map1`] does, for functions of many instructions:

@@ -46,5 +46,10 @@ pub(crate) fn kernel(
     }
 }
 
+/// The loop of `select(x <= bound, bound, x)` of floats.
+pub(crate) fn lower_bound(of: ComputeType, set: InstructionSet) -> Option<BlockKernel> {
+    select::lower_bound(of, set)
+}
+
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 use expression::{ComputeType, DType, Expression, Primitive, ValueDef, ValueId};
 use smallvec::SmallVec;
 
+use super::bounds::{bound_operands, joined_comparisons};
 use super::{BlockStep, Program, UniformValue};
 use crate::blocks;
 use crate::instruction_set::InstructionSet;
@@ -54,6 +55,8 @@ enum ValuePlace {
 struct ExpressionCompiler<'e> {
     set: InstructionSet,
     expression: &'e Expression,
+    /// The comparisons that are done by the step of the choice that they decide.
+    is_joined: Vec<bool>,
     /// The last step or store that reads a value.
     last_reads: Vec<usize>,
     /// The number of a value among the uniform ones.
@@ -71,10 +74,12 @@ struct ExpressionCompiler<'e> {
 impl<'e> ExpressionCompiler<'e> {
     fn new(set: InstructionSet, expression: &'e Expression) -> ExpressionCompiler<'e> {
         let count = expression.values().len();
+        let is_joined = joined_comparisons(expression);
         ExpressionCompiler {
             set,
             expression,
-            last_reads: last_reads(expression),
+            last_reads: last_reads(expression, &is_joined),
+            is_joined,
             uniform_numbers: vec![None; count],
             locations: vec![None; count],
             uniforms: Vec::new(),
@@ -98,7 +103,10 @@ impl<'e> ExpressionCompiler<'e> {
                 ValueDef::Input(input) => {
                     self.locations[number] = Some(ValuePlace::Input(*input as usize));
                 }
-                ValueDef::Apply(primitive, operands) => self.add_step(number, *primitive, operands),
+                ValueDef::Apply(..) if self.is_joined[number] => {}
+                ValueDef::Apply(primitive, operands) => {
+                    self.add_apply(number, *primitive, operands)
+                }
                 ValueDef::Scalar(_) | ValueDef::Constant(_) => {
                     unreachable!("numbers are the same for all elements")
                 }
@@ -130,8 +138,19 @@ impl<'e> ExpressionCompiler<'e> {
             .expect("expressions are made of functions that exist")
     }
 
-    fn add_step(&mut self, number: usize, primitive: Primitive, operands: &[ValueId]) {
-        let kernel = self.kernel(primitive, operands);
+    fn add_apply(&mut self, number: usize, primitive: Primitive, operands: &[ValueId]) {
+        if let Some(operands) = bound_operands(primitive, operands, &self.is_joined) {
+            let of = self.expression.type_of(operands[0]);
+            let kernel = blocks::lower_bound(of, self.set)
+                .expect("comparisons are joined where there is such a loop");
+            self.add_step(number, kernel, &operands);
+        } else {
+            self.add_step(number, self.kernel(primitive, operands), operands);
+        }
+        self.cost += cost(primitive);
+    }
+
+    fn add_step(&mut self, number: usize, kernel: blocks::BlockKernel, operands: &[ValueId]) {
         // OperandList that the primitive does not have are the first one, too.
         let mut places = [self.location(operands[0]); 3];
         for (place, &operand) in places.iter_mut().zip(operands) {
@@ -151,7 +170,6 @@ impl<'e> ExpressionCompiler<'e> {
         let out = self.result(number);
         self.locations[number] = Some(out);
         self.steps.push(BlockStep { kernel, out, operands: places });
-        self.cost += cost(primitive);
     }
 
     /// The place of a value that was computed before.
@@ -239,14 +257,16 @@ impl<'e> ExpressionCompiler<'e> {
 }
 
 /// For each value the last step that reads it, or store, counted on from the steps.
-fn last_reads(expression: &Expression) -> Vec<usize> {
+fn last_reads(expression: &Expression, is_joined: &[bool]) -> Vec<usize> {
     let is_uniform = expression.uniform_values();
     let mut last = vec![0; expression.values().len()];
     let mut step = 0;
     for (number, (_, def)) in expression.values().iter().enumerate() {
         if let ValueDef::Apply(_, operands) = def
             && !is_uniform[number]
+            && !is_joined[number]
         {
+            // A comparison's operands are among those of the choice that it is joined to.
             operands.iter().for_each(|operand| last[operand.0 as usize] = step);
             step += 1;
         }

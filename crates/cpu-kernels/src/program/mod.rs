@@ -1,6 +1,7 @@
 //! Expressions that are compiled for dtypes and an instruction set, and their evaluation block by
 //! block.
 
+mod bounds;
 mod compile;
 mod copying;
 mod dense;

@@ -40,6 +40,8 @@ pub(super) struct OperandPlace<'a> {
     pub(super) size: usize,
     /// Whether blocks are dense in memory.
     pub(super) is_dense: bool,
+    /// Whether each block is one element, repeated.
+    pub(super) is_one: bool,
     /// The place in scratch memory, unless blocks are used where they lie in memory.
     pub(super) scratch: Option<usize>,
     pub(super) refresh: Refresh,
@@ -58,6 +60,7 @@ impl<'a> Plan<'a> {
             operand: *operand,
             size,
             is_dense: is_box_dense(&walk, operand.strides),
+            is_one: operand.strides[walk.dim()..].iter().all(|&stride| stride == 0),
             scratch: None,
             refresh: refresh(&walk, operand.strides),
         };

@@ -260,6 +260,16 @@ impl Program {
     ) {
         let mover = (copy(place.size, self.set), place.size);
         let strided = Strided { start: from, strides: place.operand.strides };
+        if place.is_one && load(self.inputs[input], self.set).is_none() {
+            let mut bits = 0_u64;
+            // SAFETY: the block's element is valid, and has at most eight bytes; the scratch block
+            // has room for the block, and the set is supported.
+            unsafe {
+                (&raw mut bits).cast::<u8>().copy_from_nonoverlapping(from, place.size);
+                fill(place.size, self.set)((to, block.length(), bits));
+            }
+            return;
+        }
         // SAFETY: scratch blocks have room for the largest block, and overlap no operand.
         unsafe {
             let Some(convert) = load(self.inputs[input], self.set) else {
