@@ -62,3 +62,29 @@ fn an_operand_that_a_result_replaces_is_still_read_by_later_steps() {
         }
     }
 }
+
+#[test]
+fn bounds_are_those_of_a_comparison_and_a_choice() {
+    let relu = of_two(|x, _| smallvec![x.relu()]);
+    let bound = of_two(|x, y| smallvec![x.le(y).select(y, x)]);
+    let later = of_two(|x, y| smallvec![(x * y).relu() + x, (x + y).relu() * y]);
+    // The comparison is needed besides.
+    let both = of_two(|x, y| {
+        let is_less = x.le(y);
+        smallvec![is_less.select(y, x), is_less.select(x, y)]
+    });
+    for dtype in [DType::F32, DType::F16] {
+        for sizes in [&[5][..], &[64], &[3000], &[30, 70]] {
+            for expression in [&relu, &bound] {
+                check(expression, dtype, sizes, &[Some(0)]);
+                check(expression, dtype, sizes, &[Some(1)]);
+                check(expression, dtype, sizes, &[None]);
+            }
+            for expression in [&later, &both] {
+                check(expression, dtype, sizes, &[Some(0), Some(1)]);
+                check(expression, dtype, sizes, &[Some(1), Some(0)]);
+                check(expression, dtype, sizes, &[None, None]);
+            }
+        }
+    }
+}
