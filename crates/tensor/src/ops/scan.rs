@@ -289,10 +289,16 @@ fn cumprod_backward(x: &Tensor, grad: &Tensor, dim: usize) -> Result<Tensor> {
 /// logarithms and does not overflow.
 #[track_caller]
 fn logcumsumexp_backward([x, y]: [&Tensor; 2], grad: &Tensor, dim: usize) -> Result<Tensor> {
+    if x.dims() == 0 {
+        return Ok(grad.clone());
+    }
+    let (x, y, grad) = (widened(x)?, widened(y)?, widened(grad)?);
+    // For the logarithm of 0. Infinity less infinity would be NaN, in the derivative of this.
+    let lowest = if x.dtype() == DType::F64 { f64::MIN } else { f64::from(f32::MIN) };
     let of = |grad: Tensor| {
-        let logarithm = Tensor::where_(&grad.gt(0)?, &grad.log()?, f64::NEG_INFINITY)?;
-        let sums = from_the_end(&logarithm.sub(y)?, dim, |x, dim| x.logcumsumexp(dim))?;
-        sums.add(x)?.exp()
+        let logarithm = Tensor::where_(&grad.gt(0)?, &grad.log()?, lowest)?;
+        let sums = from_the_end(&logarithm.sub(&y)?, dim, |x, dim| x.logcumsumexp(dim))?;
+        sums.add(&x)?.exp()
     };
     of(grad.clone())?.sub(&of(grad.neg()?)?)
 }
