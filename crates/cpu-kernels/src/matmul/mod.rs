@@ -185,8 +185,8 @@ struct Tiles {
     cost: usize,
 }
 
-/// Tiles have a multiple of so many rows and columns: those of a microkernel, and of a vector
-/// register.
+/// Tiles have a multiple of so many rows and columns. The microkernels' own sizes are larger, and
+/// differ between processors; even tiles gain more than whole microkernels.
 const TILE_UNIT: [usize; 2] = [8, 16];
 
 /// The fewest bytes' worth of work that are cut off.
