@@ -56,7 +56,7 @@ impl<const N: usize> FusedFunction<N> {
     pub(super) fn apply_all(&self, operands: &[TensorOrScalar<'_>; N]) -> Result<Vec<Tensor>> {
         let call = FusedCall::new(self.name, operands)?;
         let traced = self.traced(&call.forms, None)?;
-        traced.all.apply_all(&call.place, &call.tensors(), &call.scalars)
+        Ok(traced.all.apply_all(&call.place, &call.tensors(), &call.scalars)?.into_vec())
     }
 
     /// Writes the one result into a tensor.
