@@ -33,15 +33,14 @@ pub(crate) struct Elementwise {
 pub(crate) enum Outputs<'a> {
     /// Made for this call: nobody else knows of their memory, so they need no lock.
     New(&'a [Tensor]),
-    /// A tensor that was there before.
-    Existing(&'a Tensor),
+    /// Tensors that were there before, which do not share memory with each other.
+    Existing(&'a [Tensor]),
 }
 
 impl<'a> Outputs<'a> {
     fn tensors(self) -> &'a [Tensor] {
         match self {
-            Outputs::New(tensors) => tensors,
-            Outputs::Existing(tensor) => std::slice::from_ref(tensor),
+            Outputs::New(tensors) | Outputs::Existing(tensors) => tensors,
         }
     }
 }
@@ -116,8 +115,8 @@ impl Elementwise {
         let Some(space) = IterationSpace::new(&layouts) else {
             return Err(self.does_not_broadcast(&tensors));
         };
-        if let Outputs::Existing(tensor) = outputs
-            && tensor.layout().overlaps_itself()
+        if let Outputs::Existing(tensors) = outputs
+            && let Some(tensor) = tensors.iter().find(|tensor| tensor.layout().overlaps_itself())
         {
             return Err(self.repeats_elements(tensor));
         }

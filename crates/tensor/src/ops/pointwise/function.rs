@@ -203,8 +203,23 @@ impl PointwiseFunction {
     /// The target repeats elements; the runtime failed.
     #[track_caller]
     pub(super) fn write(&self, target: &Tensor, inputs: &[&Tensor], scalars: &[u64]) -> Result<()> {
-        let device = target.resolved_device();
-        self.elementwise.run(device, Outputs::Existing(target), inputs, scalars)
+        self.write_all(std::slice::from_ref(target), inputs, scalars)
+    }
+
+    /// Writes the results into `targets`, which do not share memory with each other, without
+    /// recording it.
+    ///
+    /// # Errors
+    /// As [`PointwiseFunction::write`].
+    #[track_caller]
+    pub(in crate::ops) fn write_all(
+        &self,
+        targets: &[Tensor],
+        inputs: &[&Tensor],
+        scalars: &[u64],
+    ) -> Result<()> {
+        let device = targets[0].resolved_device();
+        self.elementwise.run(device, Outputs::Existing(targets), inputs, scalars)
     }
 
     /// Writes the result into the first input, the target, and records it. `read` are the inputs in
