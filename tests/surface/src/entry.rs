@@ -6,7 +6,7 @@ use crate::function::{FunctionArgument, PublicFunction};
 /// stands before it in the call.
 type KnownType = (&'static str, &'static str, &'static str);
 
-const KINDS: [KnownType; 33] = [
+const KINDS: [KnownType; 34] = [
     ("&Event", "event", "&"),
     ("&Graph", "graph", "&"),
     ("&StreamPoint", "point", "&"),
@@ -35,6 +35,7 @@ const KINDS: [KnownType; 33] = [
     ("impl Into<Option<isize>>", "maybe_dim", ""),
     ("impl Into<Scalar>", "scalar", ""),
     ("impl Into<Steps>", "steps", ""),
+    ("impl Into<f64>", "number", ""),
     ("isize", "dim", ""),
     ("u32", "small_size", ""),
     ("u64", "word", ""),

@@ -20,6 +20,7 @@ mod operands;
 mod printed;
 mod reduce;
 mod rowwise;
+mod scan;
 mod transfer;
 
 pub(crate) use check::{common_device, device_mismatch, same_device};
@@ -32,6 +33,7 @@ pub(crate) use matmul::matmul;
 use operands::Operands;
 pub(crate) use reduce::{reduce, reduced_shape};
 pub(crate) use rowwise::rowwise;
+pub(crate) use scan::scan;
 pub use transfer::Blocking;
 pub(crate) use transfer::transfer;
 

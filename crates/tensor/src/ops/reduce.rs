@@ -7,12 +7,13 @@ use gpu_runtime::at_place;
 use super::convert::dense;
 use super::large::in_two_steps;
 use super::repeated::{self, Once};
+use super::scan::{products_after, products_before};
 use crate::autograd::record;
-use crate::dims::resolve_dims;
+use crate::dims::{resolve_dim, resolve_dims};
 use crate::dispatch::abi::Reduce;
 use crate::dispatch::{self, HostKernels, Operator, Signature, working_dtype};
 use crate::host::reduce as kernels;
-use crate::{DType, Error, Result, Shape, Tensor, no_grad};
+use crate::{DType, Error, Result, Shape, Tensor};
 
 static SUM: Reduction = reduction("sum", kernels::SUM, SUMS, repeated::added);
 static MEAN: Reduction = reduction("mean", kernels::MEAN, Signature::Same, repeated::unchanged);
@@ -43,25 +44,30 @@ const fn reduction(
 }
 
 /// The dimensions that a reduction is over.
-struct Folded {
+pub(super) struct Folded {
     dims: smallvec::SmallVec<[usize; 4]>,
-    keepdim: bool,
+    pub(super) keepdim: bool,
 }
 
 impl Folded {
-    fn new(op: &'static str, x: &Tensor, dims: &[isize], keepdim: bool) -> Result<Folded> {
+    pub(super) fn new(
+        op: &'static str,
+        x: &Tensor,
+        dims: &[isize],
+        keepdim: bool,
+    ) -> Result<Folded> {
         Ok(Folded { dims: resolve_dims(op, dims, x.dims())?, keepdim })
     }
 
     /// The number of elements that each output is made of.
-    fn count(&self, shape: &[usize]) -> usize {
+    pub(super) fn count(&self, shape: &[usize]) -> usize {
         self.dims.iter().map(|&dim| shape[dim]).product()
     }
 
     /// An output, or its gradient, with the reduced dimensions as dimensions of size 1, so that it
     /// broadcasts to the input's shape.
     #[track_caller]
-    fn restore(&self, output: &Tensor) -> Result<Tensor> {
+    pub(super) fn restore(&self, output: &Tensor) -> Result<Tensor> {
         if self.keepdim {
             return Ok(output.clone());
         }
@@ -70,6 +76,24 @@ impl Folded {
             restored = restored.unsqueeze(dim as isize)?;
         }
         Ok(restored)
+    }
+
+    /// The output, from one with the reduced dimensions as dimensions of size 1.
+    #[track_caller]
+    pub(super) fn fold_away(&self, restored: &Tensor) -> Result<Tensor> {
+        if self.keepdim {
+            return Ok(restored.clone());
+        }
+        let mut output = restored.clone();
+        for &dim in self.dims.iter().rev() {
+            output = output.squeeze(dim as isize)?;
+        }
+        Ok(output)
+    }
+
+    /// The dimensions, as operations take them.
+    pub(super) fn signed(&self) -> Vec<isize> {
+        self.dims.iter().map(|&dim| dim as isize).collect()
     }
 }
 
@@ -161,7 +185,37 @@ impl Tensor {
         let output = fold(&PROD, self, dtype, &folded)?;
         Ok(record("prod", [self], output, |saving| {
             let x = saving.save(self);
-            move |grad: &Tensor, _| Ok([Some(prod_backward(&x.get()?, grad)?)])
+            move |grad: &Tensor, _| {
+                let x = x.get()?;
+                prod_backward(&x.flatten()?, grad, 0)?
+                    .reshape(x.layout().shape())
+                    .map(|x| [Some(x)])
+            }
+        }))
+    }
+
+    /// The products along a dimension; of integers and truth values as `I64`. Gradients are right
+    /// for zeros too.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0], [3.0, 4.0]]?;
+    /// assert_eq!(x.prod_dim(1, false)?.to_vec::<f32>()?, [2.0, 12.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn prod_dim(&self, dim: isize, keepdim: bool) -> Result<Tensor> {
+        let own = resolve_dim("prod", dim, self.dims())?;
+        let dims = [dim];
+        let folded =
+            Folded::new("prod", self, if self.dims() == 0 { &[] } else { &dims }, keepdim)?;
+        let dtype = if self.dtype().is_float() { self.dtype() } else { DType::I64 };
+        let output = fold(&PROD, self, dtype, &folded)?;
+        Ok(record("prod", [self], output, |saving| {
+            let x = saving.save(self);
+            move |grad: &Tensor, _| {
+                Ok([Some(prod_backward(&x.get()?, &folded.restore(grad)?, own)?)])
+            }
         }))
     }
 
@@ -213,35 +267,6 @@ impl Tensor {
     #[track_caller]
     pub fn all_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
         truth(&ALL, self, dims, keepdim)
-    }
-
-    /// The variances over some dimensions: the sum of the squared distances from the mean, divided
-    /// by their number less `correction` (1 for a sample, 0 for a whole population). Floats only.
-    #[track_caller]
-    pub fn var(&self, dims: &[isize], correction: usize, keepdim: bool) -> Result<Tensor> {
-        let folded = Folded::new("var", self, dims, keepdim)?;
-        let degrees = folded.count(self.shape()) as f64 - correction as f64;
-        // The squares of halves often overflow, and the result is rounded once.
-        let wide = |x: Tensor| match x.dtype() {
-            DType::F16 | DType::BF16 => x.to(DType::F32),
-            _ => Ok(x),
-        };
-        let variance = || {
-            let x = wide(self.clone())?;
-            let distance = x.sub(&x.mean_dims(dims, true)?)?;
-            let squares = distance.square()?.sum_dims(dims, keepdim)?;
-            squares.div(degrees.max(0.0))?.to(self.dtype())
-        };
-        let output = at_place(Location::caller(), || no_grad(variance))?;
-        Ok(record("var", [self], output, |saving| {
-            let (x, dims) = (saving.save(self), dims.to_vec());
-            move |grad: &Tensor, _| {
-                let x = wide(x.get()?)?;
-                let distance = x.sub(&x.mean_dims(&dims, true)?)?;
-                let share = folded.restore(grad)?.mul(2.0 / degrees)?;
-                Ok([Some(share.mul(&distance)?)])
-            }
-        }))
     }
 
     /// The sums over the dimensions along which `shape` broadcasts to the tensor's own
@@ -300,8 +325,8 @@ fn extreme(
         move |grad: &Tensor, _| {
             let (x, output) = (x.get()?, folded.restore(&output.get()?)?);
             let chosen = x.eq(&output)?;
-            let dims: Vec<isize> = folded.dims.iter().map(|&dim| dim as isize).collect();
-            let share = folded.restore(grad)?.div(&count_true(&chosen, &dims)?)?;
+            let count = count_true(&chosen, &folded.signed())?;
+            let share = folded.restore(grad)?.div(&count)?;
             Ok([Some(Tensor::where_(&chosen, &share, 0)?)])
         }
     }))
@@ -331,45 +356,13 @@ pub(super) fn not_of_nothing(op: &'static str, x: &Tensor, dims: &[usize]) -> Re
     }
 }
 
-/// The gradient of `prod`: for each element the product of the others, times `grad`. Without zeros
-/// that is the product of all divided by the element.
-///
-/// With zeros it is the product of those before and of those after, which is right for any number
-/// of them, and in derivatives of any order. Products with a shift of 1, 2, 4, .. elements give
-/// them in few steps (a scan, Hillis and Steele 1986).
+/// The gradient of `prod` along a dimension: for each element the product of those before and of
+/// those after, times `grad`. So nothing is divided, which is right for any number of zeros, and in
+/// derivatives of any order.
 #[track_caller]
-fn prod_backward(x: &Tensor, grad: &Tensor) -> Result<Tensor> {
+fn prod_backward(x: &Tensor, grad: &Tensor, dim: usize) -> Result<Tensor> {
     if x.dims() == 0 {
         return Ok(grad.clone());
     }
-    let flat = x.reshape([x.numel()])?;
-    let before = products_before(&flat)?;
-    let after = reversed(&products_before(&reversed(&flat)?)?)?;
-    grad.mul(&before.mul(&after)?)?.reshape(x.layout().shape())
-}
-
-/// For each element of a vector the product of those before it.
-#[track_caller]
-fn products_before(x: &Tensor) -> Result<Tensor> {
-    let len = x.numel();
-    let ones = Tensor::ones([1], (x.dtype(), x.device()))?;
-    let shifted = |x: &Tensor, by: usize| {
-        let by = by.min(len);
-        Tensor::cat(&[&ones.expand([by])?, &x.narrow(0, 0, len - by)?], 0)
-    };
-    let mut products = shifted(x, 1)?;
-    let mut reach = 1;
-    while reach < len {
-        products = products.mul(&shifted(&products, reach)?)?;
-        reach *= 2;
-    }
-    Ok(products)
-}
-
-/// The elements of a vector, the last one first.
-#[track_caller]
-fn reversed(x: &Tensor) -> Result<Tensor> {
-    let len = x.numel() as i64;
-    let backwards: Vec<i64> = (0..len).rev().collect();
-    x.index_select(0, &Tensor::from_vec(backwards, [x.numel()], x.device())?)
+    grad.mul(&products_before(x, dim)?.mul(&products_after(x, dim)?)?)
 }

@@ -12,6 +12,10 @@ pub enum SplitPoints<'a> {
     Indices(&'a [isize]),
 }
 
+/// The most parts without elements that a number of sections may ask for. Each is a tensor, so a
+/// number that is large by mistake would take the memory of the process.
+const MAX_EMPTY_PARTS: usize = 1 << 16;
+
 /// Views of parts.
 impl Tensor {
     /// Parts of the given sizes along `dim`.
@@ -55,7 +59,8 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// There is no such dimension, or no part is asked for.
+    /// There is no such dimension; no part is asked for, or 65,536 more than there are elements
+    /// along the dimension.
     pub fn tensor_split(&self, points: SplitPoints<'_>, dim: isize) -> Result<Vec<Tensor>> {
         const OP: &str = "tensor_split";
         self.at_least(OP, 1)?;
@@ -63,6 +68,14 @@ impl Tensor {
         let size = self.shape()[own];
         match points {
             SplitPoints::Sections(0) => Err(no_sections(OP, 0, size)),
+            SplitPoints::Sections(count) if count > size.saturating_add(MAX_EMPTY_PARTS) => {
+                Err(Error::InvalidArgument {
+                    op: OP,
+                    argument: "sections",
+                    value: format!("{count} for a dimension of {size}"),
+                    why: "at most 65,536 parts can be empty",
+                })
+            }
             SplitPoints::Sections(count) => {
                 let (least, larger) = (size / count, size % count);
                 let sizes: Vec<usize> =

@@ -9,6 +9,7 @@ import torch
 
 import elementwise
 from cases import write
+from gathered import gathered
 from gradients import gradients
 from operations import FAMILIES
 from printing import printed
@@ -19,6 +20,7 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     others = {
         "promotion": table, "printed": printed, "gradients": gradients, "training": training,
+        "gathered": gathered,
     }
     for name, family in {**FAMILIES, **elementwise.FAMILIES, **others}.items():
         write(name, list(family()))

@@ -15,6 +15,7 @@ pub(crate) fn apply(case: &Case, x: &[Tensor]) -> Result<Tensor> {
         .or_else(|| one_of(MORE_BINARY))
         .or_else(|| one_of(SCALARS))
         .or_else(|| one_of(REDUCTIONS))
+        .or_else(|| one_of(GATHERED))
         .or_else(|| one_of(MOVEMENT))
         .unwrap_or_else(|| panic!("no operation {op} here"))
 }
@@ -166,9 +167,6 @@ const REDUCTIONS: Table = &[
     ("argmin", |case, x| x[0].argmin(dim(case), case.flag("keepdim"))),
     ("any", |case, x| x[0].any_dims(&[case.int("dim")], case.flag("keepdim"))),
     ("all", |case, x| x[0].all_dims(&[case.int("dim")], case.flag("keepdim"))),
-    ("var", |case, x| {
-        x[0].var(&case.ints("dims"), case.int("correction") as usize, case.flag("keepdim"))
-    }),
     ("softmax", |case, x| x[0].softmax(case.int("dim"))),
     ("log_softmax", |case, x| x[0].log_softmax(case.int("dim"))),
     ("cross_entropy", |_, x| x[0].cross_entropy(&x[1])),
@@ -176,6 +174,22 @@ const REDUCTIONS: Table = &[
     ("mse_loss", |_, x| x[0].mse_loss(&x[1])),
     ("matmul", |_, x| x[0].matmul(&x[1])),
     ("matmul_transposed", |_, x| x[0].t()?.matmul(&x[1].t()?)),
+];
+
+const GATHERED: Table = &[
+    ("var", |case, x| x[0].var(&case.ints("dims"), case.float("correction"), case.flag("keepdim"))),
+    ("std", |case, x| x[0].std(&case.ints("dims"), case.float("correction"), case.flag("keepdim"))),
+    ("cumsum", |case, x| x[0].cumsum(case.int("dim"))),
+    ("cumprod", |case, x| x[0].cumprod(case.int("dim"))),
+    ("logcumsumexp", |case, x| x[0].logcumsumexp(case.int("dim"))),
+    ("cummax", |case, x| Ok(x[0].cummax(case.int("dim"))?.0)),
+    ("cummin", |case, x| Ok(x[0].cummin(case.int("dim"))?.0)),
+    ("prod_dim", |case, x| x[0].prod_dim(case.int("dim"), case.flag("keepdim"))),
+    ("logsumexp", |case, x| x[0].logsumexp(&case.ints("dims"), case.flag("keepdim"))),
+    ("norm", |case, x| x[0].norm(order(case), &case.ints("dims"), case.flag("keepdim"))),
+    ("nansum", |case, x| x[0].nansum(&case.ints("dims"), case.flag("keepdim"))),
+    ("nanmean", |case, x| x[0].nanmean(&case.ints("dims"), case.flag("keepdim"))),
+    ("dist", |case, x| x[0].dist(&x[1], order(case))),
 ];
 
 const MOVEMENT: Table = &[
@@ -206,6 +220,15 @@ fn scalar(case: &Case, name: &str) -> Scalar {
         (Some(truth), _) => truth.into(),
         (_, Some(integer)) => integer.into(),
         _ => case.float(name).into(),
+    }
+}
+
+/// The order of a norm.
+fn order(case: &Case) -> f64 {
+    match case.arg("p").as_str() {
+        Some("inf") => f64::INFINITY,
+        Some(_) => f64::NEG_INFINITY,
+        None => case.float("p"),
     }
 }
 

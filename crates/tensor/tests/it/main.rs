@@ -12,6 +12,7 @@ mod expected;
 mod factories;
 mod foreign_pools;
 mod fuse;
+mod gathered;
 mod graphs;
 mod guards;
 mod leaks;

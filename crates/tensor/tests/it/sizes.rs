@@ -254,3 +254,17 @@ fn a_tensor_is_printed_without_what_cannot_be_shown() -> Result<()> {
     assert!(deep.to_string().starts_with("tensor(<"), "6^22 numbers");
     Ok(())
 }
+
+#[test]
+fn a_number_of_sections_beyond_all_reason_is_refused() -> Result<()> {
+    use tensor::SplitPoints::Sections;
+    let x = Tensor::zeros([3], ())?;
+    assert_eq!(x.tensor_split(Sections(5), 0)?.len(), 5);
+    for count in [1 << 20, usize::MAX] {
+        let error = x.tensor_split(Sections(count), 0);
+        assert!(matches!(error, Err(Error::InvalidArgument { .. })), "{error:?}");
+        let none = Tensor::zeros([0], ())?.hsplit(Sections(count));
+        assert!(matches!(none, Err(Error::InvalidArgument { .. })), "{none:?}");
+    }
+    Ok(())
+}

@@ -16,6 +16,7 @@ mod pointwise;
 mod random;
 mod reductions;
 mod rows;
+mod scans;
 mod signature;
 mod views;
 
@@ -111,6 +112,8 @@ fn table() -> &'static HashMap<&'static str, Vec<&'static AdapterRow>> {
             conversions::CONVERSIONS,
             conversions::COPIES,
             reductions::ROWS,
+            reductions::EXTREMES,
+            scans::ROWS,
             views::ROWS,
             views::ORDERS,
             views::PARTS,

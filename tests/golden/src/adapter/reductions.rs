@@ -2,50 +2,63 @@
 
 use tensor::{DType, Tensor};
 
-use super::rows::{AdapterRow, give, row};
+use super::convert::IntoOutputs;
+use super::rows::{AdapterRow, BoundCall, CallOutcome, give, row};
+use super::scans::in_dtype;
+use crate::argument::CaseArgument;
+use crate::failure::CaseFailure;
 
 pub(super) static ROWS: &[AdapterRow] = &[
-    row("sum", "x", |c| give(c.x()?.sum())),
-    row("sum", "x, dim, keepdim=False", |c| {
-        give(c.x()?.sum_dims(&c.dims("dim")?, c.get("keepdim")?))
+    row("sum", "x, *, dtype=None", |c| in_dtype(c, Tensor::sum)),
+    row("sum", "x, dim, keepdim=False, *, dtype=None", |c| {
+        let (dims, keepdim) = (c.dims("dim")?, c.get("keepdim")?);
+        in_dtype(c, |x| x.sum_dims(&dims, keepdim))
     }),
-    row("mean", "x", |c| give(c.x()?.mean())),
-    row("mean", "x, dim, keepdim=False", |c| {
-        give(c.x()?.mean_dims(&c.dims("dim")?, c.get("keepdim")?))
+    row("nansum", "x, dim=None, keepdim=False, *, dtype=None", |c| {
+        let (dims, keepdim) = (c.dims("dim")?, c.get("keepdim")?);
+        in_dtype(c, |x| x.nansum(&dims, keepdim))
     }),
-    row("prod", "x", |c| give(c.x()?.prod())),
-    row("max", "x", |c| give(c.x()?.max())),
-    row("max", "x, other", |c| give(c.x()?.maximum(c.get::<&Tensor>("other")?))),
-    row("min", "x", |c| give(c.x()?.min())),
-    row("min", "x, other", |c| give(c.x()?.minimum(c.get::<&Tensor>("other")?))),
-    row("amax", "x, dim=[], keepdim=False", |c| {
-        give(c.x()?.amax(&c.dims("dim")?, c.get("keepdim")?))
+    row("mean", "x, *, dtype=None", |c| in_dtype(c, Tensor::mean)),
+    row("mean", "x, dim, keepdim=False, *, dtype=None", |c| {
+        let (dims, keepdim) = (c.dims("dim")?, c.get("keepdim")?);
+        in_dtype(c, |x| x.mean_dims(&dims, keepdim))
     }),
-    row("amin", "x, dim=[], keepdim=False", |c| {
-        give(c.x()?.amin(&c.dims("dim")?, c.get("keepdim")?))
+    row("nanmean", "x, dim=None, keepdim=False, *, dtype=None", |c| {
+        let (dims, keepdim) = (c.dims("dim")?, c.get("keepdim")?);
+        in_dtype(c, |x| x.nanmean(&dims, keepdim))
     }),
+    row("prod", "x, *, dtype=None", |c| in_dtype(c, Tensor::prod)),
+    row("prod", "x, dim, keepdim=False, *, dtype=None", |c| {
+        let (dim, keepdim) = (c.get("dim")?, c.get("keepdim")?);
+        in_dtype(c, |x| x.prod_dim(dim, keepdim))
+    }),
+    row("count_nonzero", "x, dim=None", |c| give(c.x()?.count_nonzero(&c.dims("dim")?))),
+    row("logsumexp", "x, dim, keepdim=False", |c| {
+        give(c.x()?.logsumexp(&c.dims("dim")?, c.get("keepdim")?))
+    }),
+    row("norm", "x, p='fro', dim=None, keepdim=False, *, dtype=None", |c| norm(c, "p")),
+    row("linalg.vector_norm", "x, ord=2, dim=None, keepdim=False, *, dtype=None", |c| {
+        norm(c, "ord")
+    }),
+    row("dist", "x, other, p=2", |c| give(c.x()?.dist(c.get("other")?, c.get::<f64>("p")?))),
     row("any", "x, dim=None, keepdim=False", |c| {
         give(c.x()?.any_dims(&c.dims("dim")?, c.get("keepdim")?))
     }),
     row("all", "x, dim=None, keepdim=False", |c| {
         give(c.x()?.all_dims(&c.dims("dim")?, c.get("keepdim")?))
     }),
-    row("var", "x, dim=None, *, correction=1, keepdim=False", |c| {
-        give(c.x()?.var(&c.dims("dim")?, c.get("correction")?, c.get("keepdim")?))
-    }),
-    row("var", "x, dim, unbiased=True, keepdim=False", |c| {
-        let correction = usize::from(c.get::<bool>("unbiased")?);
-        give(c.x()?.var(&c.dims("dim")?, correction, c.get("keepdim")?))
-    }),
-    row("var", "x, unbiased", |c| {
-        give(c.x()?.var(&[], usize::from(c.get::<bool>("unbiased")?), false))
-    }),
-    row("argmax", "x, dim=None, keepdim=False", |c| {
-        give(c.x()?.argmax(c.get::<Option<isize>>("dim")?, c.get("keepdim")?))
-    }),
-    row("argmin", "x, dim=None, keepdim=False", |c| {
-        give(c.x()?.argmin(c.get::<Option<isize>>("dim")?, c.get("keepdim")?))
-    }),
+    row("var", SPREAD, |c| spread(c, Tensor::var)),
+    row("var", SPREAD_UNBIASED, |c| spread(c, Tensor::var)),
+    row("var", "x, unbiased", |c| spread(c, Tensor::var)),
+    row("std", SPREAD, |c| spread(c, Tensor::std)),
+    row("std", SPREAD_UNBIASED, |c| spread(c, Tensor::std)),
+    row("std", "x, unbiased", |c| spread(c, Tensor::std)),
+    row("var_mean", SPREAD, |c| spread(c, Tensor::var_mean)),
+    row("var_mean", SPREAD_UNBIASED, |c| spread(c, Tensor::var_mean)),
+    row("var_mean", "x, unbiased", |c| spread(c, Tensor::var_mean)),
+    row("std_mean", SPREAD, |c| spread(c, Tensor::std_mean)),
+    row("std_mean", SPREAD_UNBIASED, |c| spread(c, Tensor::std_mean)),
+    row("std_mean", "x, unbiased", |c| spread(c, Tensor::std_mean)),
     row("softmax|nn.functional.softmax", "x, dim", |c| give(c.x()?.softmax(c.get("dim")?))),
     // PyTorch's documentation: the input is converted before the operation.
     row("softmax|nn.functional.softmax", "x, dim, *, dtype", |c| {
@@ -58,3 +71,60 @@ pub(super) static ROWS: &[AdapterRow] = &[
         give(c.x()?.log_softmax(c.get("dim")?))
     }),
 ];
+
+pub(super) static EXTREMES: &[AdapterRow] = &[
+    row("max", "x", |c| give(c.x()?.max())),
+    row("max", "x, other", |c| give(c.x()?.maximum(c.get::<&Tensor>("other")?))),
+    row("min", "x", |c| give(c.x()?.min())),
+    row("min", "x, other", |c| give(c.x()?.minimum(c.get::<&Tensor>("other")?))),
+    row("amax", "x, dim=[], keepdim=False", |c| {
+        give(c.x()?.amax(&c.dims("dim")?, c.get("keepdim")?))
+    }),
+    row("amin", "x, dim=[], keepdim=False", |c| {
+        give(c.x()?.amin(&c.dims("dim")?, c.get("keepdim")?))
+    }),
+    row("max", "x, dim, keepdim=False", |c| give(c.x()?.max_dim(c.get("dim")?, c.get("keepdim")?))),
+    row("min", "x, dim, keepdim=False", |c| give(c.x()?.min_dim(c.get("dim")?, c.get("keepdim")?))),
+    row("aminmax", "x, *, dim=None, keepdim=False", |c| {
+        give(c.x()?.aminmax(c.get::<Option<isize>>("dim")?, c.get("keepdim")?))
+    }),
+    row("argmax", "x, dim=None, keepdim=False", |c| {
+        give(c.x()?.argmax(c.get::<Option<isize>>("dim")?, c.get("keepdim")?))
+    }),
+    row("argmin", "x, dim=None, keepdim=False", |c| {
+        give(c.x()?.argmin(c.get::<Option<isize>>("dim")?, c.get("keepdim")?))
+    }),
+];
+
+const SPREAD: &str = "x, dim=None, *, correction=1, keepdim=False";
+const SPREAD_UNBIASED: &str = "x, dim, unbiased, keepdim=False";
+
+/// A function of the spread of elements, such as a variance. The correction is a number, or a truth
+/// value for 1 or 0.
+fn spread<T: IntoOutputs>(
+    c: &BoundCall,
+    function: fn(&Tensor, &[isize], f64, bool) -> tensor::Result<T>,
+) -> CallOutcome {
+    let correction = match c.argument("unbiased") {
+        Ok(_) => f64::from(u8::from(c.get::<bool>("unbiased")?)),
+        Err(_) => c.get::<Option<f64>>("correction")?.unwrap_or(1.0),
+    };
+    let is_given = |name| c.argument(name).is_ok();
+    let dims = if is_given("dim") { c.dims("dim")? } else { Vec::new() };
+    let keepdim = is_given("keepdim") && c.get("keepdim")?;
+    give(function(c.x()?, &dims, correction, keepdim))
+}
+
+/// A norm of vectors, whose order is the argument `order`.
+fn norm(c: &BoundCall, order: &str) -> CallOutcome {
+    let p: f64 = match c.argument(order)? {
+        CaseArgument::Text(name) if name == "fro" => 2.0,
+        CaseArgument::None => 2.0,
+        CaseArgument::Text(_) => {
+            return Err(CaseFailure::Unsupported("norms of matrices".to_owned()));
+        }
+        _ => c.get(order)?,
+    };
+    let (dims, keepdim) = (c.dims("dim")?, c.get("keepdim")?);
+    in_dtype(c, |x| x.norm(p, &dims, keepdim))
+}

@@ -5,10 +5,11 @@ use crate::ops::operand::TensorOrScalar;
 use crate::ops::pointwise::{Kinds, Pointwise};
 use crate::{Error, Result, Scalar, Tensor};
 
-/// Makes operations of one tensor and some numbers, with their methods and those in place.
+/// Makes operations of one tensor and some numbers, with their methods and those in place. A
+/// function behind `if` refuses numbers that make no sense.
 macro_rules! parametric {
     ($($(#[$doc:meta])* $static:ident<$count:literal>: $method:ident, $in_place:ident
-        ($($parameter:ident),*) = $make:ident($body:expr $(,)?)
+        ($($parameter:ident),*) $(if $check:ident)? = $make:ident($body:expr $(,)?)
         $(.$modifier:ident($($argument:expr),* $(,)?))*;)*) => {
         $(static $static: Pointwise<$count> = Pointwise::$make(stringify!($method), $body)
             .promoted_by_first(1)
@@ -19,13 +20,19 @@ macro_rules! parametric {
             $(#[$doc])*
             #[track_caller]
             pub fn $method(&self, $($parameter: impl Into<Scalar>),*) -> Result<Tensor> {
-                $static.apply([self.into(), $(TensorOrScalar::Scalar($parameter.into())),*])
+                let numbers: [Scalar; $count - 1] = [$($parameter.into()),*];
+                $($check(stringify!($method), numbers)?;)?
+                let [$($parameter),*] = numbers.map(TensorOrScalar::Scalar);
+                $static.apply([self.into(), $($parameter),*])
             }
 
             #[doc = concat!("[`Tensor::", stringify!($method), "`] in place.")]
             #[track_caller]
             pub fn $in_place(&self, $($parameter: impl Into<Scalar>),*) -> Result<Tensor> {
-                let operands = [self.into(), $(TensorOrScalar::Scalar($parameter.into())),*];
+                let numbers: [Scalar; $count - 1] = [$($parameter.into()),*];
+                $($check(stringify!($in_place), numbers)?;)?
+                let [$($parameter),*] = numbers.map(TensorOrScalar::Scalar);
+                let operands = [self.into(), $($parameter),*];
                 $static.apply_in_place(stringify!($in_place), self, operands)
             }
         )*}
@@ -52,8 +59,9 @@ parametric! {
         .with_gradient(|g, [x, alpha], _| {
             [x.le(0.0).select(g * (x / alpha).exp(), g), g.constant(0.0)]
         });
-    /// x brought between `min_val` and `max_val` (-1 and 1 in PyTorch); NaN for NaN.
-    HARDTANH<3>: hardtanh, hardtanh_(min_val, max_val) =
+    /// x brought between `min_val` and `max_val` (-1 and 1 in PyTorch), which must not be smaller;
+    /// NaN for NaN.
+    HARDTANH<3>: hardtanh, hardtanh_(min_val, max_val) if in_order =
         common(|[x, min, max]| x.clamp(min, max))
         .with_gradient(|g, [x, min, max], _| {
             let zero = g.constant(0.0);
@@ -79,8 +87,9 @@ parametric! {
             let zero = g.constant(0.0);
             [scaled.gt(threshold).select(g, g * scaled.sigmoid()), zero, zero]
         });
-    /// x moved towards 0 by `lambd`, and 0 within that distance (0.5 in PyTorch).
-    SOFTSHRINK<2>: softshrink, softshrink_(lambd) =
+    /// x moved towards 0 by `lambd`, which must not be negative, and 0 within that distance (0.5 in
+    /// PyTorch).
+    SOFTSHRINK<2>: softshrink, softshrink_(lambd) if not_negative =
         common(|[x, lambda]| {
             let inside = x.isnan().select(x, 0.0);
             x.gt(lambda).select(x - lambda, x.lt(-lambda).select(x + lambda, inside))
@@ -98,6 +107,22 @@ parametric! {
             let zero = g.constant(0.0);
             [(x.ge(-lambda) & x.le(lambda)).select(zero, g), zero]
         });
+}
+
+fn in_order(op: &'static str, [min, max]: [Scalar; 2]) -> Result<()> {
+    if min.to_f64() > max.to_f64() {
+        let (value, why) = (max.to_f64().to_string(), "it must not be below min_val");
+        return Err(Error::InvalidArgument { op, argument: "max_val", value, why });
+    }
+    Ok(())
+}
+
+fn not_negative(op: &'static str, [lambda]: [Scalar; 1]) -> Result<()> {
+    if lambda.to_f64() < 0.0 {
+        let (value, why) = (lambda.to_f64().to_string(), "it must not be negative");
+        return Err(Error::InvalidArgument { op, argument: "lambd", value, why });
+    }
+    Ok(())
 }
 
 static PRELU: Pointwise<2> =

@@ -1,6 +1,5 @@
 //! Choices: elements of one operand or another.
 
-use super::binary;
 use crate::ops::operand::TensorOrScalar;
 use crate::ops::pointwise::{Kinds, Pointwise};
 use crate::{DType, Error, Result, Tensor};
@@ -39,14 +38,41 @@ static NAN_TO_NUM: Pointwise<4> =
         [gradient; 4]
     });
 
-binary! {
-    /// 0 where the element is negative, 1 where it is positive, and `other` where it is 0.
-    HEAVISIDE: heaviside, heaviside_ = common(|[x, values]| x.heaviside(values))
-        .of(Kinds::ALL)
-        .without_gradient();
-}
+static HEAVISIDE: Pointwise<2> = Pointwise::common("heaviside", |[x, values]| x.heaviside(values))
+    .of(Kinds::ALL)
+    .without_gradient();
 
 impl Tensor {
+    /// 0 where the element is negative, 1 where it is positive, and `other` where it is 0.
+    ///
+    /// # Errors
+    /// The operands lie on different devices, do not broadcast, or are tensors of different dtypes.
+    #[track_caller]
+    pub fn heaviside<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
+        HEAVISIDE.apply(self.with_same_dtype("heaviside", other.into())?)
+    }
+
+    /// [`heaviside`](Self::heaviside) in place.
+    #[track_caller]
+    pub fn heaviside_<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
+        let operands = self.with_same_dtype("heaviside_", other.into())?;
+        HEAVISIDE.apply_in_place("heaviside_", self, operands)
+    }
+
+    fn with_same_dtype<'a>(
+        &'a self,
+        op: &'static str,
+        other: TensorOrScalar<'a>,
+    ) -> Result<[TensorOrScalar<'a>; 2]> {
+        if let TensorOrScalar::Tensor(tensor) = other
+            && tensor.dtype() != self.dtype()
+        {
+            let arguments = vec![("self", self.dtype()), ("other", tensor.dtype())];
+            return Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" });
+        }
+        Ok([self.into(), other])
+    }
+
     /// The elements of `a` where `condition` holds, of `b` elsewhere; all three are broadcast.
     /// (The name ends in `_` since `where` is a word of Rust; nothing is changed in place.)
     ///

@@ -1,0 +1,118 @@
+//! Norms of vectors.
+
+use std::panic::Location;
+
+use gpu_runtime::at_place;
+
+use super::reduce::Folded;
+use super::scan::widened;
+use crate::autograd::record;
+use crate::{Error, Result, Tensor, no_grad};
+
+impl Tensor {
+    /// The `p`-norms over some dimensions (all, if the list is empty): the sum of the `p`-th powers
+    /// of the absolute values to the power of `1 / p`. An infinite `p` gives the largest absolute
+    /// value, or the smallest; 0 the number of elements that differ from zero. Halves are computed
+    /// in `F32` and rounded once. The gradient of a norm that is 0 is 0.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[3.0, -4.0], [0.0, 2.0]]?;
+    /// assert_eq!(x.norm(2, &[1], false)?.to_vec::<f32>()?, [5.0, 2.0]);
+    /// assert_eq!(x.norm(1, &[], false)?.item::<f32>()?, 9.0);
+    /// assert_eq!(x.norm(f64::INFINITY, &[0], true)?.to_vec::<f32>()?, [3.0, 4.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The dtype is not a floating one; a dimension does not exist, is given twice, or has no
+    /// elements, where `p` is infinite or negative.
+    #[track_caller]
+    pub fn norm(&self, p: impl Into<f64>, dims: &[isize], keepdim: bool) -> Result<Tensor> {
+        const OP: &str = "norm";
+        if !self.dtype().is_float() {
+            let (dtype, device) = (self.dtype(), self.device());
+            return Err(Error::UnsupportedDType { op: OP, dtype, device });
+        }
+        let (kind, folded) = (NormKind::of(p.into()), Folded::new(OP, self, dims, keepdim)?);
+        let compute = || {
+            let norm = kind.forward(&widened(self)?, &folded)?;
+            folded.fold_away(&norm.to(self.dtype())?)
+        };
+        let output = at_place(Location::caller(), || no_grad(compute))?;
+        Ok(record(OP, [self], output, |saving| {
+            let (x, output) = (saving.save(self), saving.save_output());
+            move |grad: &Tensor, _| {
+                let (grad, norm) = (folded.restore(grad)?, folded.restore(&output.get()?)?);
+                Ok([Some(kind.backward(&x.get()?, &norm, &grad, &folded)?)])
+            }
+        }))
+    }
+}
+
+/// The norms that have formulas of their own.
+#[derive(Clone, Copy)]
+enum NormKind {
+    Count,
+    Sum,
+    Euclidean,
+    Extreme { largest: bool },
+    Power(f64),
+}
+
+impl NormKind {
+    fn of(p: f64) -> NormKind {
+        match p {
+            0.0 => NormKind::Count,
+            1.0 => NormKind::Sum,
+            2.0 => NormKind::Euclidean,
+            p if p.is_infinite() => NormKind::Extreme { largest: p > 0.0 },
+            p => NormKind::Power(p),
+        }
+    }
+
+    /// The norms, with the dimensions of size 1.
+    #[track_caller]
+    fn forward(self, x: &Tensor, folded: &Folded) -> Result<Tensor> {
+        let dims = folded.signed();
+        match self {
+            NormKind::Count => x.ne(0)?.sum_dims(&dims, true)?.to(x.dtype()),
+            NormKind::Sum => x.abs()?.sum_dims(&dims, true),
+            NormKind::Euclidean => x.square()?.sum_dims(&dims, true)?.sqrt(),
+            NormKind::Extreme { largest: true } => x.abs()?.amax(&dims, true),
+            NormKind::Extreme { largest: false } => x.abs()?.amin(&dims, true),
+            NormKind::Power(p) => x.abs()?.pow(p)?.sum_dims(&dims, true)?.pow(1.0 / p),
+        }
+    }
+
+    /// The gradient of the elements: what a norm changes by, of which zeros get none.
+    #[track_caller]
+    fn backward(self, x: &Tensor, norm: &Tensor, grad: &Tensor, folded: &Folded) -> Result<Tensor> {
+        match self {
+            NormKind::Count => x.zeros_like(),
+            NormKind::Sum => x.sign()?.mul(grad),
+            NormKind::Euclidean => grad.mul(&x.div(norm)?.masked_fill(&norm.eq(0)?, 0)?),
+            NormKind::Extreme { .. } => {
+                let size = x.abs()?;
+                let chosen = size.eq(norm)?.logical_or(&size.isnan()?)?;
+                let count = match folded.signed() {
+                    dims if dims.is_empty() => chosen.to(x.dtype())?,
+                    dims => chosen.sum_dims(&dims, true)?,
+                };
+                x.sign()?.mul(&grad.div(&count)?)?.mul(&chosen)
+            }
+            NormKind::Power(p) if p < 1.0 => {
+                let power = x.sign()?.mul(&x.abs()?.pow(p - 1.0)?)?;
+                power.masked_fill(&x.eq(0)?, 0)?.mul(grad)?.mul(&norm.pow(1.0 - p)?)
+            }
+            NormKind::Power(p) => {
+                let power = match p < 2.0 {
+                    true => x.sign()?.mul(&x.abs()?.pow(p - 1.0)?)?,
+                    false => x.mul(&x.abs()?.pow(p - 2.0)?)?,
+                };
+                let scale = grad.div(&norm.pow(p - 1.0)?)?.masked_fill(&norm.eq(0)?, 0)?;
+                power.mul(&scale)
+            }
+        }
+    }
+}
