@@ -9,7 +9,7 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   alloc, broadcast, conv, data, dispatch, elementwise, launch, matmul, reduce, runtime, sim, train
+//   alloc, broadcast, conv, data, dispatch, elementwise, fused, launch, matmul, reduce, runtime, sim, train
 //   harness, launcher
 //   args
 //   line, place
@@ -23,6 +23,7 @@ mod data;
 mod dispatch;
 mod elementwise;
 mod error;
+mod fused;
 mod harness;
 mod launch;
 mod launcher;
@@ -49,9 +50,10 @@ use place::BenchTarget;
 type Group = fn(&mut Bench, &BenchTarget) -> Result<()>;
 
 /// The cases by the prefix that their names share, in the order in which they run.
-const GROUPS: [(&str, Group); 12] = [
+const GROUPS: [(&str, Group); 13] = [
     ("dispatch/", dispatch::run),
     ("ew/", elementwise::run),
+    ("fused/", fused::run),
     ("bcast/", broadcast::run),
     ("reduce/", reduce::run),
     ("matmul/", matmul::run),

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 
 use crate::Shape;
 use crate::checked_size::CheckedSize;
+use crate::shape::short_copy;
 
 /// The distance between neighbours along each dimension, in elements; 0 repeats an element.
 pub(crate) type Strides = SmallVec<[isize; 4]>;
@@ -108,6 +109,21 @@ impl Layout {
             Some(_) => Ok(Layout { shape, strides, offset, numel: most, end, contiguous }),
             None => Err(NoLayout::Outside(shape)),
         }
+    }
+
+    /// A row-major layout at the start of its own storage.
+    #[inline]
+    pub(crate) fn at_start(&self) -> Layout {
+        debug_assert!(self.contiguous, "it is row-major");
+        let mut strides = copied(&self.strides);
+        let mut step = 1;
+        // Written anew, since those along dimensions of one element may be anything.
+        for (stride, &size) in strides.iter_mut().zip(&*self.shape).rev() {
+            *stride = step;
+            step *= size.max(1) as isize;
+        }
+        let shape = self.shape.clone();
+        Layout { shape, strides, offset: 0, end: self.numel, ..*self }
     }
 
     pub(crate) fn shape(&self) -> &Shape {
@@ -417,9 +433,10 @@ fn check_dims(shape: &Shape) -> Result<(), NoLayout> {
     }
 }
 
-/// A copy of the strides. `SmallVec`'s own clone copies them one by one.
+/// A copy of the strides.
+#[inline]
 fn copied(strides: &Strides) -> Strides {
-    SmallVec::from_slice(strides)
+    short_copy(strides)
 }
 
 /// The strides of row-major order, and the product of the sizes, where each counts as at least 1;

@@ -21,9 +21,25 @@ pub struct Shape(SmallVec<[usize; 4]>);
 
 /// Written out, since `SmallVec`'s own clone copies the sizes one by one.
 impl Clone for Shape {
+    #[inline]
     fn clone(&self) -> Shape {
-        Shape(SmallVec::from_slice(&self.0))
+        Shape(short_copy(&self.0))
     }
+}
+
+/// A copy of sizes or strides. Up to four are copied without a call, which would take longer than
+/// the copy.
+#[inline]
+pub(crate) fn short_copy<T: Copy + Default>(values: &[T]) -> SmallVec<[T; 4]> {
+    let short = match *values {
+        [] => [T::default(); 4],
+        [a] => [a, T::default(), T::default(), T::default()],
+        [a, b] => [a, b, T::default(), T::default()],
+        [a, b, c] => [a, b, c, T::default()],
+        [a, b, c, d] => [a, b, c, d],
+        _ => return SmallVec::from_slice(values),
+    };
+    SmallVec::from_buf_and_len(short, values.len())
 }
 
 impl Shape {

@@ -15,9 +15,11 @@ pub(crate) enum CaseFailure {
 }
 
 impl CaseFailure {
-    /// An error of the library in what a case needs before its call.
+    /// An error of the library in what a case needs before its call. A tensor of too many
+    /// dimensions is refused when it is made: PyTorch has it, and its operations refuse it.
     pub(crate) fn of_preparation(error: tensor::Error) -> CaseFailure {
         match CaseFailure::Library(error) {
+            refused @ CaseFailure::Library(tensor::Error::TooManyDims { .. }) => refused,
             unsupported if unsupported.is_unsupported() => {
                 CaseFailure::Unsupported(unsupported.detail())
             }

@@ -7,6 +7,7 @@
 mod blocked;
 mod gemm;
 mod integers;
+mod turned;
 
 use std::ops::Range;
 
@@ -15,6 +16,7 @@ use expression::{ComputeType, DType};
 use self::blocked::multiply_blocked;
 use self::gemm::Gemm;
 use self::integers::MultiplyBlock;
+use self::turned::{is_turned, multiply_turned};
 use crate::instruction_set::InstructionSet;
 use crate::pool;
 use crate::runs::Axes;
@@ -157,7 +159,13 @@ impl MatmulKernel {
         // SAFETY: they are this function's, too; the types are those of the dtype.
         unsafe {
             match (self.dtype, self.dtype.compute_type()) {
+                (DType::F32, _) if is_turned(&product) => {
+                    multiply_turned::<f32>(product, self.set);
+                }
                 (DType::F32, _) => f32::gemm(product),
+                (_, ComputeType::F64) if is_turned(&product) => {
+                    multiply_turned::<f64>(product, self.set);
+                }
                 (_, ComputeType::F64) => f64::gemm(product),
                 (_, ComputeType::F32) => multiply_blocked::<f32>(product, self.dtype, self.set),
                 (_, ComputeType::I64) => multiply_blocked::<i64>(product, self.dtype, self.set),
@@ -177,8 +185,9 @@ struct Tiles {
     cost: usize,
 }
 
-/// Tiles have a multiple of so many rows and columns, of which the microkernels' are divisors.
-const TILE_UNIT: usize = 48;
+/// Tiles have a multiple of so many rows and columns. The microkernels' own sizes are larger, and
+/// differ between processors; even tiles gain more than whole microkernels.
+const TILE_UNIT: [usize; 2] = [8, 16];
 
 /// The fewest bytes' worth of work that are cut off.
 const MIN_COST: usize = 1 << 18;
@@ -197,12 +206,12 @@ impl Tiles {
         let wanted = if batches < threads { threads.div_ceil(batches) } else { 1 };
         let wanted = wanted.min(cost / MIN_COST).max(1);
         // Of the ways to cut into so many, the one whose tiles read the least.
-        let cut = |parts: usize, size: usize| {
-            size.div_ceil(parts).next_multiple_of(TILE_UNIT).min(size).max(1)
+        let cut = |parts: usize, size: usize, unit: usize| {
+            size.div_ceil(parts).next_multiple_of(unit).min(size).max(1)
         };
         let tile = (1..=wanted)
             .filter(|&rows| wanted.is_multiple_of(rows))
-            .map(|rows| [cut(rows, m), cut(wanted / rows, n)])
+            .map(|rows| [cut(rows, m, TILE_UNIT[0]), cut(wanted / rows, n, TILE_UNIT[1])])
             .min_by_key(|[rows, cols]| {
                 let (down, right) = (m.div_ceil(*rows), n.div_ceil(*cols));
                 // The time of all threads follows the largest tile; then what is read twice.

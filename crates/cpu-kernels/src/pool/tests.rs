@@ -4,14 +4,20 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use parking_lot::Mutex;
+
 use super::*;
 
 /// Units of which each is worth a piece.
 const LARGE: usize = GRAIN;
 
-/// A crew of some size, whatever the machine has; its threads stay until the process ends.
+/// A crew of some size, whatever the machine has; its threads stay until the process ends. It is
+/// remembered, since a crew without threads has nobody else who does, and would count as a leak.
 fn crew_of(threads: usize) -> &'static Crew {
-    Crew::start(threads)
+    static CREWS: Mutex<Vec<&'static Crew>> = Mutex::new(Vec::new());
+    let crew = Crew::start(threads);
+    CREWS.lock().push(crew);
+    crew
 }
 
 #[test]

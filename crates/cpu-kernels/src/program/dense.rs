@@ -14,6 +14,34 @@ use crate::shared_pointer::SharedPointer;
 pub(super) type BlockAddresses = SmallVec<[*mut u8; 16]>;
 
 impl Program {
+    /// [`Program::run`] on operands whose `count` elements lie one after the other.
+    ///
+    /// # Safety
+    /// As [`Program::run`].
+    ///
+    /// # Panics
+    /// As [`Program::run`].
+    pub unsafe fn run_contiguous(
+        &self,
+        count: usize,
+        outputs: &[*mut u8],
+        inputs: &[*mut u8],
+        scalars: &[u64],
+    ) {
+        assert_eq!((outputs.len(), inputs.len()), (self.outputs.len(), self.inputs.len()));
+        let dense = |&start: &*mut u8| StridedPointer::new(start, &[1]);
+        let outputs: SmallVec<[_; 2]> = outputs.iter().map(dense).collect();
+        let inputs: SmallVec<[_; 4]> = inputs.iter().map(dense).collect();
+        let is_overwritten = |at: usize| self.is_overwritten(at, inputs[at].start, &outputs);
+        // SAFETY: the conditions are the same.
+        unsafe {
+            match self.is_plain && count > 0 && !(0..inputs.len()).any(is_overwritten) {
+                true => self.run_dense(count, &outputs, &inputs, scalars),
+                false => self.run(&[count], &outputs, &inputs, scalars),
+            }
+        }
+    }
+
     /// Whether a later step reads an operand that an earlier one writes as an output.
     pub(super) fn is_overwritten(
         &self,

@@ -1,6 +1,6 @@
 //! The optimizer Adam.
 
-use tensor::{Tensor, no_grad};
+use tensor::{FusedMany, Tensor, fuse_many, no_grad};
 
 use super::{Optimizer, check_not_left, check_not_negative, check_parameters};
 use crate::Result;
@@ -18,6 +18,7 @@ pub struct Adam {
     parameters: Vec<Tensor>,
     moments: Vec<Option<Moments>>,
     options: Options,
+    pass: FusedMany<7, 3>,
 }
 
 struct Moments {
@@ -51,40 +52,54 @@ impl Adam {
     }
 }
 
-impl Options {
-    fn update(&self, parameter: &Tensor, moments: &mut Moments, gradient: Tensor) -> Result<()> {
-        let Options { lr, betas: (beta1, beta2), eps, weight_decay } = *self;
-        let gradient = match weight_decay {
-            0.0 => gradient,
-            decay => gradient.add_scaled(parameter, decay)?,
+impl Adam {
+    /// Changes a parameter and its moments, in one pass.
+    fn update(&mut self, index: usize, gradient: &Tensor) -> Result<()> {
+        let Options { lr, betas: (beta1, beta2), weight_decay, .. } = self.options;
+        let (parameter, slot) = (&self.parameters[index], &mut self.moments[index]);
+        let moments = match slot {
+            Some(moments) => moments,
+            None => slot.insert(Moments {
+                steps: 0,
+                mean: parameter.zeros_like()?,
+                square: parameter.zeros_like()?,
+            }),
         };
-        moments.steps += 1;
-        moments.mean.mul_(beta1)?.add_scaled_(&gradient, 1.0 - beta1)?;
-        moments.square.mul_(beta2)?.addcmul_(&gradient, &gradient, 1.0 - beta2)?;
-
-        let step = lr / (1.0 - beta1.powi(moments.steps));
-        let correction = (1.0 - beta2.powi(moments.steps)).sqrt();
-        let denominator = moments.square.sqrt()?.div_(correction)?.add_(eps)?;
-        parameter.addcdiv_(&moments.mean, &denominator, -step)?;
+        let steps = moments.steps + 1;
+        let rate = lr / (1.0 - beta1.powi(steps));
+        let correction = (1.0 - beta2.powi(steps)).sqrt();
+        let (mean, square) = (&moments.mean, &moments.square);
+        let operands = (parameter, gradient, mean, square, rate, correction, weight_decay);
+        self.pass.call_into([parameter, mean, square], operands)?;
+        moments.steps = steps;
         Ok(())
     }
+}
+
+/// The step of parameter, gradient, the two moments, the learning rate and the square root, both
+/// with their bias corrections, and the weight decay; parameter and moments.
+fn step_in_one_pass(options: Options) -> FusedMany<7, 3> {
+    let Options { betas: (beta1, beta2), eps, weight_decay, .. } = options;
+    fuse_many(move |[parameter, gradient, mean, square, rate, correction, decay]| {
+        let gradient = match weight_decay {
+            0.0 => gradient,
+            _ => gradient + parameter * decay,
+        };
+        let mean = mean * beta1 + gradient * (1.0 - beta1);
+        let square = square * beta2 + gradient * gradient * (1.0 - beta2);
+        let denominator = square.sqrt() / correction + eps;
+        [parameter - mean / denominator * rate, mean, square]
+    })
+    .named("adam")
 }
 
 impl Optimizer for Adam {
     fn step(&mut self) -> Result<()> {
         check_not_left("Adam::step", &self.parameters)?;
         no_grad(|| {
-            for (parameter, slot) in self.parameters.iter().zip(&mut self.moments) {
-                let Some(gradient) = parameter.grad() else { continue };
-                let moments = match slot {
-                    Some(moments) => moments,
-                    None => slot.insert(Moments {
-                        steps: 0,
-                        mean: parameter.zeros_like()?,
-                        square: parameter.zeros_like()?,
-                    }),
-                };
-                self.options.update(parameter, moments, gradient)?;
+            for index in 0..self.parameters.len() {
+                let Some(gradient) = self.parameters[index].grad() else { continue };
+                self.update(index, &gradient)?;
             }
             Ok(())
         })
@@ -141,6 +156,6 @@ impl AdamBuilder {
             }
         }
         let moments = parameters.iter().map(|_| None).collect();
-        Ok(Adam { parameters, moments, options })
+        Ok(Adam { parameters, moments, options, pass: step_in_one_pass(options) })
     }
 }

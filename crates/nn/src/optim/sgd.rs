@@ -1,6 +1,6 @@
 //! Stochastic gradient descent.
 
-use tensor::{Error, Tensor, no_grad};
+use tensor::{Error, Fused, FusedMany, Tensor, fuse, fuse_many, no_grad};
 
 use super::{Optimizer, check_not_left, check_not_negative, check_parameters};
 use crate::Result;
@@ -21,6 +21,8 @@ pub struct Sgd {
     parameters: Vec<Tensor>,
     velocities: Vec<Option<Tensor>>,
     options: Options,
+    plain: Fused<4>,
+    with_momentum: FusedMany<7, 2>,
 }
 
 #[derive(Clone, Copy)]
@@ -48,27 +50,53 @@ impl Sgd {
         SgdBuilder { parameters, options }
     }
 
-    /// The direction of a step, by which the parameter is changed times the learning rate, and the
-    /// new velocity.
-    fn direction(&self, index: usize, gradient: Tensor) -> Result<(Tensor, Option<Tensor>)> {
-        let Options { momentum, dampening, weight_decay, nesterov, .. } = self.options;
+    /// Changes a parameter, and its velocity if there is momentum.
+    fn update(&mut self, index: usize, gradient: &Tensor) -> Result<()> {
+        let Options { lr, momentum, dampening, weight_decay, .. } = self.options;
+        let parameter = &self.parameters[index];
+        if momentum == 0.0 {
+            return self.plain.call_into(parameter, (parameter, gradient, lr, weight_decay));
+        }
+        let velocity = &mut self.velocities[index];
+        let (momentum_now, share) = match velocity {
+            Some(_) => (momentum, 1.0 - dampening),
+            None => (0.0, 1.0),
+        };
+        let velocity = match velocity {
+            Some(velocity) => velocity,
+            None => velocity.insert(parameter.zeros_like()?),
+        };
+        let targets = [parameter, &*velocity];
+        let operands = (parameter, gradient, &*velocity, lr, weight_decay, momentum_now, share);
+        self.with_momentum.call_into(targets, operands)
+    }
+}
+
+/// The step without momentum, of parameter, gradient, learning rate and weight decay.
+fn plain_step(options: Options) -> Fused<4> {
+    let decays = options.weight_decay != 0.0;
+    fuse(move |[parameter, gradient, lr, decay]| {
+        let gradient = if decays { gradient + parameter * decay } else { gradient };
+        parameter - gradient * lr
+    })
+    .named("sgd")
+}
+
+/// The step with momentum in one pass: of parameter, gradient, velocity, learning rate, weight
+/// decay, momentum, and the gradient's share; parameter and velocity. The momentum of the first step
+/// is 0.
+fn momentum_step(options: Options) -> FusedMany<7, 2> {
+    let Options { momentum, weight_decay, nesterov, .. } = options;
+    fuse_many(move |[parameter, gradient, velocity, lr, decay, momentum_now, share]| {
         let gradient = match weight_decay {
             0.0 => gradient,
-            decay => gradient.add_scaled(&self.parameters[index], decay)?,
+            _ => gradient + parameter * decay,
         };
-        if momentum == 0.0 {
-            return Ok((gradient, None));
-        }
-        let velocity = match &self.velocities[index] {
-            None => gradient.clone_data()?,
-            Some(velocity) => velocity.mul_(momentum)?.add_scaled_(&gradient, 1.0 - dampening)?,
-        };
-        let direction = match nesterov {
-            true => gradient.add_scaled(&velocity, momentum)?,
-            false => velocity.clone(),
-        };
-        Ok((direction, Some(velocity)))
-    }
+        let velocity = velocity * momentum_now + gradient * share;
+        let direction = if nesterov { gradient + velocity * momentum } else { velocity };
+        [parameter - direction * lr, velocity]
+    })
+    .named("sgd")
 }
 
 impl Optimizer for Sgd {
@@ -77,9 +105,7 @@ impl Optimizer for Sgd {
         no_grad(|| {
             for index in 0..self.parameters.len() {
                 let Some(gradient) = self.parameters[index].grad() else { continue };
-                let (direction, velocity) = self.direction(index, gradient)?;
-                self.velocities[index] = velocity;
-                self.parameters[index].add_scaled_(&direction, -self.options.lr)?;
+                self.update(index, &gradient)?;
             }
             Ok(())
         })
@@ -140,6 +166,7 @@ impl SgdBuilder {
             });
         }
         let velocities = vec![None; parameters.len()];
-        Ok(Sgd { parameters, velocities, options })
+        let (plain, with_momentum) = (plain_step(options), momentum_step(options));
+        Ok(Sgd { parameters, velocities, options, plain, with_momentum })
     }
 }

@@ -4,7 +4,9 @@
 mod accesses;
 mod guard;
 mod hold;
+mod read;
 
 pub use guard::ReadGuard;
 pub(crate) use guard::to_vec;
 pub(crate) use hold::{HeldOperands, hold};
+pub(crate) use read::hold_to_read;

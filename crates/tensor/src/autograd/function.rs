@@ -89,7 +89,7 @@ pub trait AutogradFunction: Send + Sync + Sized + 'static {
                 let context = BackwardContext { saved: &saved, needs };
                 let mut inputs = self.backward(&context, gradients)?;
                 inputs.resize(needs.len(), None);
-                Ok(inputs)
+                Ok(inputs.into())
             }
         }))
     }

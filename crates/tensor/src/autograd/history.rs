@@ -27,15 +27,17 @@ pub(crate) fn output_of(tensor: &Tensor) -> Option<NodeOutput> {
 }
 
 /// The edge that the gradient of a tensor goes along (PyTorch's `gradient_edge`); `None` if no
-/// gradient is required.
+/// gradient is required, or if it is a view that was made while nothing was recorded: that says
+/// that it requires gradients, as its base does, but none flow to it.
 pub(crate) fn edge_of(tensor: &Tensor) -> Option<Edge> {
     if !tensor.requires_grad() {
         return None;
     }
-    Some(match output_of(tensor) {
-        Some(output) => Edge::Node(output),
-        None => Edge::Leaf(Arc::clone(tensor.autograd().leaf_of(tensor))),
-    })
+    match output_of(tensor) {
+        Some(output) => Some(Edge::Node(output)),
+        None if !tensor.autograd().is_set_to_require_grad() => None,
+        None => Some(Edge::Leaf(Arc::clone(tensor.autograd().leaf_of(tensor)))),
+    }
 }
 
 /// A node by which a view is a part of its base.

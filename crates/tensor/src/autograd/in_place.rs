@@ -103,7 +103,7 @@ impl<'a> InPlace<'a> {
     /// function gives the gradients of the target as it was and of the operands.
     pub(crate) fn finish<B>(self, save: impl FnOnce(&Saving<'_>) -> B) -> Tensor
     where
-        B: Fn(&Tensor, &[bool]) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
+        B: Fn(&Tensor, &[bool]) -> Result<Gradients> + Send + Sync + 'static,
     {
         let storage = self.target.storage();
         let before = storage.version();
@@ -182,10 +182,10 @@ impl ViewCreation {
 /// The function of a node whose output was written as a whole.
 fn of_whole<B>(backward: B) -> Arc<BackwardFunction>
 where
-    B: Fn(&Tensor, &[bool]) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
+    B: Fn(&Tensor, &[bool]) -> Result<Gradients> + Send + Sync + 'static,
 {
     Arc::new(move |gradients: &[Option<Tensor>], needs: &[bool]| match &gradients[0] {
-        Some(gradient) => Ok(Gradients::from_vec(backward(gradient, needs)?)),
+        Some(gradient) => backward(gradient, needs),
         None => Ok(Gradients::new()),
     })
 }
@@ -194,13 +194,13 @@ where
 /// the part goes through the operation, the rest goes on to the output as it was.
 fn of_part<B>(backward: B, base: &Tensor, part: &Tensor) -> Arc<BackwardFunction>
 where
-    B: Fn(&Tensor, &[bool]) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
+    B: Fn(&Tensor, &[bool]) -> Result<Gradients> + Send + Sync + 'static,
 {
     let region = LayoutRegion::new(base.layout().clone(), part.layout().clone());
     let form = Form::of(part);
     Arc::new(move |gradients: &[Option<Tensor>], needs: &[bool]| {
         let Some(gradient) = &gradients[0] else { return Ok(Gradients::new()) };
-        let mut inputs = Gradients::from_vec(backward(&gradient.taken(&region)?, needs)?);
+        let mut inputs = backward(&gradient.taken(&region)?, needs)?;
         if needs[0] {
             let part = match inputs[0].take() {
                 Some(part) => form.conform(part)?,

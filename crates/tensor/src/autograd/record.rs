@@ -58,7 +58,7 @@ pub(crate) fn record_many<B>(
     save: impl FnOnce(&Saving<'_>) -> B,
 ) -> Tensor
 where
-    B: Fn(&Tensor, &[bool]) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
+    B: Fn(&Tensor, &[bool]) -> Result<Gradients> + Send + Sync + 'static,
 {
     if !is_recorded(inputs, &output) {
         return output;
@@ -66,7 +66,7 @@ where
     attach(name, inputs, output, |saving| {
         let backward = save(saving);
         Arc::new(move |gradients: &[Option<Tensor>], needs: &[bool]| match &gradients[0] {
-            Some(gradient) => Ok(Gradients::from_vec(backward(gradient, needs)?)),
+            Some(gradient) => backward(gradient, needs),
             None => Ok(Gradients::new()),
         })
     })
@@ -83,7 +83,7 @@ pub(crate) fn record_outputs<B>(
     save: impl FnOnce(&Saving<'_>) -> B,
 ) -> Vec<Tensor>
 where
-    B: Fn(&[Option<Tensor>], &[bool]) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
+    B: Fn(&[Option<Tensor>], &[bool]) -> Result<Gradients> + Send + Sync + 'static,
 {
     if !outputs.iter().any(|output| is_recorded(inputs, output)) {
         return outputs;
@@ -91,9 +91,7 @@ where
     let borrowed: SmallVec<[&Tensor; 4]> = outputs.iter().collect();
     let node = recorded(name, inputs, &borrowed, |saving| {
         let backward = save(saving);
-        Arc::new(move |gradients: &[Option<Tensor>], needs: &[bool]| {
-            Ok(Gradients::from_vec(backward(gradients, needs)?))
-        })
+        Arc::new(move |gradients: &[Option<Tensor>], needs: &[bool]| backward(gradients, needs))
     });
     let with_history = |(index, output): (usize, Tensor)| match output.dtype().is_float() {
         true => output.with_history(NodeOutput { node: Arc::clone(&node), index: index as u32 }),

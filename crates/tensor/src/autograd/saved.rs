@@ -150,6 +150,9 @@ impl Saving<'_> {
             && storage.ptr_eq(tensor.storage())
         {
             kept.version = before;
+            // Nobody will have it. Nor must it be asked for its history now: if it is a view, that
+            // would begin anew at the base, which has not got the history of this write yet.
+            return self.saved_as(kept, tensor, SavedHistory::None);
         }
         self.saved_as(kept, tensor, edge_of(tensor).map_or(SavedHistory::None, SavedHistory::Of))
     }

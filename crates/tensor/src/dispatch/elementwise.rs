@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use super::Operands;
 use super::iteration_space::IterationSpace;
 use super::printed::{Printable, PrintedKernels};
+use crate::access::hold_to_read;
 use crate::layout::Layout;
 use crate::resolved_device::ResolvedDevice;
 use crate::{DType, Error, Result, Tensor};
@@ -32,15 +33,14 @@ pub(crate) struct Elementwise {
 pub(crate) enum Outputs<'a> {
     /// Made for this call: nobody else knows of their memory, so they need no lock.
     New(&'a [Tensor]),
-    /// A tensor that was there before.
-    Existing(&'a Tensor),
+    /// Tensors that were there before, which do not share memory with each other.
+    Existing(&'a [Tensor]),
 }
 
 impl<'a> Outputs<'a> {
     fn tensors(self) -> &'a [Tensor] {
         match self {
-            Outputs::New(tensors) => tensors,
-            Outputs::Existing(tensor) => std::slice::from_ref(tensor),
+            Outputs::New(tensors) | Outputs::Existing(tensors) => tensors,
         }
     }
 }
@@ -115,8 +115,8 @@ impl Elementwise {
         let Some(space) = IterationSpace::new(&layouts) else {
             return Err(self.does_not_broadcast(&tensors));
         };
-        if let Outputs::Existing(tensor) = outputs
-            && tensor.layout().overlaps_itself()
+        if let Outputs::Existing(tensors) = outputs
+            && let Some(tensor) = tensors.iter().find(|tensor| tensor.layout().overlaps_itself())
         {
             return Err(self.repeats_elements(tensor));
         }
@@ -147,6 +147,44 @@ impl Elementwise {
                 self.kernels.run(printable, device, &held, &space, scalars)
             },
         }
+    }
+
+    /// The one output for one or two dense inputs of one shape on the CPU. `None` if it is not as
+    /// simple as that: also for what is run for the first time, for page-locked memory, and for
+    /// memory with a copy due. [`Elementwise::run`] is for everything.
+    ///
+    /// # Errors
+    /// Memory is short.
+    #[track_caller]
+    pub(crate) fn run_dense(&self, inputs: &[&Tensor], scalars: &[u64]) -> Option<Result<Tensor>> {
+        let (program, &[dtype]) = (self.program.get()?, &self.outputs[..]) else { return None };
+        let (&first, &last) = (inputs.first()?, inputs.last()?);
+        let is_dense = |input: &Tensor| {
+            input.is_contiguous()
+                && input.resolved_device() == ResolvedDevice::Cpu
+                && !input.is_pinned()
+        };
+        let fits = is_dense(first) && is_dense(last) && first.shape() == last.shape();
+        if inputs.len() > 2 || !fits {
+            return None;
+        }
+        let output = match Tensor::uninit_like(first, dtype) {
+            Ok(output) => output,
+            Err(error) => return Some(Err(error)),
+        };
+        let _held = hold_to_read(first, last)?;
+        self.expect_dtypes(std::slice::from_ref(&output), inputs);
+        let start = |tensor: &Tensor| {
+            let bytes = tensor.offset() * tensor.dtype().size();
+            std::ptr::with_exposed_provenance_mut(tensor.storage().address() as usize + bytes)
+        };
+        let starts: SmallVec<[*mut u8; 4]> = inputs.iter().map(|input| start(input)).collect();
+        let numel = output.numel();
+        // SAFETY: the inputs are tensors of the dtypes that the program was made for, dense and of
+        // the output's shape (all checked above), and their memory is held; the output was just
+        // made.
+        unsafe { program.run_contiguous(numel, &[start(&output)], &starts, scalars) };
+        Some(Ok(output))
     }
 
     /// Runs the program over memory of the host, which is held.

@@ -1,5 +1,6 @@
 //! Products of tensors that sum over some dimensions, made of products of matrices.
 
+use crate::autograd::record;
 use crate::dims::resolve_dim;
 use crate::{Error, Result, Shape, Tensor};
 
@@ -93,23 +94,82 @@ impl Tensor {
                 _ => return Err(mismatch(OP, self, other, "sizes that pair off must be equal")),
             }
         }
+        Contraction::new(&a, &b, own, theirs).apply(&a, &b)
+    }
+}
+
+/// The dimensions of a sum of products over some dimensions of two tensors, which pair off in order
+/// and are of equal sizes.
+struct Contraction {
+    bound: [Vec<usize>; 2],
+    /// The dimensions that are left.
+    free: [Vec<usize>; 2],
+}
+
+impl Contraction {
+    fn new(a: &Tensor, b: &Tensor, own: Vec<usize>, theirs: Vec<usize>) -> Contraction {
         let free = |x: &Tensor, bound: &[usize]| -> Vec<usize> {
             (0..x.dims()).filter(|dim| !bound.contains(dim)).collect()
         };
+        Contraction { free: [free(a, &own), free(b, &theirs)], bound: [own, theirs] }
+    }
+
+    /// The sums of products. The operands are saved as they are, not as the matrices that the
+    /// product is computed of.
+    #[track_caller]
+    fn apply(self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        let output = self.product(&a.detach(), &b.detach())?;
+        Ok(record("tensordot", [a, b], output, |saving| {
+            let of = |needed: bool, other: &Tensor| needed.then(|| saving.save(other));
+            let (saved_a, saved_b) = (of(saving.needs(1), a), of(saving.needs(0), b));
+            move |grad: &Tensor, [needs_a, needs_b]: [bool; 2]| {
+                let of_a = saved_b.as_ref().filter(|_| needs_a);
+                let of_b = saved_a.as_ref().filter(|_| needs_b);
+                let of_a = of_a.map(|b| self.gradient(grad, &b.get()?, 0));
+                let of_b = of_b.map(|a| self.gradient(grad, &a.get()?, 1));
+                Ok([of_a.transpose()?, of_b.transpose()?])
+            }
+        }))
+    }
+
+    /// The sums of products, as a product of matrices.
+    fn product(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         let sizes = |x: &Tensor, dims: &[usize]| -> Vec<usize> {
             dims.iter().map(|&dim| x.shape()[dim]).collect()
         };
         let order = |first: &[usize], second: &[usize]| -> Vec<isize> {
             first.iter().chain(second).map(|&dim| dim as isize).collect()
         };
-        let (rows, columns) = (free(&a, &own), free(&b, &theirs));
-        let shape = [sizes(&a, &rows), sizes(&b, &columns)].concat();
-        let common: usize = sizes(&a, &own).iter().product();
-        let height: usize = sizes(&a, &rows).iter().product();
-        let width: usize = sizes(&b, &columns).iter().product();
-        let left = a.permute(&order(&rows, &own))?.reshape([height, common])?;
-        let right = b.permute(&order(&theirs, &columns))?.reshape([common, width])?;
-        left.mm(&right)?.reshape(shape)
+        let ([own, theirs], [rows, columns]) = (&self.bound, &self.free);
+        let shape = [sizes(a, rows), sizes(b, columns)].concat();
+        let common: usize = sizes(a, own).iter().product();
+        let height: usize = sizes(a, rows).iter().product();
+        let width: usize = sizes(b, columns).iter().product();
+        let left = a.permute(&order(rows, own))?.reshape([height, common])?;
+        let right = b.permute(&order(theirs, columns))?.reshape([common, width])?;
+        Ok(left.mm(&right)?.reshape(shape)?.detach())
+    }
+
+    /// The gradient of the operand at a position: that of the result, summed with the other operand
+    /// over the dimensions that only that one has.
+    fn gradient(&self, grad: &Tensor, other: &Tensor, position: usize) -> Result<Tensor> {
+        let others = 1 - position;
+        let counts = self.free.each_ref().map(Vec::len);
+        let of_other = if others == 0 { 0..counts[0] } else { counts[0]..counts[0] + counts[1] };
+        let contraction =
+            Contraction::new(grad, other, of_other.collect(), self.free[others].clone());
+        let summed = contraction.apply(grad, other)?;
+        // It has the free dimensions of the operand, then the bound ones of the other in the order
+        // that they lie in there.
+        let mut bound: Vec<(usize, usize)> =
+            self.bound[others].iter().copied().zip(self.bound[position].iter().copied()).collect();
+        bound.sort_unstable();
+        let dims = self.free[position].iter().copied().chain(bound.iter().map(|pair| pair.1));
+        let mut order = vec![0; summed.dims()];
+        for (place, dim) in dims.enumerate() {
+            order[dim] = place as isize;
+        }
+        summed.permute(&order)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Operations that write a tensor's memory: filling, and copies from another tensor.
 
+use smallvec::smallvec;
+
 use super::convert::copy_into;
 use super::movement::bring;
 use super::operand::{TensorOrScalar, expect_fits};
@@ -115,7 +117,7 @@ impl Tensor {
         Ok(write.finish(|_| {
             |grad: &Tensor, needs: &[bool]| {
                 let of_self = needs[0].then(|| grad.zeros_like()).transpose()?;
-                Ok(vec![of_self, needs[1].then(|| grad.clone())])
+                Ok(smallvec![of_self, needs[1].then(|| grad.clone())])
             }
         }))
     }

@@ -4,6 +4,8 @@ use std::panic::Location;
 
 use gpu_runtime::at_place;
 
+use smallvec::smallvec;
+
 use super::convert::{convert, copy_into, dense};
 use crate::autograd::{InPlace, SavedTensor, Saving, record};
 use crate::dims::resolve_dim;
@@ -90,7 +92,7 @@ impl Tensor {
             move |grad: &Tensor, needs: &[bool]| {
                 let of_source = of_source.as_ref().filter(|_| needs[1]);
                 let of_source = of_source.map(|picked| picked.gathered(grad)).transpose()?;
-                Ok(vec![Some(grad.clone()), of_source])
+                Ok(smallvec![Some(grad.clone()), of_source])
             }
         }))
     }
@@ -154,7 +156,7 @@ impl Tensor {
             move |grad: &Tensor, needs: &[bool]| {
                 let of_source = of_source.as_ref().filter(|_| needs[1]);
                 let of_source = of_source.map(|picked| picked.selected(grad)).transpose()?;
-                Ok(vec![Some(grad.clone()), of_source])
+                Ok(smallvec![Some(grad.clone()), of_source])
             }
         }))
     }

@@ -1,6 +1,7 @@
 //! Losses: the distance between predictions and targets as one number.
 
 use super::pointwise::{Kinds, Pointwise};
+use crate::autograd::record;
 use crate::{DType, Error, Result, Shape, Tensor};
 
 /// The squared difference.
@@ -58,11 +59,20 @@ impl Tensor {
     pub fn nll_loss(&self, target: &Tensor) -> Result<Tensor> {
         check("nll_loss", self, target)?;
         let dim = class_dim(self);
-        let ignored = target.eq(IGNORED)?;
-        let class = target.masked_fill(&ignored, 0)?.unsqueeze(dim)?;
-        let chosen = self.gather(dim, &class)?.squeeze(dim)?;
+        let (class, ignored) = classes(target, dim)?;
+        let chosen = self.detach().gather(dim, &class)?.squeeze(dim)?;
         let losses = NEGATED_UNLESS_IGNORED.apply([(&chosen).into(), (&ignored).into()])?;
-        losses.sum()?.div(&ignored.logical_not()?.sum()?)
+        let output = losses.sum()?.div(&ignored.logical_not()?.sum()?)?;
+        Ok(record("nll_loss", [self], output, |saving| {
+            let (shape, target) = (self.layout().shape().clone(), saving.save(target));
+            move |grad: &Tensor, _| {
+                let (class, ignored) = classes(&target.get()?, dim)?;
+                let share = grad.div(&ignored.logical_not()?.sum()?)?.neg()?;
+                let shares = Tensor::where_(&ignored, 0, &share)?.unsqueeze(dim)?;
+                let zeros = Tensor::zeros(&shape, (grad.dtype(), grad.device()))?;
+                Ok([Some(zeros.scatter_add_(dim, &class, &shares)?)])
+            }
+        }))
     }
 
     /// The mean of the squared differences. `target` is broadcast.
@@ -74,6 +84,13 @@ impl Tensor {
     pub fn mse_loss(&self, target: &Tensor) -> Result<Tensor> {
         SQUARED_ERROR.apply([self.into(), target.into()])?.mean()
     }
+}
+
+/// The classes as indices for the dimension `dim`, with 0 for those that are ignored, and which are.
+#[track_caller]
+fn classes(target: &Tensor, dim: isize) -> Result<(Tensor, Tensor)> {
+    let ignored = target.eq(IGNORED)?;
+    Ok((target.masked_fill(&ignored, 0)?.unsqueeze(dim)?, ignored))
 }
 
 /// The dimension of the classes: the second, or the only one.

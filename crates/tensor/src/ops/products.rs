@@ -1,5 +1,6 @@
 //! Products of matrices and vectors that are added to something, made of [`Tensor::matmul`].
 
+use crate::autograd::record;
 use crate::{DType, Error, Result, Scalar, Tensor};
 
 /// Products under the names of BLAS: `beta * self + alpha * product`. With a `beta` of 0 what is in
@@ -116,13 +117,8 @@ impl Tensor {
         if a.shape()[2] != b.shape()[1] {
             return Err(mismatch("addbmm", a, b, "the inner sizes must be equal"));
         }
-        // The sum over the batch is part of one product: its matrices stand side by side in the
-        // left factor, and one below the other in the right one.
-        let depth = a.shape()[0] * a.shape()[2];
-        let wide = a.transpose(0, 1)?.reshape([a.shape()[1], depth])?;
-        let tall = b.reshape([depth, b.shape()[2]])?;
         let scalars = [beta.into(), alpha.into()];
-        self.plus("addbmm", [&wide, &tall], scalars, Tensor::mm)
+        self.plus("addbmm", [a, b], scalars, sum_of_products)
     }
 
     /// The product with a transposed weight, plus a bias: what a linear layer computes.
@@ -169,6 +165,29 @@ impl Tensor {
             _ => own.mul(beta)?.add(&product),
         }
     }
+}
+
+/// The sum of the products of a batch of matrices. It saves the batches as they are, not as the
+/// matrices that the product is computed of.
+#[track_caller]
+fn sum_of_products(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    // The sum over the batch is part of one product: its matrices stand side by side in the left
+    // factor, and one below the other in the right one.
+    let depth = a.shape()[0] * a.shape()[2];
+    let wide = a.detach().transpose(0, 1)?.reshape([a.shape()[1], depth])?;
+    let tall = b.detach().reshape([depth, b.shape()[2]])?;
+    let output = wide.mm(&tall)?;
+    Ok(record("addbmm", [a, b], output, |saving| {
+        let of = |needed: bool, other: &Tensor| needed.then(|| saving.save(other));
+        let (saved_a, saved_b) = (of(saving.needs(1), a), of(saving.needs(0), b));
+        move |grad: &Tensor, [needs_a, needs_b]: [bool; 2]| {
+            let of_a = saved_b.as_ref().filter(|_| needs_a);
+            let of_a = of_a.map(|b| grad.matmul(&b.get()?.mt()?));
+            let of_b = saved_a.as_ref().filter(|_| needs_b);
+            let of_b = of_b.map(|a| a.get()?.mt()?.matmul(grad));
+            Ok([of_a.transpose()?, of_b.transpose()?])
+        }
+    }))
 }
 
 /// # Errors

@@ -1,5 +1,7 @@
 //! Scans: sums, products and logarithms of sums of the elements so far.
 
+use smallvec::smallvec;
+
 use std::panic::Location;
 
 use cpu_kernels::scan::Scan;
@@ -105,7 +107,7 @@ impl Tensor {
         let write = InPlace::begin(SUMS.in_place, self, &[])?;
         SUMS.write(self, own)?;
         Ok(write.finish(|_| {
-            move |grad: &Tensor, _: &[bool]| Ok(vec![Some(sums_from_the_end(grad, own)?)])
+            move |grad: &Tensor, _: &[bool]| Ok(smallvec![Some(sums_from_the_end(grad, own)?)])
         }))
     }
 
@@ -141,7 +143,7 @@ impl Tensor {
             let before = before.map(|before| before.save(saving));
             move |grad: &Tensor, _: &[bool]| {
                 let of = |x: &Tensor| cumprod_backward(x, grad, own);
-                Ok(vec![before.as_ref().map(|before| of(&before.get()?)).transpose()?])
+                Ok(smallvec![before.as_ref().map(|before| of(&before.get()?)).transpose()?])
             }
         }))
     }

@@ -1,5 +1,7 @@
 //! Scans that choose: the extremes of the elements so far, and their places.
 
+use smallvec::smallvec;
+
 use std::panic::Location;
 
 use cpu_kernels::scan::Scan;
@@ -57,9 +59,9 @@ fn extremes_so_far(
     let mut outputs = record_outputs(op, &[x], vec![values, places], |saving| {
         let (shape, chosen) = (x.layout().shape().clone(), saving.save(&chosen));
         move |gradients: &[Option<Tensor>], _: &[bool]| {
-            let Some(grad) = &gradients[0] else { return Ok(vec![None]) };
+            let Some(grad) = &gradients[0] else { return Ok(smallvec![None]) };
             let zeros = Tensor::zeros(&shape, (grad.dtype(), grad.device()))?;
-            Ok(vec![Some(zeros.scatter_add(own as isize, &chosen.get()?, grad)?)])
+            Ok(smallvec![Some(zeros.scatter_add(own as isize, &chosen.get()?, grad)?)])
         }
     });
     let places = outputs.pop().expect("there are two");

@@ -1,5 +1,7 @@
 //! Views: tensors with other sizes, orders or parts of the same memory.
 
+use smallvec::smallvec;
+
 use super::view_shape::ViewShape;
 use crate::autograd::{record, record_outputs};
 use crate::dims::resolve_dim;
@@ -279,7 +281,7 @@ impl Tensor {
                 };
                 let raised: Vec<Option<Tensor>> =
                     gradients.iter().map(raised).collect::<Result<_>>()?;
-                Ok(vec![Some(joined(&raised, &shapes, own)?)])
+                Ok(smallvec![Some(joined(&raised, &shapes, own)?)])
             }
         }))
     }
@@ -320,7 +322,7 @@ impl Tensor {
             let shapes = sizes.iter().map(|&size| self.layout().shape().with(dim, size));
             let shapes: Vec<Shape> = shapes.collect();
             move |gradients: &[Option<Tensor>], _: &[bool]| {
-                Ok(vec![Some(joined(gradients, &shapes, dim)?)])
+                Ok(smallvec![Some(joined(gradients, &shapes, dim)?)])
             }
         }))
     }

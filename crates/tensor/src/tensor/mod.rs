@@ -130,6 +130,21 @@ impl Tensor {
         Ok(Tensor::of_storage(storage, layout, dtype))
     }
 
+    /// A dense tensor of the shape and on the device of another dense one, whose elements an
+    /// operation is about to write, all of them.
+    ///
+    /// # Errors
+    /// It is too large, or memory is short.
+    #[track_caller]
+    pub(crate) fn uninit_like(like: &Tensor, dtype: DType) -> Result<Tensor> {
+        let layout = like.layout().at_start();
+        let Some(bytes) = (CheckedSize::from(layout.numel()) * dtype.size()).size() else {
+            return Err(Error::TooLarge { shape: layout.shape().clone(), dtype });
+        };
+        let storage = Storage::allocate(like.resolved_device(), bytes, Fresh::Overwritten)?;
+        Ok(Tensor::of_storage(storage, layout, dtype))
+    }
+
     /// A new tensor whose elements may be read before they are written; on the CPU they are zero.
     ///
     /// # Errors

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use gpu_runtime::{EnqueuedWork, Observer, StreamId, Work, observe};
 use tensor::{
-    DType, Device, Error, Fused, FusedOperands, Result, Tensor, cuda, fuse, fuse_many, tensor,
+    DType, Device, Error, Fused, FusedOperands, Result, Tensor, cuda, fuse, fuse_many, no_grad,
+    tensor,
 };
 
 use crate::devices::cuda_devices;
@@ -315,6 +316,60 @@ fn what_cannot_be_written_is_refused() -> Result<()> {
     let repeated = tensor![1.0]?.expand([3])?;
     assert!(f.call_into(&repeated, (&repeated, 1)).is_err());
     assert_eq!(x.to_vec::<f32>()?, [1.0, 2.0]);
+    Ok(())
+}
+
+#[test]
+fn several_results_are_written_in_place_of_operands_in_one_pass() -> Result<()> {
+    let step = fuse_many(|[weight, velocity, gradient, rate]| {
+        let velocity = velocity * 0.5 + gradient;
+        [weight - velocity * rate, velocity]
+    });
+    let exchange = fuse_many(|[x, y]| [y, x]);
+    for device in devices() {
+        let [weight, velocity, gradient] =
+            [matrix(40, 50, device)?, matrix(40, 50, device)?.exp()?, numbers(50, device)?];
+        let new_velocity = ((&velocity * 0.5)? + &gradient)?;
+        let new_weight = (&weight - &(&new_velocity * 0.25)?)?;
+        step.call_into([&weight, &velocity], (&weight, &velocity, &gradient, 0.25))?;
+        assert_within(0.0, &velocity, &new_velocity)?;
+        assert_within(0.0, &weight, &new_weight)?;
+        exchange.call_into([&weight, &velocity], [&weight, &velocity])?;
+        assert_within(0.0, &weight, &new_velocity)?;
+        assert_within(0.0, &velocity, &new_weight)?;
+        // An operand that lies turned in a target's memory.
+        let square = matrix(30, 30, device)?;
+        let (turned, other) = (square.t()?, matrix(30, 30, device)?);
+        let expected = ((&turned * 2)?, (&other + 1)?);
+        let f = fuse_many(|[x, y]| [x * 2, y + 1]);
+        f.call_into([&square, &other], (&turned, &other))?;
+        assert_within(0.0, &square, &expected.0)?;
+        assert_within(0.0, &other, &expected.1)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn several_targets_are_apart_of_their_results_dtypes_and_not_recorded() -> Result<()> {
+    let f = fuse_many(|[x, y]| [x + y, x - y]);
+    let (x, y) = (tensor![1.0, 2.0]?, tensor![3.0, 4.0]?);
+    let argument = |result: Result<()>| match result {
+        Err(Error::InvalidArgument { op: "fuse", argument, .. }) => argument,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(argument(f.call_into([&x, &x.detach()], (&x, &y))), "targets");
+    let doubles = y.to(DType::F64)?;
+    let dtype = f.call_into([&x, &doubles], (&x, &y));
+    assert!(matches!(dtype, Err(Error::DTypeMismatch { .. })), "{dtype:?}");
+    let shape = f.call_into([&x, &tensor![1.0]?], (&x, &y));
+    assert!(matches!(shape, Err(Error::ShapeMismatch { .. })), "{shape:?}");
+    let leaf = tensor![3.0, 4.0]?.requires_grad_(true)?;
+    assert_eq!(argument(f.call_into([&x, &y], (&x, &leaf))), "operands");
+    assert_eq!((x.to_vec::<f32>()?, y.to_vec::<f32>()?), (vec![1.0, 2.0], vec![3.0, 4.0]));
+    // The write is noticed by what was saved before.
+    let product = (&leaf * &y)?.sum()?;
+    no_grad(|| f.call_into([&x, &y], (&x, &leaf)))?;
+    assert!(product.backward().is_err());
     Ok(())
 }
 

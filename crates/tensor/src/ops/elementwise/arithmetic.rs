@@ -33,7 +33,12 @@ binary! {
     MUL: mul, mul_ = common(|[a, b]| a * b).of(Kinds::ALL);
     /// `self / other`. The quotient of integers is a float (true division).
     DIV: div, div_ = float(|[a, b]| a / b)
-        .with_gradient(|g, [a, b], _| [g / b, -g * ((a / b) / b)]);
+        .with_gradient(|g, [a, b], _| {
+            // First that of the divisor: reverse mode adds the parts of a second derivative from
+            // the last to the first, and then those that cancel for `x / x` meet first.
+            let of_b = -g * ((a / b) / b);
+            [g / b, of_b]
+        });
     /// `self / other`, rounded down. An integer divided by zero gives 0. The gradients are zeros.
     FLOOR_DIVIDE: floor_divide, floor_divide_ = common(|[a, b]| a.floor_divide(b))
         .with_gradient(|g, _, _| [g.constant(0.0), g.constant(0.0)]);

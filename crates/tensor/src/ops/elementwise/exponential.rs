@@ -65,14 +65,19 @@ static POW: Pointwise<2> = Pointwise::common("pow", |[a, b]| a.pow(b))
         [of_base, flat.select(0.0, g * (y * a.log()))]
     });
 
-/// The powers for which PyTorch has other functions, which differ at -0.0 and infinities.
+/// The powers for which PyTorch has other functions, which differ at -0.0 and infinities. Their
+/// gradients are those of a power: of the base alone, so that nothing but it is saved.
 static SQUARE: Pointwise<1> = Pointwise::common("pow", |[x]| x.square());
-static CUBE: Pointwise<1> = Pointwise::common("pow", |[x]| x.square() * x);
+static CUBE: Pointwise<1> = Pointwise::common("pow", |[x]| x.square() * x)
+    .with_gradient(|g, [x], _| [g * (x.square() * 3.0)]);
 static SQUARE_ROOT: Pointwise<1> =
     Pointwise::float("pow", |[x]| x.sqrt()).with_gradient(|g, [x], _| [g * (x.rsqrt() * 0.5)]);
-static INVERSE_SQUARE_ROOT: Pointwise<1> = Pointwise::float("pow", |[x]| x.rsqrt());
-static INVERSE: Pointwise<1> = Pointwise::float("pow", |[x]| x.reciprocal());
-static INVERSE_SQUARE: Pointwise<1> = Pointwise::float("pow", |[x]| x.square().reciprocal());
+static INVERSE_SQUARE_ROOT: Pointwise<1> =
+    Pointwise::float("pow", |[x]| x.rsqrt()).with_gradient(|g, [x], _| [g * (x.powf(-1.5) * -0.5)]);
+static INVERSE: Pointwise<1> = Pointwise::float("pow", |[x]| x.reciprocal())
+    .with_gradient(|g, [x], _| [-g * x.square().reciprocal()]);
+static INVERSE_SQUARE: Pointwise<1> = Pointwise::float("pow", |[x]| x.square().reciprocal())
+    .with_gradient(|g, [x], _| [g * (x.powf(-3.0) * -2.0)]);
 
 /// The function that a power with this number as its exponent is.
 fn special_power(exponent: f64, is_float: bool) -> Option<&'static Pointwise<1>> {

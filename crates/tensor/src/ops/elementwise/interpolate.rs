@@ -18,7 +18,7 @@ static ADDCDIV: Pointwise<4> = Pointwise::common("addcdiv", |[x, a, b, value]| x
     .promoted_by_first(3)
     .named(["self", "a", "b", "value"])
     .with_gradient(|g, [_, a, b, value], _| {
-        [g, g * (value / b), -g * (value * a / (b * b)), g.constant(0.0)]
+        [g, g * (value / b), -g * value * ((a / b) / b), g.constant(0.0)]
     });
 
 impl Tensor {

@@ -18,7 +18,7 @@ unary! {
         .with_gradient(|g, [x], _| [g * (-x.square()).exp() * -FRAC_2_SQRT_PI]);
     /// The number whose error function is x.
     ERFINV: erfinv, erfinv_ = float(|[x]| x.erfinv())
-        .with_gradient(|g, _, y| [g * y.square().exp() * (1.0 / FRAC_2_SQRT_PI)]);
+        .with_gradient(|g, [x], _| [g * x.erfinv().square().exp() * (1.0 / FRAC_2_SQRT_PI)]);
     /// The distribution function of the standard normal distribution.
     NDTR: ndtr = float(|[x]| (x * -FRAC_1_SQRT_2).erfc() * 0.5)
         .with_gradient(|g, [x], _| {

@@ -79,11 +79,16 @@ impl<'a, const N: usize> FusedCall<'a, N> {
         self
     }
 
-    /// For each tensor itself, or a copy if writing `target` would change it before it is read.
+    /// For each tensor itself, or a copy if writing a target would change it before it is read.
     #[track_caller]
-    pub(super) fn apart_from(&self, target: &Tensor) -> Result<SmallVec<[Tensor; 4]>> {
+    pub(super) fn apart_from(&self, targets: &[Tensor]) -> Result<SmallVec<[Tensor; 4]>> {
         let copied = |tensor: &Cow<'_, Tensor>| {
-            Ok(apart_from(target, tensor)?.unwrap_or_else(|| (**tensor).clone()))
+            for target in targets {
+                if let Some(copy) = apart_from(target, tensor)? {
+                    return Ok(copy);
+                }
+            }
+            Ok((**tensor).clone())
         };
         self.tensors.iter().map(copied).collect()
     }

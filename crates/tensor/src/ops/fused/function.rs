@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use super::call::FusedCall;
 use super::form::{FuseKey, FusedForm, Passed};
 use super::value::FusedValue;
+use crate::autograd::{InPlace, is_grad_enabled};
 use crate::ops::operand::TensorOrScalar;
 use crate::ops::pointwise::{PointwiseFunction, in_place_fits};
 use crate::specializations::Specializations;
@@ -55,7 +56,7 @@ impl<const N: usize> FusedFunction<N> {
     pub(super) fn apply_all(&self, operands: &[TensorOrScalar<'_>; N]) -> Result<Vec<Tensor>> {
         let call = FusedCall::new(self.name, operands)?;
         let traced = self.traced(&call.forms, None)?;
-        traced.all.apply_all(&call.place, &call.tensors(), &call.scalars)
+        Ok(traced.all.apply_all(&call.place, &call.tensors(), &call.scalars)?.into_vec())
     }
 
     /// Writes the one result into a tensor.
@@ -70,11 +71,68 @@ impl<const N: usize> FusedFunction<N> {
         in_place_fits(&call.named(operands), target, result)?;
         let call = call.into_target(target);
         let traced = self.traced(&call.forms, Some(target.dtype()))?;
-        let copies = call.apart_from(target)?;
+        let copies = call.apart_from(std::slice::from_ref(target))?;
         let inputs: SmallVec<[&Tensor; 4]> = once(target).chain(call.tensors()).collect();
         let read: SmallVec<[&Tensor; 4]> = once(target).chain(&copies).collect();
         traced.all.apply_in_place(self.name, &inputs, &read, &call.scalars)?;
         Ok(())
+    }
+
+    /// Writes all results into tensors, which are of their dtypes, without recording it.
+    #[track_caller]
+    pub(super) fn apply_all_into(
+        &self,
+        targets: &[&Tensor],
+        operands: &[TensorOrScalar<'_>; N],
+    ) -> Result<()> {
+        let call = FusedCall::new(self.name, operands)?;
+        let traced = self.traced(&call.forms, None)?;
+        if targets.is_empty() {
+            return Ok(());
+        }
+        let named = call.named(operands);
+        for (position, (target, &result)) in targets.iter().zip(&traced.outputs).enumerate() {
+            in_place_fits(&named, target, result)?;
+            self.expect_target(target, result, &targets[..position])?;
+        }
+        if is_grad_enabled() {
+            let tensors = call.tensors();
+            let recorded = targets.iter().chain(&tensors).find(|tensor| tensor.requires_grad());
+            if let Some(tensor) = recorded {
+                let why = "a call that writes several tensors is not recorded; use no_grad";
+                return Err(self.wrong_tensor("operands", tensor, why));
+            }
+        }
+        let writes: SmallVec<[InPlace<'_>; 4]> = targets
+            .iter()
+            .map(|target| InPlace::begin(self.name, target, &[]))
+            .collect::<Result<_>>()?;
+        let written: SmallVec<[Tensor; 4]> = targets.iter().map(|&target| target.clone()).collect();
+        let apart = call.apart_from(&written)?;
+        let read: SmallVec<[&Tensor; 4]> = apart.iter().collect();
+        traced.all.write_all(&written, &read, &call.scalars)?;
+        writes.into_iter().for_each(|write| drop(write.finish_constant()));
+        Ok(())
+    }
+
+    /// # Errors
+    /// The target is of another dtype than its result, or shares memory with another target.
+    fn expect_target(&self, target: &Tensor, result: DType, others: &[&Tensor]) -> Result<()> {
+        if target.dtype() != result {
+            let arguments = vec![("target", target.dtype()), ("the result", result)];
+            let rule =
+                "each of several results must be of its target's dtype; convert it with .to(..)";
+            return Err(Error::DTypeMismatch { op: self.name, arguments, rule });
+        }
+        match others.iter().any(|other| other.shares_memory_with(target)) {
+            true => Err(self.wrong_tensor("targets", target, "two of them share memory")),
+            false => Ok(()),
+        }
+    }
+
+    fn wrong_tensor(&self, argument: &'static str, tensor: &Tensor, why: &'static str) -> Error {
+        let value = format!("a tensor of shape {:?}", tensor.shape());
+        Error::InvalidArgument { op: self.name, argument, value, why }
     }
 
     /// The function for these operands. In place, its first input is the target, to whose dtype the

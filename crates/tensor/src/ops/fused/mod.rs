@@ -146,4 +146,35 @@ impl<const N: usize, const M: usize> FusedMany<N, M> {
         let results = self.function.apply_all(&operands.operands())?;
         Ok(results.try_into().expect("the closure gives M results"))
     }
+
+    /// Writes the results into `targets`, each in place of what it held, in one pass over memory.
+    /// Targets may be operands: an optimizer's step changes a parameter and its state. It is not
+    /// recorded.
+    ///
+    /// ```
+    /// use tensor::{fuse_many, tensor};
+    ///
+    /// let step = fuse_many(|[weight, velocity, gradient]| {
+    ///     let velocity = velocity * 0.5 + gradient;
+    ///     [weight - velocity * 0.25, velocity]
+    /// });
+    /// let (weight, velocity) = (tensor![1.0, 2.0]?, tensor![0.0, 8.0]?);
+    /// step.call_into([&weight, &velocity], (&weight, &velocity, &tensor![4.0, 0.0]?))?;
+    /// assert_eq!(weight.to_vec::<f32>()?, [0.0, 1.0]);
+    /// assert_eq!(velocity.to_vec::<f32>()?, [4.0, 4.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`FusedMany::call`]; a result is of another shape or dtype than its target; a target
+    /// repeats elements, or shares memory with another; grad mode is on, and a tensor requires
+    /// gradients.
+    #[track_caller]
+    pub fn call_into<'a>(
+        &self,
+        targets: [&Tensor; M],
+        operands: impl FusedOperands<'a, N>,
+    ) -> Result<()> {
+        self.function.apply_all_into(&targets, &operands.operands())
+    }
 }

@@ -17,7 +17,8 @@ pub(super) fn select_at(x: &Tensor, chosen: &[Option<Tensor>]) -> Result<Tensor>
     let shape = indices.first().map_or_else(Shape::default, |index| index.layout().shape().clone());
     let linear = linear_index(&indices, &plan.sizes)?.flatten()?;
     let picked = plan.rows(&x.detach())?.index_select(0, &linear)?;
-    let output = plan.placed(&picked, &shape)?;
+    // A result of its own, and for gradients no view of what was picked.
+    let output = plan.placed(&picked, &shape)?.detach();
     Ok(record("index", [x], output, |saving| {
         let saved: Vec<SavedTensor> = tensors.iter().map(|index| saving.save(index)).collect();
         // The positions are computed again, so that the graph keeps nothing but the indices.

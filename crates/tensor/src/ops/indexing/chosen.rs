@@ -86,7 +86,7 @@ impl Tensor {
         let numel = self.numel();
         let positions = linear_index(&[index.flatten()?], &[numel])?;
         let output = self.detach().flatten()?.index_select(0, &positions)?;
-        let output = output.reshape(index.layout().shape())?;
+        let output = output.reshape(index.layout().shape())?.detach();
         Ok(record("take", [self], output, |saving| {
             let (shape, index) = (self.layout().shape().clone(), saving.save(index));
             move |grad: &Tensor, _| {

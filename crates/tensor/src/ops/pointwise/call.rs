@@ -242,7 +242,7 @@ fn number_of(
 /// The bits of a number in the type that `dtype` is computed in. Integers and truth values are
 /// brought to `dtype` first. Floats are not rounded to half precision, as in PyTorch, except where
 /// they are compared with elements of it.
-fn scalar_bits(number: Scalar, dtype: DType, is_rounded: bool) -> u64 {
+pub(super) fn scalar_bits(number: Scalar, dtype: DType, is_rounded: bool) -> u64 {
     let number = match dtype.is_float() && !is_rounded {
         true => number,
         false => Scalar::from_bits(number.bits(dtype), dtype),

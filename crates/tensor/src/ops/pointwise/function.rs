@@ -1,6 +1,8 @@
 //! Elementwise functions for given dtypes: running and recording them, and their gradients, which
 //! are functions too.
 
+use std::borrow::Cow;
+
 use expression::{Expression, Gradient, GradientOperand};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -10,6 +12,7 @@ use crate::autograd::{InPlace, SavedTensor, Saving, record_many, record_outputs}
 use crate::dispatch::{Elementwise, Outputs};
 use crate::resolved_device::ResolvedDevice;
 use crate::specializations::Specializations;
+use crate::tensor::Gradients;
 use crate::{DType, Result, Shape, Tensor};
 
 /// An elementwise function of tensors of given dtypes and of numbers, with its derivative. It lives
@@ -40,6 +43,9 @@ pub(in crate::ops) struct ResultPlace {
     pub(in crate::ops) shape: Shape,
 }
 
+/// The results of a call.
+pub(in crate::ops) type ResultTensors = SmallVec<[Tensor; 2]>;
+
 /// The inputs whose gradients are needed, one bit each.
 type Needs = u64;
 
@@ -68,7 +74,8 @@ enum GradientSource {
 
 /// The tensors and numbers that a recorded call keeps for its gradients.
 struct SavedCall {
-    operands: SmallVec<[(GradientOperand, SavedTensor); 3]>,
+    /// On the heap, since most functions save nothing or little, and a saved tensor is large.
+    operands: Vec<(GradientOperand, SavedTensor)>,
     scalars: SmallVec<[u64; 4]>,
 }
 
@@ -132,6 +139,27 @@ impl PointwiseFunction {
         }
     }
 
+    /// [`PointwiseFunction::apply`] to dense tensors of one shape on the CPU. `None` if
+    /// [`Elementwise::run_dense`] is not for them.
+    ///
+    /// # Errors
+    /// Memory is short.
+    #[inline]
+    #[track_caller]
+    pub(super) fn apply_dense(
+        &'static self,
+        inputs: &[&Tensor],
+        scalars: &[u64],
+    ) -> Option<Result<Tensor>> {
+        let output = match self.elementwise.run_dense(inputs, scalars)? {
+            Ok(output) => output,
+            error => return Some(error),
+        };
+        let is_recorded = !matches!(self.derivative, FunctionDerivative::None)
+            && inputs.iter().any(|input| input.requires_grad());
+        Some(Ok(if is_recorded { self.record(inputs, output, scalars) } else { output }))
+    }
+
     /// [`PointwiseFunction::apply`] without recording it.
     #[track_caller]
     pub(super) fn compute_one(
@@ -154,18 +182,19 @@ impl PointwiseFunction {
         place: &ResultPlace,
         inputs: &[&Tensor],
         scalars: &[u64],
-    ) -> Result<Vec<Tensor>> {
+    ) -> Result<ResultTensors> {
         let dtypes = self.elementwise.outputs();
         if let [_] = dtypes {
-            return Ok(vec![self.apply(place, inputs, scalars)?]);
+            return Ok(smallvec![self.apply(place, inputs, scalars)?]);
         }
         let output = |&dtype: &DType| Tensor::uninit(place.shape.clone(), dtype, place.device);
         let outputs: Vec<Tensor> = dtypes.iter().map(output).collect::<Result<_>>()?;
         self.elementwise.run(place.device, Outputs::New(&outputs), inputs, scalars)?;
-        Ok(record_outputs(self.elementwise.op(), inputs, outputs, |saving| {
+        let recorded = record_outputs(self.elementwise.op(), inputs, outputs, |saving| {
             let saved = self.save(saving, inputs, None, scalars);
             move |grads: &[Option<Tensor>], needed: &[bool]| self.backward(needed, grads, &saved)
-        }))
+        });
+        Ok(recorded.into())
     }
 
     /// Writes the result into `target`, without recording it.
@@ -174,8 +203,23 @@ impl PointwiseFunction {
     /// The target repeats elements; the runtime failed.
     #[track_caller]
     pub(super) fn write(&self, target: &Tensor, inputs: &[&Tensor], scalars: &[u64]) -> Result<()> {
-        let device = target.resolved_device();
-        self.elementwise.run(device, Outputs::Existing(target), inputs, scalars)
+        self.write_all(std::slice::from_ref(target), inputs, scalars)
+    }
+
+    /// Writes the results into `targets`, which do not share memory with each other, without
+    /// recording it.
+    ///
+    /// # Errors
+    /// As [`PointwiseFunction::write`].
+    #[track_caller]
+    pub(in crate::ops) fn write_all(
+        &self,
+        targets: &[Tensor],
+        inputs: &[&Tensor],
+        scalars: &[u64],
+    ) -> Result<()> {
+        let device = targets[0].resolved_device();
+        self.elementwise.run(device, Outputs::Existing(targets), inputs, scalars)
     }
 
     /// Writes the result into the first input, the target, and records it. `read` are the inputs in
@@ -205,9 +249,7 @@ impl PointwiseFunction {
         Ok(write.finish(|saving| {
             let before = before.map(|before| before.save(saving));
             let saved = self.save(saving, inputs, before, scalars);
-            move |grad: &Tensor, needed: &[bool]| {
-                self.backward(needed, &[Some(grad.clone())], &saved)
-            }
+            move |grad: &Tensor, needed: &[bool]| self.backward_one(needed, grad, &saved)
         }))
     }
 
@@ -216,9 +258,7 @@ impl PointwiseFunction {
     fn record(&'static self, inputs: &[&Tensor], output: Tensor, scalars: &[u64]) -> Tensor {
         record_many(self.elementwise.op(), inputs, output, |saving| {
             let saved = self.save(saving, inputs, None, scalars);
-            move |grad: &Tensor, needed: &[bool]| {
-                self.backward(needed, &[Some(grad.clone())], &saved)
-            }
+            move |grad: &Tensor, needed: &[bool]| self.backward_one(needed, grad, &saved)
         })
     }
 
@@ -245,6 +285,17 @@ impl PointwiseFunction {
         SavedCall { operands, scalars: scalars.into() }
     }
 
+    /// The gradients of the inputs that need one, from that of the one output.
+    #[track_caller]
+    fn backward_one(
+        &'static self,
+        needed: &[bool],
+        grad: &Tensor,
+        saved: &SavedCall,
+    ) -> Result<Gradients> {
+        self.gradients(needs(needed.iter().copied())).apply(std::slice::from_ref(grad), saved)
+    }
+
     /// The gradients of the inputs that need one, from those of the outputs.
     #[track_caller]
     fn backward(
@@ -252,9 +303,9 @@ impl PointwiseFunction {
         needed: &[bool],
         grads: &[Option<Tensor>],
         saved: &SavedCall,
-    ) -> Result<Vec<Option<Tensor>>> {
+    ) -> Result<Gradients> {
         let Some(some) = grads.iter().flatten().next() else {
-            return Ok(vec![None; needed.len()]);
+            return Ok(smallvec![None; needed.len()]);
         };
         let outputs = self.elementwise.outputs().iter().zip(grads);
         let grads: SmallVec<[Tensor; 1]> = outputs
@@ -325,25 +376,31 @@ impl FunctionGradients {
 
     /// The gradients of the inputs, from those of the outputs and what was saved.
     #[track_caller]
-    fn apply(&self, grads: &[Tensor], saved: &SavedCall) -> Result<Vec<Option<Tensor>>> {
+    fn apply(&self, grads: &[Tensor], saved: &SavedCall) -> Result<Gradients> {
         let computed = match self.function {
             Some(function) => {
-                let mut operands: SmallVec<[Tensor; 4]> = SmallVec::new();
+                let mut operands: SmallVec<[Cow<'_, Tensor>; 4]> = SmallVec::new();
                 for operand in &self.operands {
                     operands.push(match operand {
-                        GradientOperand::Cotangent(output) => grads[*output].clone(),
+                        GradientOperand::Cotangent(output) => Cow::Borrowed(&grads[*output]),
                         saved_one => {
                             let found = saved.operands.iter().find(|(saved, _)| saved == saved_one);
-                            found.expect("it was saved when the call was recorded").1.get()?
+                            let found = found.expect("it was saved when the call was recorded");
+                            Cow::Owned(found.1.get()?)
                         }
                     });
                 }
-                let operands: SmallVec<[&Tensor; 4]> = operands.iter().collect();
-                let (device, shape) = (grads[0].resolved_device(), grads[0].layout().shape());
-                let place = ResultPlace { device, shape: shape.clone() };
-                function.apply_all(&place, &operands, &saved.scalars)?
+                let operands: SmallVec<[&Tensor; 4]> = operands.iter().map(|one| &**one).collect();
+                match function.apply_dense(&operands, &saved.scalars) {
+                    Some(result) => smallvec![result?],
+                    None => {
+                        let shape = grads[0].layout().shape().clone();
+                        let place = ResultPlace { device: grads[0].resolved_device(), shape };
+                        function.apply_all(&place, &operands, &saved.scalars)?
+                    }
+                }
             }
-            None => Vec::new(),
+            None => ResultTensors::new(),
         };
         let gradient = |source: &GradientSource| match *source {
             GradientSource::None => Ok(None),

@@ -6,6 +6,7 @@
 //! which is applied as a recorded operation.
 
 mod call;
+mod dense;
 mod function;
 mod key;
 mod promotion;
@@ -174,7 +175,17 @@ impl<const N: usize> Pointwise<N> {
     /// # Errors
     /// The operands lie on different devices or do not broadcast; the operation has no such dtype.
     #[track_caller]
+    #[inline]
     pub(super) fn apply(&'static self, operands: [TensorOrScalar<'_>; N]) -> Result<Tensor> {
+        match self.apply_dense(&operands) {
+            Some(result) => result,
+            None => self.apply_any(operands),
+        }
+    }
+
+    /// [`Pointwise::apply`] for operands of any dtypes, layouts and devices.
+    #[track_caller]
+    fn apply_any(&'static self, operands: [TensorOrScalar<'_>; N]) -> Result<Tensor> {
         let computed = self.computed_dtype(&operands);
         self.apply_in(computed, if self.is_predicate { DType::Bool } else { computed }, operands)
     }

@@ -157,6 +157,11 @@ impl Meta {
             || self.view.as_ref().is_some_and(|view| view.base.requires_grad())
     }
 
+    /// Whether the tensor is a leaf that was set to require gradients.
+    pub(crate) fn is_set_to_require_grad(&self) -> bool {
+        self.requires_grad.load(Ordering::Relaxed)
+    }
+
     /// Sets whether a leaf requires gradients. The output of a node always does.
     pub(crate) fn set_requires_grad(&self, requires_grad: bool) {
         self.requires_grad.store(requires_grad, Ordering::Relaxed);

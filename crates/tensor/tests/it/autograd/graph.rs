@@ -1,5 +1,7 @@
 //! The graph: shared parts, what it keeps and frees, its length, and what may not be asked of it.
 
+use std::sync::{Arc, Mutex};
+
 use tensor::{
     AutogradError, Backward, Error, Result, Tensor, enable_grad, grad, is_grad_enabled, no_grad,
     tensor,
@@ -58,6 +60,32 @@ fn leaves_do_not_share_the_memory_of_one_gradient() -> Result<()> {
     let given = tensor![1.0]?;
     a.mul(1.0)?.backward_with(&given)?;
     assert_eq!(given.to_vec::<f32>()?, [1.0]);
+    Ok(())
+}
+
+#[test]
+fn sums_of_gradients_leave_those_alone_that_somebody_has() -> Result<()> {
+    let x = leaf(&[1.0, 2.0])?;
+    let passed_on = x.view([2])?;
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&seen);
+    passed_on.register_hook(move |grad| {
+        kept.lock().expect("nobody panics").push(grad.clone());
+        Ok(None)
+    })?;
+    let cotangent = tensor![10.0, 20.0]?;
+    // x gets the kept gradient, which is the cotangent itself, and then others beside it.
+    let y = passed_on.add(&x)?.add(&x.mul(3.0)?)?;
+    let pass = Backward::new().output_with(&y, &cotangent).output_with(&passed_on, &cotangent);
+    pass.clone().retain_graph().run()?;
+    let first = x.grad().expect("it has one").clone_data()?;
+    pass.run()?;
+    assert_eq!(first.to_vec::<f32>()?, [60.0, 120.0]);
+    assert_eq!(gradient(&x)?, [120.0, 240.0]);
+    assert_eq!(cotangent.to_vec::<f32>()?, [10.0, 20.0]);
+    for grad in seen.lock().expect("nobody panics").iter() {
+        assert_eq!(grad.to_vec::<f32>()?, [20.0, 40.0]);
+    }
     Ok(())
 }
 

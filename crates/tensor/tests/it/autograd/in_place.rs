@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tensor::{AutogradError, Backward, Error, Result, Tensor, grad, no_grad, tensor};
+use tensor::{AutogradError, Backward, Error, Result, Tensor, TensorIndex, grad, no_grad, tensor};
 
 use crate::devices::for_each_device;
 
@@ -230,5 +230,62 @@ fn what_no_gradient_needs_may_be_modified() -> Result<()> {
     shift.fill_(100.0)?;
     y.backward()?;
     assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [1.0]);
+    Ok(())
+}
+
+#[test]
+fn a_tensor_that_is_multiplied_by_itself_in_place_has_lost_what_its_gradient_needs() -> Result<()> {
+    let x = leaf(&[1.0, 2.0])?;
+    let products = [x.mul(2.0)?, x.mul(2.0)?.view([2, 1])?, x.mul(2.0)?.narrow(0, 0, 1)?];
+    for y in products {
+        y.mul_(&y)?;
+        let error = y.sum()?.backward().expect_err("the operand was overwritten");
+        assert!(error.to_string().contains("mul_"), "{error}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_history_of_a_view_has_the_write_that_read_it() -> Result<()> {
+    let x = leaf(&[1.0, 2.0])?;
+    let y = x.mul(3.0)?;
+    let (first, second) = (y.narrow(0, 0, 1)?, y.narrow(0, 1, 1)?);
+    first.mul_(&second)?;
+    let error = second.backward().expect_err("the pass goes through the write to the whole");
+    assert!(error.to_string().contains("mul_"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn what_is_indexed_by_tensors_is_written_like_any_result() -> Result<()> {
+    for_each_device(|device| {
+        let x = tensor![[1.0, 2.0], [3.0, 4.0]]?.to(device)?.requires_grad_(true)?;
+        let rows = tensor![1_i64, 1]?.to(device)?;
+        let y = x.index(&[TensorIndex::Tensor(&rows)])?;
+        y.mul_(5.0)?;
+        y.sum()?.backward()?;
+        assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [0.0, 0.0, 10.0, 10.0]);
+        let z = x.take(&rows)?;
+        z.mul_(2.0)?;
+        x.clear_grad();
+        z.sum()?.backward()?;
+        assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [0.0, 4.0, 0.0, 0.0]);
+        Ok(())
+    })
+}
+
+#[test]
+fn no_gradient_flows_to_a_view_that_was_made_without_recording() -> Result<()> {
+    let x = leaf(&[1.0, 2.0])?;
+    let y = x.mul(2.0)?;
+    let views = no_grad(|| Ok::<_, Error>([x.view([2, 1])?, y.view([2, 1])?]))?;
+    for view in views {
+        let ones = Tensor::ones([2, 1], ())?;
+        let pass = Backward::new().output_with(&view, &ones).run();
+        let error = pass.expect_err("it has no history, and is no leaf");
+        assert!(matches!(error, Error::Autograd(AutogradError::NothingRequiresGrad)), "{error:?}");
+        assert!(grad(&[&y.sum()?], &[&view]).is_err());
+    }
+    assert!(x.grad().is_none());
     Ok(())
 }

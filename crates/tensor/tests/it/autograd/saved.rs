@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tensor::{
-    AutogradError, Backward, Error, Result, Tensor, checkpoint, grad, saved_bytes, tensor,
-    with_manual_seed,
+    AutogradError, Backward, DType, Device, Error, Result, Tensor, checkpoint, grad, saved_bytes,
+    tensor, with_manual_seed,
 };
 
 use crate::devices::for_each_device;
@@ -47,6 +47,78 @@ fn sums_and_views_keep_nothing() -> Result<()> {
     let parts = x.chunk(2, 0)?;
     assert_eq!(Tensor::cat(&[&parts[1], &parts[0]], 1)?.saved_bytes(&[]), 0);
     Ok(())
+}
+
+#[test]
+fn functions_of_a_leaf_keep_the_leaf_and_not_their_results() -> Result<()> {
+    let x = leaf([4, 8])?;
+    for exponent in [3.0, 0.5, -0.5, -1.0, -2.0, 1.7] {
+        assert_eq!(x.pow(exponent)?.saved_bytes(&[&x]), 0, "{exponent}");
+    }
+    assert_eq!(x.erfinv()?.saved_bytes(&[&x]), 0);
+    assert_eq!(x.var(&[1], 1, false)?.saved_bytes(&[&x]), 0);
+    let target = tensor![0_i64, 7, -100, 3]?;
+    assert_eq!(x.nll_loss(&target)?.saved_bytes(&[&x, &target]), 0);
+    assert_eq!(x.cross_entropy(&target)?.saved_bytes(&[&x, &target]), 128, "the log-probabilities");
+    Ok(())
+}
+
+/// A leaf of whole numbers, so that sums are exact.
+fn whole(shape: &[usize], device: Device) -> Result<Tensor> {
+    let numbers = (0..shape.iter().product()).map(|i: usize| (i * 7 % 11) as f64 - 5.0).collect();
+    Tensor::from_vec::<f64>(numbers, shape, device)?.requires_grad_(true)
+}
+
+#[test]
+fn sums_of_products_keep_their_operands_and_no_rearranged_copies() -> Result<()> {
+    for_each_device(|device| {
+        let (a, b) = (whole(&[2, 3, 4], device)?, whole(&[4, 5, 2], device)?);
+        let wide = a.unsqueeze(3)?.mul(&b.permute(&[2, 0, 1])?.unsqueeze(1)?)?;
+        let pair = [a.tensordot(&b, &[2, 0], &[0, 2])?, wide.sum_dims(&[0, 2], false)?];
+        assert_eq!(pair[0].saved_bytes(&[&a, &b]), 0);
+        same_derivatives(&pair, &[&a, &b])?;
+
+        let (base, a, b) =
+            (whole(&[3, 1], device)?, whole(&[2, 3, 4], device)?, whole(&[2, 4, 5], device)?);
+        let sum = a.bmm(&b)?.sum_dims(&[0], false)?.mul(2)?.add(&base.mul(3)?)?;
+        let pair = [base.addbmm(&a, &b, 3, 2)?, sum];
+        assert_eq!(pair[0].saved_bytes(&[&base, &a, &b]), 0);
+        same_derivatives(&pair, &[&base, &a, &b])
+    })
+}
+
+/// Checks two values that ought to be the same: they, their gradients and the second derivatives.
+fn same_derivatives(pair: &[Tensor; 2], leaves: &[&Tensor]) -> Result<()> {
+    let mut seen = Vec::new();
+    for value in pair {
+        let mut numbers = vec![value.detach().to_vec::<f64>()?];
+        let squares = value.square()?.sum()?;
+        let first = Backward::new().output(&squares).create_graph().collect(leaves)?;
+        let mut total = Tensor::zeros((), (DType::F64, value.device()))?;
+        for gradient in first.iter().flatten() {
+            numbers.push(gradient.detach().contiguous()?.to_vec()?);
+            total = total.add(&gradient.square()?.sum()?)?;
+        }
+        for second in grad(&[&total], leaves)?.iter().flatten() {
+            numbers.push(second.contiguous()?.to_vec()?);
+        }
+        seen.push(numbers);
+    }
+    assert_eq!(seen[0].len(), 1 + 2 * leaves.len());
+    assert_eq!(seen[0], seen[1]);
+    Ok(())
+}
+
+#[test]
+fn a_target_that_is_ignored_gets_no_gradient() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::zeros([3, 2], device)?.requires_grad_(true)?;
+        let target = tensor![1_i64, -100, 0]?.to(device)?;
+        x.nll_loss(&target)?.backward()?;
+        let gradient = x.grad().expect("it has one").to_vec::<f32>()?;
+        assert_eq!(gradient, [0.0, -0.5, 0.0, 0.0, -0.5, 0.0]);
+        Ok(())
+    })
 }
 
 /// Two layers, of which a checkpoint keeps nothing.

@@ -28,6 +28,15 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         let _ = sum.call_into(&turned, (&target, 1.5));
         look(d, [target])
     };
+    "tensor::FusedMany::call_into" => |d| {
+        let (x, y, z) = (d.tensor()?, d.tensor()?, d.tensor()?);
+        let exchange = fuse_many(|[x, y, z]| [y + z, x]);
+        let _ = exchange.call_into([&x, &y], (&x, &y, 0));
+        let _ = exchange.call_into([&x, &x], (&x, &y, &z));
+        let turned = x.transpose(0, -1).ok()?;
+        let _ = exchange.call_into([&y, &z], (&turned, &z, &y));
+        look(d, [x, y, z])
+    };
     "tensor::fuse_many", "tensor::FusedMany::named", "tensor::FusedMany::call",
     "tensor::FusedValue::logical_and", "tensor::FusedValue::logical_or",
     "tensor::FusedValue::logical_xor", "tensor::FusedOperand::beside" => |d| {

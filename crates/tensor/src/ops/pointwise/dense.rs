@@ -1,0 +1,73 @@
+//! The short way of the most frequent calls: one or two tensors on the CPU that are dense, of one
+//! shape and one dtype, beside numbers.
+
+use smallvec::SmallVec;
+
+use super::Pointwise;
+use super::call::scalar_bits;
+use super::key::{Key, OperandForm};
+use super::promotion::{Positions, Promotion};
+use crate::ops::operand::TensorOrScalar;
+use crate::resolved_device::ResolvedDevice;
+use crate::{DType, Result, Tensor};
+
+/// The operands of such a call.
+struct DenseOperands<'a> {
+    key: Key,
+    tensors: SmallVec<[&'a Tensor; 4]>,
+    scalars: SmallVec<[u64; 4]>,
+}
+
+impl<const N: usize> Pointwise<N> {
+    /// [`Pointwise::apply`] for dense operands; `None` if these are not such, or
+    /// something is wrong with them: then the general way finds out.
+    ///
+    /// It gives what the general way gives, without what that needs for other operands: promotion,
+    /// broadcasting, an iteration space. For tensors of a few elements that would take several
+    /// times as long as all the rest.
+    #[inline]
+    #[track_caller]
+    pub(super) fn apply_dense(
+        &'static self,
+        operands: &[TensorOrScalar<'_>; N],
+    ) -> Option<Result<Tensor>> {
+        let operands = self.dense_operands(operands)?;
+        let function = self.function(operands.key);
+        function.apply_dense(&operands.tensors, &operands.scalars)
+    }
+
+    #[inline]
+    fn dense_operands<'a>(&self, operands: &[TensorOrScalar<'a>; N]) -> Option<DenseOperands<'a>> {
+        let first = operands.iter().find_map(|operand| operand.tensor())?;
+        let dtype = first.dtype();
+        let is_usual = self.conditions == Positions::NONE
+            && self.kinds.contain(dtype)
+            && (self.promotion == Promotion::Common || dtype.is_float());
+        if !is_usual || first.resolved_device() != ResolvedDevice::Cpu {
+            return None;
+        }
+        let output = if self.is_predicate { DType::Bool } else { dtype };
+        let mut key = Key::new(dtype, output);
+        let (mut tensors, mut scalars) = (SmallVec::new(), SmallVec::new());
+        for (position, operand) in operands.iter().enumerate() {
+            let form = match operand {
+                TensorOrScalar::Tensor(tensor) => {
+                    // A tensor without dimensions has another say in the promotion.
+                    if tensor.dtype() != dtype || tensor.dims() == 0 {
+                        return None;
+                    }
+                    tensors.push(*tensor);
+                    OperandForm::Tensor(dtype)
+                }
+                // Every number is of the category of floats or a lower one.
+                TensorOrScalar::Scalar(number) if dtype.is_float() => {
+                    scalars.push(scalar_bits(*number, dtype, self.rounds_numbers));
+                    OperandForm::Number
+                }
+                TensorOrScalar::Scalar(_) => return None,
+            };
+            key = key.with(position, form);
+        }
+        Some(DenseOperands { key, tensors, scalars })
+    }
+}
