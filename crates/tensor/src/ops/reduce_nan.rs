@@ -75,14 +75,4 @@ impl Tensor {
         let dims = dim.as_slice();
         Ok((self.amin(dims, keepdim)?, self.amax(dims, keepdim)?))
     }
-
-    /// The `p`-norm of the difference: [`Tensor::norm`] of all its elements. `other` is broadcast.
-    ///
-    /// # Errors
-    /// The shapes do not broadcast; the operands lie on different devices; the dtype is not a
-    /// floating one.
-    #[track_caller]
-    pub fn dist(&self, other: &Tensor, p: impl Into<f64>) -> Result<Tensor> {
-        self.sub(other)?.norm(p, &[], false)
-    }
 }

@@ -48,6 +48,41 @@ impl Tensor {
             }
         }))
     }
+
+    /// The `p`-norm of the difference: [`Tensor::norm`] of all its elements. `other` is broadcast.
+    /// The difference is not kept for the gradient, but computed again.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// assert_eq!(tensor![4.0, 4.0]?.dist(&tensor![1.0, 0.0]?, 2)?.item::<f32>()?, 5.0);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The shapes do not broadcast; the operands lie on different devices; the difference is not of
+    /// a floating dtype; it has no elements, where `p` is infinite or negative.
+    #[track_caller]
+    pub fn dist(&self, other: &Tensor, p: impl Into<f64>) -> Result<Tensor> {
+        const OP: &str = "dist";
+        let p = p.into();
+        let compute = || -> Result<(Tensor, Folded)> {
+            let difference = self.sub(other)?;
+            let folded = Folded::new(OP, &difference, &[], false)?;
+            Ok((difference.norm(p, &[], false)?, folded))
+        };
+        let (output, folded) = at_place(Location::caller(), || no_grad(compute))?;
+        Ok(record(OP, [self, other], output, |saving| {
+            let operands = [saving.save(self), saving.save(other)];
+            let output = saving.save_output();
+            move |grad: &Tensor, [_, needs_other]: [bool; 2]| {
+                let difference = operands[0].get()?.sub(&operands[1].get()?)?;
+                let (grad, norm) = (folded.restore(grad)?, folded.restore(&output.get()?)?);
+                let grad = NormKind::of(p).backward(&difference, &norm, &grad, &folded)?;
+                let of_other = needs_other.then(|| grad.neg()).transpose()?;
+                Ok([Some(grad), of_other])
+            }
+        }))
+    }
 }
 
 /// The norms that have formulas of their own.
