@@ -2,7 +2,7 @@
 
 use crate::instruction_set::Isa;
 
-/// RoundedFloat to whole numbers. Where the set has instructions for that, they are used; in the
+/// Rounding to whole numbers. Where the set has instructions for that, they are used; in the
 /// baseline, a number is rounded by adding one so large that no fraction is left beside it. The sign
 /// of zero is kept.
 pub(super) trait RoundedFloat {

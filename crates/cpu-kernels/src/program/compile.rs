@@ -151,7 +151,7 @@ impl<'e> ExpressionCompiler<'e> {
     }
 
     fn add_step(&mut self, number: usize, kernel: blocks::BlockKernel, operands: &[ValueId]) {
-        // OperandList that the primitive does not have are the first one, too.
+        // Operands that the primitive does not have are the first one, too.
         let mut places = [self.location(operands[0]); 3];
         for (place, &operand) in places.iter_mut().zip(operands) {
             *place = self.location(operand);

@@ -174,7 +174,7 @@ impl Program {
     }
 }
 
-/// BlockAddresses that several threads know.
+/// Addresses that several threads know.
 struct SharedStarts(BlockAddresses);
 
 // SAFETY: threads use elements of their own of what lies there.

@@ -21,7 +21,7 @@ use crate::instruction_set::InstructionSet;
 /// An elementwise function for tensors of certain dtypes, ready to run.
 ///
 /// The work is done in blocks of at most 1024 elements, so that what is computed in between stays in
-/// the first-level cache: one loop for each primitive. OperandList whose elements lie in memory one
+/// the first-level cache: one loop for each primitive. Operands whose elements lie in memory one
 /// after the other, in the type that is computed with, are used where they lie; others are brought
 /// into a block and back. Temporary tensors are never made, whatever the dtypes and layouts.
 ///
@@ -56,7 +56,7 @@ pub struct Program {
     uniforms: Vec<UniformValue>,
     /// The uniform values that blocks are filled with, and their types.
     filled: Vec<(usize, ComputeType)>,
-    /// OperandList and results are numbers of blocks: first those of the inputs, then those of the
+    /// Operands and results are numbers of blocks: first those of the inputs, then those of the
     /// outputs, the filled ones, and the slots.
     steps: Vec<BlockStep<usize>>,
     /// The block of each output's values.

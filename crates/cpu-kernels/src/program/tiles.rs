@@ -32,7 +32,7 @@ pub(super) fn transposed_dim<'a>(
 /// Sizes or strides in an order where a tile's dimensions are the innermost ones.
 type DimOrder<T> = SmallVec<[T; 8]>;
 
-/// OperandList whose dimensions are in another order.
+/// Operands whose dimensions are in another order.
 pub(super) struct Rearranged {
     pub(super) sizes: DimOrder<usize>,
     strides: SmallVec<[DimOrder<isize>; 6]>,
@@ -40,7 +40,7 @@ pub(super) struct Rearranged {
     outputs: usize,
 }
 
-/// OperandList that are divided into tiles.
+/// Operands that are divided into tiles.
 #[derive(Clone, Copy)]
 pub(super) struct Tiling<'a> {
     pub(super) sizes: &'a [usize],

@@ -151,7 +151,7 @@ unsafe fn fold_row<F: Fold>(start: *const F::Value, len: usize) -> F::Value {
     lanes[0]
 }
 
-/// DenseRows of a matrix, whose columns are folded into partial results.
+/// Rows of a matrix, whose columns are folded into partial results.
 #[derive(Clone, Copy)]
 pub(super) struct Columns<V> {
     pub(super) start: *const V,

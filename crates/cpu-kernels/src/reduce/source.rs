@@ -26,7 +26,7 @@ pub struct ReducedInput<'a> {
     pub reduced: Axes<'a>,
 }
 
-/// DenseRows of up to so many elements are worked on side by side.
+/// Rows of up to so many elements are worked on side by side.
 const SHORT: usize = 16;
 
 /// With fewer outputs than so many per thread, the elements of each are split.

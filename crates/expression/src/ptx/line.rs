@@ -18,7 +18,7 @@ pub(super) struct Line<'a> {
     pub(super) threads: GridThreads,
 }
 
-/// GridThreads that share a line.
+/// Threads that share a line.
 #[derive(Clone, Copy)]
 pub(super) struct GridThreads {
     /// The number of this one.

@@ -35,9 +35,9 @@ pub(crate) struct GraphContent {
 /// The memory that captured work uses, by use records.
 #[derive(Default)]
 pub(crate) struct CapturedMemory {
-    /// CapturedMemory from outside, which the graph owns with others.
+    /// Memory from outside, which the graph owns with others.
     pub(crate) outside: Vec<(Arc<Uses>, Access)>,
-    /// CapturedMemory that was allocated for the capture. What is still held is used by each
+    /// Memory that was allocated for the capture. What is still held is used by each
     /// launch; the rest belongs to the graph's pool.
     pub(crate) born: Vec<Weak<Uses>>,
     /// The index of each record among those, by its address: as long as the capture goes on, no

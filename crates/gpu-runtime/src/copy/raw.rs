@@ -193,7 +193,7 @@ impl Stream {
         Err(Error::Capture { operation, problem: CaptureProblem::Pageable })
     }
 
-    /// WaitPermit to wait for a copy to the host, where the driver waits for it and anybody wants
+    /// Permission to wait for a copy to the host, where the driver waits for it and anybody wants
     /// to know. Only then is the driver asked what memory it is.
     #[track_caller]
     fn permit_for_copy_to(&self, dst: *mut u8, bytes: usize) -> Result<Option<WaitPermit>> {

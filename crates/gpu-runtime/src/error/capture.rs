@@ -87,7 +87,7 @@ pub enum CaptureProblem {
          is launched"
     )]
     NeverLaunched,
-    /// StreamList whose work the first one does not wait for.
+    /// Streams whose work the first one does not wait for.
     #[error(
         "work on {} is not waited for by the stream on which the capture began; wait_stream joins \
          it, and so does automatic order",

@@ -221,7 +221,7 @@ impl<Lists> FromC<*mut c_void> for Room<'_, u8, Lists> {
     }
 }
 
-/// OutItems for a list of results, or null in their place.
+/// Memory for a list of results, or null in their place.
 pub(in crate::api) struct OutItems<'call, T> {
     first: *mut T,
     count: usize,

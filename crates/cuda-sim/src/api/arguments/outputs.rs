@@ -1,4 +1,4 @@
-//! OutItems for results.
+//! Memory for results.
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
