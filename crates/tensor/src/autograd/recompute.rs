@@ -103,7 +103,7 @@ impl Recomputation {
     /// A tensor that was saved in the first run, by its number.
     ///
     /// # Errors
-    /// RunningPart the part again failed, or it saved another number of tensors.
+    /// Running the part again failed, or it saved another number of tensors.
     pub(super) fn saved(&self, number: usize) -> Result<Kept> {
         let mut state = self.state.lock();
         if state.again.is_none() {
