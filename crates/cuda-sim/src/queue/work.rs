@@ -11,9 +11,9 @@ pub(crate) enum StreamWork {
     Nothing,
     /// Notes the time.
     Timestamp(Arc<Timestamp>),
-    /// Queues a function of the program. It is dropped uncalled when the device is lost.
+    /// Calls a function of the program. It is dropped uncalled when the device is lost.
     Host(Box<dyn FnOnce() + Send>),
-    /// Queues a function of the program, also when the device is lost: there and then like others.
+    /// Calls a function of the program, also when the device is lost: there and then like others.
     Callback(Box<dyn FnOnce() + Send>),
     /// Runs on the workers. It is dropped instead when the device is lost.
     Job(Arc<dyn Job>),
