@@ -1,6 +1,6 @@
 //! Operations that write a tensor's memory: filling, and copies from another tensor.
 
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 use super::convert::copy_into;
 use super::movement::bring;
@@ -34,8 +34,8 @@ impl Tensor {
     /// dtype, and gives the same handle.
     ///
     /// # Errors
-    /// As [`Tensor::fill`]; the tensor cannot be written in place, since it requires gradients or
-    /// its elements share memory (after `expand`).
+    /// As [`Tensor::fill`]; the tensor cannot be written in place, since it is a leaf that requires
+    /// gradients; or it is filled with a tensor, and its elements share memory (after `expand`).
     #[track_caller]
     pub fn fill_<'a>(&self, value: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         match self.filled_with("fill_", value.into())? {
@@ -57,7 +57,15 @@ impl Tensor {
     #[track_caller]
     fn set_all(&self, name: &'static str, number: Scalar) -> Result<Tensor> {
         let write = InPlace::begin(name, self, &[])?;
-        FILL_NUMBER.write(self, self.dtype(), [number.into()])?;
+        if self.layout().overlaps_itself() {
+            // Elements that share memory get the same number, so each piece of it is written once.
+            let size = |dim: usize| if self.layout().repeats(dim) { 1 } else { self.shape()[dim] };
+            let sizes: SmallVec<[usize; 4]> = (0..self.dims()).map(size).collect();
+            let once = self.alias(self.layout().corner(&sizes))?;
+            FILL_NUMBER.write(&once, self.dtype(), [number.into()])?;
+        } else {
+            FILL_NUMBER.write(self, self.dtype(), [number.into()])?;
+        }
         Ok(write.finish_constant())
     }
 

@@ -88,7 +88,8 @@ impl Folded {
         for &dim in self.dims.iter().rev() {
             output = output.squeeze(dim as isize)?;
         }
-        Ok(output)
+        // The result of a reduction is no view, which could not be written in place as it can.
+        Ok(output.detach())
     }
 
     /// The dimensions, as operations take them.

@@ -154,3 +154,14 @@ fn numbers_that_make_no_sense_are_refused() -> Result<()> {
         Ok(())
     })
 }
+
+#[test]
+fn the_results_of_composed_reductions_are_no_views_and_can_be_written_in_place() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::new([[1.0f32, 2.0], [3.0, 4.0]], device)?.requires_grad_(true)?;
+        for result in [x.logsumexp(&[1], false)?, x.norm(2.0, &[0], false)?] {
+            assert!(result.mul_(2.0)?.requires_grad());
+        }
+        Ok(())
+    })
+}
