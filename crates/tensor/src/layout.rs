@@ -158,6 +158,16 @@ impl Layout {
         (0..self.shape.len()).any(|dim| self.repeats(dim))
     }
 
+    /// The layout with each element once: the dimensions that repeat have size 1.
+    ///
+    /// # Errors
+    /// As [`Layout::strided`].
+    pub(crate) fn without_repetitions(&self) -> Result<Layout, NoLayout> {
+        let size = |dim| if self.repeats(dim) { 1 } else { self.shape[dim] };
+        let sizes: SmallVec<[usize; 4]> = (0..self.shape.len()).map(size).collect();
+        self.corner(&sizes)
+    }
+
     /// Whether the elements along a dimension are all the same element of the storage. Views made
     /// by this crate repeat elements in no other way.
     pub(crate) fn repeats(&self, dim: usize) -> bool {

@@ -32,14 +32,22 @@ impl Program {
         let dense = |&start: &*mut u8| StridedPointer::new(start, &[1]);
         let outputs: SmallVec<[_; 2]> = outputs.iter().map(dense).collect();
         let inputs: SmallVec<[_; 4]> = inputs.iter().map(dense).collect();
-        let is_overwritten = |at: usize| self.is_overwritten(at, inputs[at].start, &outputs);
         // SAFETY: the conditions are the same.
         unsafe {
-            match self.is_plain && count > 0 && !(0..inputs.len()).any(is_overwritten) {
+            match self.is_plain && count > 0 && !self.overwrites_any(&inputs, &outputs) {
                 true => self.run_dense(count, &outputs, &inputs, scalars),
                 false => self.run(&[count], &outputs, &inputs, scalars),
             }
         }
+    }
+
+    /// Whether an input is overwritten before it is read for the last time.
+    pub(super) fn overwrites_any(
+        &self,
+        inputs: &[StridedPointer<'_>],
+        outputs: &[StridedPointer<'_>],
+    ) -> bool {
+        (0..inputs.len()).any(|input| self.is_overwritten(input, inputs[input].start, outputs))
     }
 
     /// Whether a later step reads an operand that an earlier one writes as an output.

@@ -100,7 +100,7 @@ impl Program {
         inputs: &[StridedPointer<'_>],
     ) -> bool {
         outputs.iter().chain(inputs).all(|operand| is_dense(sizes, operand.strides))
-            && (0..inputs.len()).all(|at| !self.is_overwritten(at, inputs[at].start, outputs))
+            && !self.overwrites_any(inputs, outputs)
     }
 
     /// Runs all steps on the blocks of a walk.

@@ -2,7 +2,7 @@
 
 use tensor::{FusedMany, Tensor, fuse_many, no_grad};
 
-use super::{Optimizer, check_not_left, check_not_negative, check_parameters};
+use super::{Optimizer, check_not_left, check_not_negative, check_parameters, with_decay};
 use crate::Result;
 
 /// Adam: Kingma & Ba, "Adam: A Method for Stochastic Optimization" (2015), Algorithm 1, with the
@@ -81,10 +81,7 @@ impl Adam {
 fn step_in_one_pass(options: Options) -> FusedMany<7, 3> {
     let Options { betas: (beta1, beta2), eps, weight_decay, .. } = options;
     fuse_many(move |[parameter, gradient, mean, square, rate, correction, decay]| {
-        let gradient = match weight_decay {
-            0.0 => gradient,
-            _ => gradient + parameter * decay,
-        };
+        let gradient = with_decay(gradient, parameter, decay, weight_decay);
         let mean = mean * beta1 + gradient * (1.0 - beta1);
         let square = square * beta2 + gradient * gradient * (1.0 - beta2);
         let denominator = square.sqrt() / correction + eps;

@@ -3,7 +3,7 @@
 mod adam;
 mod sgd;
 
-use tensor::{Error, Tensor};
+use tensor::{Error, FusedValue, Tensor};
 
 use crate::Result;
 
@@ -68,6 +68,18 @@ fn check_not_left(op: &'static str, parameters: &[Tensor]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The gradient with the weight decay, as a part of a step: `decay` is the number `weight_decay`,
+/// which is passed with each call. Without decay the parameter has no part in it, not even
+/// times 0.
+fn with_decay<'t>(
+    gradient: FusedValue<'t>,
+    parameter: FusedValue<'t>,
+    decay: FusedValue<'t>,
+    weight_decay: f64,
+) -> FusedValue<'t> {
+    if weight_decay == 0.0 { gradient } else { gradient + parameter * decay }
 }
 
 /// Checks that a hyperparameter is neither negative nor NaN.

@@ -2,7 +2,7 @@
 
 use tensor::{Error, Fused, FusedMany, Tensor, fuse, fuse_many, no_grad};
 
-use super::{Optimizer, check_not_left, check_not_negative, check_parameters};
+use super::{Optimizer, check_not_left, check_not_negative, check_parameters, with_decay};
 use crate::Result;
 
 /// Stochastic gradient descent with momentum, by PyTorch's formula (`torch.optim.SGD`):
@@ -74,10 +74,9 @@ impl Sgd {
 
 /// The step without momentum, of parameter, gradient, learning rate and weight decay.
 fn plain_step(options: Options) -> Fused<4> {
-    let decays = options.weight_decay != 0.0;
+    let weight_decay = options.weight_decay;
     fuse(move |[parameter, gradient, lr, decay]| {
-        let gradient = if decays { gradient + parameter * decay } else { gradient };
-        parameter - gradient * lr
+        parameter - with_decay(gradient, parameter, decay, weight_decay) * lr
     })
     .named("sgd")
 }
@@ -88,10 +87,7 @@ fn plain_step(options: Options) -> Fused<4> {
 fn momentum_step(options: Options) -> FusedMany<7, 2> {
     let Options { momentum, weight_decay, nesterov, .. } = options;
     fuse_many(move |[parameter, gradient, velocity, lr, decay, momentum_now, share]| {
-        let gradient = match weight_decay {
-            0.0 => gradient,
-            _ => gradient + parameter * decay,
-        };
+        let gradient = with_decay(gradient, parameter, decay, weight_decay);
         let velocity = velocity * momentum_now + gradient * share;
         let direction = if nesterov { gradient + velocity * momentum } else { velocity };
         [parameter - direction * lr, velocity]

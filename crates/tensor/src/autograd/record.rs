@@ -49,6 +49,29 @@ where
     })
 }
 
+/// [`record`] for a product of two operands: the gradient of each is computed from that of the
+/// output and the other operand, which is saved for it. `gradient` takes the position of the operand
+/// whose gradient it gives, the output's gradient, and the other operand.
+#[track_caller]
+pub(crate) fn record_product(
+    name: &'static str,
+    [a, b]: [&Tensor; 2],
+    output: Tensor,
+    gradient: impl Fn(usize, &Tensor, &Tensor) -> Result<Tensor> + Send + Sync + 'static,
+) -> Tensor {
+    record(name, [a, b], output, |saving| {
+        let of = |needed: bool, other: &Tensor| needed.then(|| saving.save(other));
+        let others = [of(saving.needs(0), b), of(saving.needs(1), a)];
+        move |grad: &Tensor, needs: [bool; 2]| {
+            let of = |position: usize| {
+                let other = others[position].as_ref().filter(|_| needs[position]);
+                other.map(|other| gradient(position, grad, &other.get()?)).transpose()
+            };
+            Ok([of(0)?, of(1)?])
+        }
+    })
+}
+
 /// [`record`] for operations on any number of tensors, like `cat`.
 #[track_caller]
 pub(crate) fn record_many<B>(

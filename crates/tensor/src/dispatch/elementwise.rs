@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use super::Operands;
 use super::iteration_space::IterationSpace;
+use super::operands::address;
 use super::printed::{Printable, PrintedKernels};
 use crate::access::hold_to_read;
 use crate::layout::Layout;
@@ -174,10 +175,7 @@ impl Elementwise {
         };
         let _held = hold_to_read(first, last)?;
         self.expect_dtypes(std::slice::from_ref(&output), inputs);
-        let start = |tensor: &Tensor| {
-            let bytes = tensor.offset() * tensor.dtype().size();
-            std::ptr::with_exposed_provenance_mut(tensor.storage().address() as usize + bytes)
-        };
+        let start = |tensor| std::ptr::with_exposed_provenance_mut(address(tensor) as usize);
         let starts: SmallVec<[*mut u8; 4]> = inputs.iter().map(|input| start(input)).collect();
         let numel = output.numel();
         // SAFETY: the inputs are tensors of the dtypes that the program was made for, dense and of

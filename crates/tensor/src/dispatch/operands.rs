@@ -61,8 +61,12 @@ impl<'a> Operands<'a> {
 
     /// The address of the first element of a tensor, as the kernels of the device see it.
     pub(super) fn address(&self, position: usize) -> u64 {
-        let (tensor, _) = self.tensors[position];
-        let start = tensor.storage().address();
-        start + (tensor.offset() * tensor.dtype().size()) as u64
+        address(self.tensors[position].0)
     }
+}
+
+/// The address of a tensor's first element. That of pageable memory of the CPU can change while it
+/// is not held.
+pub(super) fn address(tensor: &Tensor) -> u64 {
+    tensor.storage().address() + (tensor.offset() * tensor.dtype().size()) as u64
 }

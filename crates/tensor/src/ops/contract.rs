@@ -1,6 +1,6 @@
 //! Products of tensors that sum over some dimensions, made of products of matrices.
 
-use crate::autograd::record;
+use crate::autograd::record_product;
 use crate::dims::resolve_dim;
 use crate::{Error, Result, Shape, Tensor};
 
@@ -119,16 +119,8 @@ impl Contraction {
     #[track_caller]
     fn apply(self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         let output = self.product(&a.detach(), &b.detach())?;
-        Ok(record("tensordot", [a, b], output, |saving| {
-            let of = |needed: bool, other: &Tensor| needed.then(|| saving.save(other));
-            let (saved_a, saved_b) = (of(saving.needs(1), a), of(saving.needs(0), b));
-            move |grad: &Tensor, [needs_a, needs_b]: [bool; 2]| {
-                let of_a = saved_b.as_ref().filter(|_| needs_a);
-                let of_b = saved_a.as_ref().filter(|_| needs_b);
-                let of_a = of_a.map(|b| self.gradient(grad, &b.get()?, 0));
-                let of_b = of_b.map(|a| self.gradient(grad, &a.get()?, 1));
-                Ok([of_a.transpose()?, of_b.transpose()?])
-            }
+        Ok(record_product("tensordot", [a, b], output, move |position, grad, other| {
+            self.gradient(grad, other, position)
         }))
     }
 

@@ -1,6 +1,6 @@
 //! Operations that write a tensor's memory: filling, and copies from another tensor.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 use super::convert::copy_into;
 use super::movement::bring;
@@ -57,15 +57,10 @@ impl Tensor {
     #[track_caller]
     fn set_all(&self, name: &'static str, number: Scalar) -> Result<Tensor> {
         let write = InPlace::begin(name, self, &[])?;
-        if self.layout().overlaps_itself() {
-            // Elements that share memory get the same number, so each piece of it is written once.
-            let size = |dim: usize| if self.layout().repeats(dim) { 1 } else { self.shape()[dim] };
-            let sizes: SmallVec<[usize; 4]> = (0..self.dims()).map(size).collect();
-            let once = self.alias(self.layout().corner(&sizes))?;
-            FILL_NUMBER.write(&once, self.dtype(), [number.into()])?;
-        } else {
-            FILL_NUMBER.write(self, self.dtype(), [number.into()])?;
-        }
+        // Elements that share memory get the same number, so each piece of it is written once.
+        let once = self.layout().overlaps_itself().then(|| self.layout().without_repetitions());
+        let once = once.map(|layout| self.alias(layout)).transpose()?;
+        FILL_NUMBER.write(once.as_ref().unwrap_or(self), self.dtype(), [number.into()])?;
         Ok(write.finish_constant())
     }
 

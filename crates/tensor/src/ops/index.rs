@@ -3,7 +3,6 @@
 use std::panic::Location;
 
 use gpu_runtime::at_place;
-
 use smallvec::smallvec;
 
 use super::convert::{convert, copy_into, dense};

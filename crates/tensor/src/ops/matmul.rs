@@ -2,7 +2,7 @@
 
 use super::convert::convert;
 use super::repeated::{MANY, added};
-use crate::autograd::record;
+use crate::autograd::record_product;
 use crate::dispatch::abi::Matmul;
 use crate::dispatch::{self, Operator, working_dtype};
 use crate::host::matmul as kernels;
@@ -106,26 +106,13 @@ fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         Some((a, b, times)) => added(&multiplied(&a, &b, &batch)?, times)?,
         None => multiplied(a, b, &batch)?,
     };
-    Ok(record("matmul", [a, b], output, |saving| {
-        let of = |needed: bool, other: &Tensor| needed.then(|| saving.save(other));
-        let (saved_a, saved_b) = (of(saving.needs(1), a), of(saving.needs(0), b));
-        let (flip_a, flip_b) = (is_column_major(a), is_column_major(b));
-        move |grad: &Tensor, [needs_a, needs_b]: [bool; 2]| {
-            let of_a = saved_b.as_ref().filter(|_| needs_a).map(|b| {
-                let b = b.get()?;
-                match flip_a {
-                    true => product(&b, &grad.mt()?)?.mt(),
-                    false => product(grad, &b.mt()?),
-                }
-            });
-            let of_b = saved_a.as_ref().filter(|_| needs_b).map(|a| {
-                let a = a.get()?;
-                match flip_b {
-                    true => product(&grad.mt()?, &a)?.mt(),
-                    false => product(&a.mt()?, grad),
-                }
-            });
-            Ok([of_a.transpose()?, of_b.transpose()?])
+    let (flip_a, flip_b) = (is_column_major(a), is_column_major(b));
+    Ok(record_product("matmul", [a, b], output, move |position, grad, other| {
+        match (position, flip_a, flip_b) {
+            (0, true, _) => product(other, &grad.mt()?)?.mt(),
+            (0, false, _) => product(grad, &other.mt()?),
+            (_, _, true) => product(&grad.mt()?, other)?.mt(),
+            (_, _, false) => product(&other.mt()?, grad),
         }
     }))
 }

@@ -1,6 +1,6 @@
 //! Products of matrices and vectors that are added to something, made of [`Tensor::matmul`].
 
-use crate::autograd::record;
+use crate::autograd::record_product;
 use crate::{DType, Error, Result, Scalar, Tensor};
 
 /// Products under the names of BLAS: `beta * self + alpha * product`. With a `beta` of 0 what is in
@@ -177,16 +177,9 @@ fn sum_of_products(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let wide = a.detach().transpose(0, 1)?.reshape([a.shape()[1], depth])?;
     let tall = b.detach().reshape([depth, b.shape()[2]])?;
     let output = wide.mm(&tall)?;
-    Ok(record("addbmm", [a, b], output, |saving| {
-        let of = |needed: bool, other: &Tensor| needed.then(|| saving.save(other));
-        let (saved_a, saved_b) = (of(saving.needs(1), a), of(saving.needs(0), b));
-        move |grad: &Tensor, [needs_a, needs_b]: [bool; 2]| {
-            let of_a = saved_b.as_ref().filter(|_| needs_a);
-            let of_a = of_a.map(|b| grad.matmul(&b.get()?.mt()?));
-            let of_b = saved_a.as_ref().filter(|_| needs_b);
-            let of_b = of_b.map(|a| a.get()?.mt()?.matmul(grad));
-            Ok([of_a.transpose()?, of_b.transpose()?])
-        }
+    Ok(record_product("addbmm", [a, b], output, |position, grad, other| match position {
+        0 => grad.matmul(&other.mt()?),
+        _ => other.mt()?.matmul(grad),
     }))
 }
 

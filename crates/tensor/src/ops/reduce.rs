@@ -149,7 +149,7 @@ impl Tensor {
     #[track_caller]
     pub fn sum_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
         let folded = Folded::new("sum", self, dims, keepdim)?;
-        let dtype = if self.dtype().is_float() { self.dtype() } else { DType::I64 };
+        let dtype = kernels::sum_dtype(self.dtype());
         let output = fold(&SUM, self, dtype, &folded)?;
         Ok(record("sum", [self], output, |_| {
             let shape = self.layout().shape().clone();
@@ -182,7 +182,7 @@ impl Tensor {
     #[track_caller]
     pub fn prod(&self) -> Result<Tensor> {
         let folded = Folded::new("prod", self, &[], false)?;
-        let dtype = if self.dtype().is_float() { self.dtype() } else { DType::I64 };
+        let dtype = kernels::sum_dtype(self.dtype());
         let output = fold(&PROD, self, dtype, &folded)?;
         Ok(record("prod", [self], output, |saving| {
             let x = saving.save(self);
@@ -210,7 +210,7 @@ impl Tensor {
         let dims = [dim];
         let folded =
             Folded::new("prod", self, if self.dims() == 0 { &[] } else { &dims }, keepdim)?;
-        let dtype = if self.dtype().is_float() { self.dtype() } else { DType::I64 };
+        let dtype = kernels::sum_dtype(self.dtype());
         let output = fold(&PROD, self, dtype, &folded)?;
         Ok(record("prod", [self], output, |saving| {
             let x = saving.save(self);
@@ -336,7 +336,7 @@ fn extreme(
 /// The number of true elements along `dims`, which stay with size 1; without dimensions each is 0
 /// or 1.
 #[track_caller]
-fn count_true(chosen: &Tensor, dims: &[isize]) -> Result<Tensor> {
+pub(super) fn count_true(chosen: &Tensor, dims: &[isize]) -> Result<Tensor> {
     if dims.is_empty() { chosen.to(DType::I64) } else { chosen.sum_dims(dims, true) }
 }
 

@@ -4,10 +4,10 @@ use std::panic::Location;
 
 use gpu_runtime::at_place;
 
-use super::reduce::Folded;
+use super::reduce::{Folded, count_true};
 use super::scan::widened;
 use crate::autograd::record;
-use crate::{Error, Result, Tensor, no_grad};
+use crate::{Result, Tensor, no_grad};
 
 impl Tensor {
     /// The `p`-norms over some dimensions (all, if the list is empty): the sum of the `p`-th powers
@@ -30,10 +30,7 @@ impl Tensor {
     #[track_caller]
     pub fn norm(&self, p: impl Into<f64>, dims: &[isize], keepdim: bool) -> Result<Tensor> {
         const OP: &str = "norm";
-        if !self.dtype().is_float() {
-            let (dtype, device) = (self.dtype(), self.device());
-            return Err(Error::UnsupportedDType { op: OP, dtype, device });
-        }
+        self.expect_floats(OP)?;
         let (kind, folded) = (NormKind::of(p.into()), Folded::new(OP, self, dims, keepdim)?);
         let compute = || {
             let norm = kind.forward(&widened(self)?, &folded)?;
@@ -130,10 +127,7 @@ impl NormKind {
             NormKind::Extreme { .. } => {
                 let size = x.abs()?;
                 let chosen = size.eq(norm)?.logical_or(&size.isnan()?)?;
-                let count = match folded.signed() {
-                    dims if dims.is_empty() => chosen.to(x.dtype())?,
-                    dims => chosen.sum_dims(&dims, true)?,
-                };
+                let count = count_true(&chosen, &folded.signed())?;
                 x.sign()?.mul(&grad.div(&count)?)?.mul(&chosen)
             }
             NormKind::Power(p) if p < 1.0 => {

@@ -7,7 +7,7 @@ use gpu_runtime::at_place;
 use super::reduce::Folded;
 use super::scan::widened;
 use crate::autograd::record;
-use crate::{Error, Result, Tensor, no_grad};
+use crate::{Result, Tensor, no_grad};
 
 /// The spread of the elements over some dimensions (all, if the list is empty): the sum of the
 /// squared distances from the mean, divided by their number less `correction` (1 for a sample, 0
@@ -87,7 +87,6 @@ impl Tensor {
 struct Spread {
     op: &'static str,
     folded: Folded,
-    dims: Vec<isize>,
     /// The number of elements, less the correction.
     degrees: f64,
     /// Whether all elements are folded, without a list of dimensions.
@@ -102,26 +101,25 @@ impl Spread {
         correction: f64,
         keepdim: bool,
     ) -> Result<Spread> {
-        if !x.dtype().is_float() {
-            return Err(Error::UnsupportedDType { op, dtype: x.dtype(), device: x.device() });
-        }
+        x.expect_floats(op)?;
         let folded = Folded::new(op, x, dims, keepdim)?;
         let degrees = folded.count(x.shape()) as f64 - correction;
         let is_whole = dims.is_empty();
-        Ok(Spread { op, dims: folded.signed(), folded, degrees, is_whole })
+        Ok(Spread { op, folded, degrees, is_whole })
     }
 
     /// The distances from the mean, in a dtype whose squares do not overflow.
     #[track_caller]
     fn distance(&self, x: &Tensor) -> Result<Tensor> {
         let x = widened(x)?;
-        x.sub(&x.mean_dims(&self.dims, true)?)
+        x.sub(&x.mean_dims(&self.folded.signed(), true)?)
     }
 
     #[track_caller]
     fn variance(&self, x: &Tensor) -> Result<Tensor> {
         let squares = self.distance(x)?.square()?;
-        squares.sum_dims(&self.dims, self.folded.keepdim)?.div(self.degrees.max(0.0))
+        let sums = squares.sum_dims(&self.folded.signed(), self.folded.keepdim)?;
+        sums.div(self.degrees.max(0.0))
     }
 
     #[track_caller]

@@ -3,7 +3,6 @@
 //! So the work of a reduction is bounded by the memory of its operand and of its result, however
 //! many elements the operand has.
 
-use crate::layout::Layout;
 use crate::{DType, Result, Shape, Tensor, dispatch};
 
 /// The fewest elements for which this is faster than to compute each repetition.
@@ -29,15 +28,16 @@ impl Once {
         if x.numel() < MANY || !layout.overlaps_itself() {
             return Ok(None);
         }
-        let mut once = Ok(layout.clone());
-        let mut times = 1;
-        for dim in (0..x.dims()).filter(|&dim| layout.repeats(dim)) {
-            once = once.and_then(|once: Layout| once.slice(dim, 0, 1, 1));
-            times *= if dims.contains(&dim) { x.shape()[dim] } else { 1 };
-        }
+        let repeated = dims.iter().filter(|&&dim| layout.repeats(dim));
+        let times = repeated.map(|&dim| x.shape()[dim]).product();
         let output = dispatch::reduced_shape(x.shape(), dims, keepdim);
         // An alias without history, so that the operations that follow are not recorded.
-        Ok(Some(Once { tensor: x.alias(once)?, whole: layout.shape().clone(), times, output }))
+        Ok(Some(Once {
+            tensor: x.alias(layout.without_repetitions())?,
+            whole: layout.shape().clone(),
+            times,
+            output,
+        }))
     }
 
     /// The tensor with each element once.

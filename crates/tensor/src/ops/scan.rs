@@ -1,17 +1,17 @@
 //! Scans: sums, products and logarithms of sums of the elements so far.
 
-use smallvec::smallvec;
-
 use std::panic::Location;
 
 use cpu_kernels::scan::Scan;
 use gpu_runtime::at_place;
+use smallvec::smallvec;
 
 use super::convert::{copy_into, dense};
 use crate::autograd::{InPlace, record};
 use crate::dims::resolve_dim;
 use crate::dispatch;
-use crate::{DType, Error, Result, Tensor, no_grad};
+use crate::host::reduce::sum_dtype;
+use crate::{DType, Result, Tensor, no_grad};
 
 static SUMS: Cumulation = Cumulation {
     name: "cumsum",
@@ -49,14 +49,8 @@ impl Cumulation {
         let x = x.detach();
         let compute = || {
             if !x.is_cuda() {
-                return Ok(dispatch::scan(
-                    self.name,
-                    self.kernel,
-                    &dense(&x, x.dtype())?,
-                    dim,
-                    dtype,
-                )?
-                .0);
+                let x = dense(&x, x.dtype())?;
+                return Ok(dispatch::scan(self.name, self.kernel, &x, dim, dtype)?.0);
             }
             let wide = if dtype.is_float() { DType::F64 } else { DType::I64 };
             dense(&doubling(&dense(&x, wide)?, dim, self.join)?, dtype)
@@ -67,7 +61,7 @@ impl Cumulation {
     /// The results in the tensor's own memory; they wrap around where the dtype does not have them.
     #[track_caller]
     fn write(&self, target: &Tensor, dim: usize) -> Result<()> {
-        let result = self.of(target, dim, wide_dtype(target.dtype()))?;
+        let result = self.of(target, dim, sum_dtype(target.dtype()))?;
         copy_into(target, &result)
     }
 }
@@ -90,7 +84,7 @@ impl Tensor {
     #[track_caller]
     pub fn cumsum(&self, dim: isize) -> Result<Tensor> {
         let own = resolve_dim(SUMS.name, dim, self.dims())?;
-        let output = SUMS.of(self, own, wide_dtype(self.dtype()))?;
+        let output = SUMS.of(self, own, sum_dtype(self.dtype()))?;
         Ok(record(SUMS.name, [self], output, |_| {
             move |grad: &Tensor, _| Ok([Some(sums_from_the_end(grad, own)?)])
         }))
@@ -121,7 +115,7 @@ impl Tensor {
     #[track_caller]
     pub fn cumprod(&self, dim: isize) -> Result<Tensor> {
         let own = resolve_dim(PRODUCTS.name, dim, self.dims())?;
-        let output = PRODUCTS.of(self, own, wide_dtype(self.dtype()))?;
+        let output = PRODUCTS.of(self, own, sum_dtype(self.dtype()))?;
         Ok(record(PRODUCTS.name, [self], output, |saving| {
             let x = saving.save(self);
             move |grad: &Tensor, _| Ok([Some(cumprod_backward(&x.get()?, grad, own)?)])
@@ -164,10 +158,7 @@ impl Tensor {
     pub fn logcumsumexp(&self, dim: isize) -> Result<Tensor> {
         let op = LOGARITHMS.name;
         let own = resolve_dim(op, dim, self.dims())?;
-        if !self.dtype().is_float() {
-            let (dtype, device) = (self.dtype(), self.device());
-            return Err(Error::UnsupportedDType { op, dtype, device });
-        }
+        self.expect_floats(op)?;
         let output = LOGARITHMS.of(self, own, self.dtype())?;
         Ok(record(op, [self], output, |saving| {
             let (x, output) = (saving.save(self), saving.save_output());
@@ -176,11 +167,6 @@ impl Tensor {
             }
         }))
     }
-}
-
-/// The dtype of cumulative sums and products of elements of `dtype`.
-fn wide_dtype(dtype: DType) -> DType {
-    if dtype.is_float() { dtype } else { DType::I64 }
 }
 
 /// For each element the sum of those from it on.
@@ -220,7 +206,7 @@ fn doubling(
 }
 
 /// The lengths of the ranges that are joined: 1, 2, 4, ..
-fn steps(len: usize) -> impl Iterator<Item = usize> {
+pub(super) fn steps(len: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(1), |reach| Some(reach * 2)).take_while(move |&reach| reach < len)
 }
 

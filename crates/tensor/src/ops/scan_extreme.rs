@@ -1,13 +1,13 @@
 //! Scans that choose: the extremes of the elements so far, and their places.
 
-use smallvec::smallvec;
-
 use std::panic::Location;
 
 use cpu_kernels::scan::Scan;
 use gpu_runtime::at_place;
+use smallvec::smallvec;
 
 use super::convert::dense;
+use super::scan::steps;
 use crate::autograd::record_outputs;
 use crate::dims::resolve_dim;
 use crate::{DType, Result, Tensor, dispatch, no_grad};
@@ -79,8 +79,8 @@ fn chosen_so_far(function: Scan, x: &Tensor, dim: usize) -> Result<(Tensor, Tens
     }
     let numbers = Tensor::arange(size, (DType::I64, x.device()))?.reshape(shape)?;
     let mut places = numbers.expand(x.shape())?.contiguous()?;
-    let (dim, mut reach) = (dim as isize, 1);
-    while reach < size {
+    let dim = dim as isize;
+    for reach in steps(size) {
         let rest = size - reach;
         let [earlier, later] = [values.narrow(dim, 0, rest)?, values.narrow(dim, reach, rest)?];
         let beats = match function {
@@ -95,7 +95,6 @@ fn chosen_so_far(function: Scan, x: &Tensor, dim: usize) -> Result<(Tensor, Tens
             Tensor::cat(&[&all.narrow(dim, 0, reach)?, &later], dim)
         };
         (values, places) = (joined(&values)?, joined(&places)?);
-        reach *= 2;
     }
     Ok((values, places))
 }

@@ -138,9 +138,7 @@ impl Tensor {
     #[track_caller]
     pub(crate) fn uninit_like(like: &Tensor, dtype: DType) -> Result<Tensor> {
         let layout = like.layout().at_start();
-        let Some(bytes) = (CheckedSize::from(layout.numel()) * dtype.size()).size() else {
-            return Err(Error::TooLarge { shape: layout.shape().clone(), dtype });
-        };
+        let bytes = bytes_of(&layout, dtype)?;
         let storage = Storage::allocate(like.resolved_device(), bytes, Fresh::Overwritten)?;
         Ok(Tensor::of_storage(storage, layout, dtype))
     }
@@ -309,6 +307,17 @@ impl Tensor {
         Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" })
     }
 
+    /// # Errors
+    /// The tensor is of integers or truth values.
+    pub(crate) fn expect_floats(&self, op: &'static str) -> Result<()> {
+        match self.dtype().is_float() {
+            true => Ok(()),
+            false => {
+                Err(Error::UnsupportedDType { op, dtype: self.dtype(), device: self.device() })
+            }
+        }
+    }
+
     pub(crate) fn not_contiguous(&self, op: &'static str) -> Error {
         let shape = self.layout().shape().clone();
         Error::NotContiguous { op, shape, strides: self.strides().to_vec() }
@@ -331,10 +340,17 @@ impl WeakTensor {
 /// The shape is too large.
 fn dense(shape: Shape, dtype: DType) -> Result<(Layout, usize)> {
     let layout = Layout::contiguous(shape).map_err(|problem| problem.of(dtype))?;
-    match (CheckedSize::from(layout.numel()) * dtype.size()).size() {
-        Some(bytes) => Ok((layout, bytes)),
-        None => Err(Error::TooLarge { shape: layout.shape().clone(), dtype }),
-    }
+    let bytes = bytes_of(&layout, dtype)?;
+    Ok((layout, bytes))
+}
+
+/// The size in bytes of the elements of a layout.
+///
+/// # Errors
+/// It is too large.
+fn bytes_of(layout: &Layout, dtype: DType) -> Result<usize> {
+    let bytes = (CheckedSize::from(layout.numel()) * dtype.size()).size();
+    bytes.ok_or_else(|| Error::TooLarge { shape: layout.shape().clone(), dtype })
 }
 
 #[cfg(test)]

@@ -133,10 +133,7 @@ impl PointwiseFunction {
         scalars: &[u64],
     ) -> Result<Tensor> {
         let output = self.compute_one(place, inputs, scalars)?;
-        match self.derivative {
-            FunctionDerivative::None => Ok(output),
-            _ => Ok(self.record(inputs, output, scalars)),
-        }
+        Ok(self.record(inputs, output, scalars))
     }
 
     /// [`PointwiseFunction::apply`] to dense tensors of one shape on the CPU. `None` if
@@ -151,13 +148,11 @@ impl PointwiseFunction {
         inputs: &[&Tensor],
         scalars: &[u64],
     ) -> Option<Result<Tensor>> {
-        let output = match self.elementwise.run_dense(inputs, scalars)? {
-            Ok(output) => output,
-            error => return Some(error),
-        };
-        let is_recorded = !matches!(self.derivative, FunctionDerivative::None)
-            && inputs.iter().any(|input| input.requires_grad());
-        Some(Ok(if is_recorded { self.record(inputs, output, scalars) } else { output }))
+        Some(match self.elementwise.run_dense(inputs, scalars)? {
+            // No closure, in which the place of the caller would be lost.
+            Ok(output) => Ok(self.record(inputs, output, scalars)),
+            error => error,
+        })
     }
 
     /// [`PointwiseFunction::apply`] without recording it.
@@ -168,6 +163,11 @@ impl PointwiseFunction {
         inputs: &[&Tensor],
         scalars: &[u64],
     ) -> Result<Tensor> {
+        if inputs.first().is_some_and(|input| input.shape() == &*place.shape)
+            && let Some(output) = self.elementwise.run_dense(inputs, scalars)
+        {
+            return output;
+        }
         let dtype = self.elementwise.outputs()[0];
         let outputs = [Tensor::uninit(place.shape.clone(), dtype, place.device)?];
         self.elementwise.run(place.device, Outputs::New(&outputs), inputs, scalars)?;
@@ -253,9 +253,12 @@ impl PointwiseFunction {
         }))
     }
 
-    /// Records that `output` was computed.
+    /// Records that `output` was computed, if the function has a derivative.
     #[track_caller]
     fn record(&'static self, inputs: &[&Tensor], output: Tensor, scalars: &[u64]) -> Tensor {
+        if matches!(self.derivative, FunctionDerivative::None) {
+            return output;
+        }
         record_many(self.elementwise.op(), inputs, output, |saving| {
             let saved = self.save(saving, inputs, None, scalars);
             move |grad: &Tensor, needed: &[bool]| self.backward_one(needed, grad, &saved)
@@ -391,14 +394,9 @@ impl FunctionGradients {
                     });
                 }
                 let operands: SmallVec<[&Tensor; 4]> = operands.iter().map(|one| &**one).collect();
-                match function.apply_dense(&operands, &saved.scalars) {
-                    Some(result) => smallvec![result?],
-                    None => {
-                        let shape = grads[0].layout().shape().clone();
-                        let place = ResultPlace { device: grads[0].resolved_device(), shape };
-                        function.apply_all(&place, &operands, &saved.scalars)?
-                    }
-                }
+                let (device, shape) = (grads[0].resolved_device(), grads[0].layout().shape());
+                let place = ResultPlace { device, shape: shape.clone() };
+                function.apply_all(&place, &operands, &saved.scalars)?
             }
             None => ResultTensors::new(),
         };
