@@ -5,6 +5,8 @@
 
 #![cfg(test)]
 
+#[path = "../../../crates/tensor/src/shared/counted.rs"]
+mod counted;
 #[path = "../../../crates/gpu-runtime/src/shared/edges.rs"]
 mod edges;
 #[path = "../../../crates/gpu-runtime/src/shared/event_history.rs"]
@@ -29,6 +31,7 @@ mod sleeper;
 mod words;
 
 mod events;
+mod handles;
 mod notes;
 mod offers;
 mod pools;

@@ -4,7 +4,7 @@
 use std::ops::{Deref, DerefMut};
 
 use loom::sync;
-pub(super) use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+pub(super) use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 pub(super) use loom::sync::{RwLockReadGuard, RwLockWriteGuard};
 
 const PANICKED: &str = "no test goes on after a panic";

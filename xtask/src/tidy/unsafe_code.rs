@@ -20,6 +20,7 @@ const ALLOWED: [(&str, &str); 19] = [
     ("crates/tensor/examples/custom_operation.rs", "it launches a kernel of its own"),
     ("crates/tensor/tests/it/autograd/functions.rs", "they launch kernels of their own"),
     ("crates/tensor/src/access/guard.rs", "bytes become elements"),
+    ("crates/tensor/src/shared/counted.rs", "it owns a value by its address"),
     ("crates/tensor/src/storage/", "it owns memory by its address"),
     ("crates/tensor/src/thread_pool.rs", "it lends borrowed work to threads that outlive it"),
     ("tests/abi-client/", "a client of the C API"),

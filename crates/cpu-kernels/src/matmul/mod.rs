@@ -5,6 +5,7 @@
 //! of the result.
 
 mod blocked;
+mod dots;
 mod gemm;
 mod integers;
 mod turned;
@@ -14,6 +15,7 @@ use std::ops::Range;
 use expression::{ComputeType, DType};
 
 use self::blocked::multiply_blocked;
+use self::dots::{is_of_dots, multiply_in_dots};
 use self::gemm::Gemm;
 use self::integers::MultiplyBlock;
 use self::turned::{is_turned, multiply_turned};
@@ -123,34 +125,36 @@ impl MatmulKernel {
         let (axes_of_a, axes_of_b) = (operands.a_batches, operands.b_batches);
         let [a_strides, b_strides] = [operands.a_strides, operands.b_strides];
         let accumulate = operands.accumulate;
-        pool::split(batches * tiles.count(), tiles.cost, |range| {
-            for unit in range {
-                let (batch, tile) = (unit / tiles.count(), unit % tiles.count());
-                let (rows, cols) = tiles.tile(tile);
-                let [row, col] = [rows.start as isize, cols.start as isize];
-                let at = |start: SharedPointer<u8>, offset: isize| {
-                    start.get().wrapping_offset(offset * size as isize)
-                };
-                let a_offset = axes_of_a.offset(batch) + row * a_strides[0];
-                let b_offset = axes_of_b.offset(batch) + col * b_strides[1];
-                let c_offset = ((batch * m) as isize + row) * n as isize + col;
-                let product = Product {
-                    c: at(c, c_offset),
-                    a: at(a, a_offset),
-                    b: at(b, b_offset),
-                    m: rows.len(),
-                    n: cols.len(),
-                    k,
-                    c_row: n as isize,
-                    a_strides,
-                    b_strides,
-                    accumulate,
-                };
-                // SAFETY: the tile's factors are parts of the operands', and its part of the result
-                // is no other thread's (conditions of this function).
-                unsafe { self.multiply(product) };
-            }
-        });
+        let multiply = |unit: usize| {
+            let (batch, tile) = (unit / tiles.count(), unit % tiles.count());
+            let (rows, cols) = tiles.tile(tile);
+            let [row, col] = [rows.start as isize, cols.start as isize];
+            let at = |start: SharedPointer<u8>, offset: isize| {
+                start.get().wrapping_offset(offset * size as isize)
+            };
+            let a_offset = axes_of_a.offset(batch) + row * a_strides[0];
+            let b_offset = axes_of_b.offset(batch) + col * b_strides[1];
+            let c_offset = ((batch * m) as isize + row) * n as isize + col;
+            let product = Product {
+                c: at(c, c_offset),
+                a: at(a, a_offset),
+                b: at(b, b_offset),
+                m: rows.len(),
+                n: cols.len(),
+                k,
+                c_row: n as isize,
+                a_strides,
+                b_strides,
+                accumulate,
+            };
+            // SAFETY: the tile's factors are parts of the operands', and its part of the result
+            // is no other thread's (conditions of this function).
+            unsafe { self.multiply(product) };
+        };
+        match tiles.count() {
+            1 => pool::split(batches, tiles.cost, |range| range.for_each(multiply)),
+            count => pool::each(batches * count, multiply),
+        }
     }
 
     /// # Safety
@@ -159,10 +163,12 @@ impl MatmulKernel {
         // SAFETY: they are this function's, too; the types are those of the dtype.
         unsafe {
             match (self.dtype, self.dtype.compute_type()) {
+                (DType::F32, _) if is_of_dots(&product) => multiply_in_dots::<f32>(product),
                 (DType::F32, _) if is_turned(&product) => {
                     multiply_turned::<f32>(product, self.set);
                 }
                 (DType::F32, _) => f32::gemm(product),
+                (_, ComputeType::F64) if is_of_dots(&product) => multiply_in_dots::<f64>(product),
                 (_, ComputeType::F64) if is_turned(&product) => {
                     multiply_turned::<f64>(product, self.set);
                 }
@@ -192,6 +198,12 @@ const TILE_UNIT: [usize; 2] = [8, 16];
 /// The fewest bytes' worth of work that are cut off.
 const MIN_COST: usize = 1 << 18;
 
+/// The same where another thread is awake, so that handing work to it takes less than a microsecond.
+const MIN_COST_IF_AWAKE: usize = 1 << 16;
+
+/// The most summed elements that `gemm` adds in one block whatever the size of the tile.
+const LONGEST_IN_ONE: usize = 256;
+
 impl Tiles {
     fn new(batches: usize, [m, n, k]: [usize; 3], size: usize) -> Tiles {
         // At 100 billion operations per second, while 25 bytes per nanosecond could be moved.
@@ -199,12 +211,18 @@ impl Tiles {
         let bytes = (m.saturating_mul(k)).saturating_add(k.saturating_mul(n)).saturating_mul(size);
         let cost = operations.max(bytes).max(1);
         let whole = Tiles { m, n, tile: [m, n], cost };
-        if batches.saturating_mul(cost) < 2 * MIN_COST {
+        // How a sum is cut must not depend on whether somebody is awake: `gemm` may sum longer ones
+        // in other blocks when the tile is another.
+        let least = match k <= LONGEST_IN_ONE && pool::is_awake() {
+            true => MIN_COST_IF_AWAKE,
+            false => MIN_COST,
+        };
+        if batches.saturating_mul(cost) < 2 * least {
             return whole;
         }
         let threads = pool::threads();
         let wanted = if batches < threads { threads.div_ceil(batches) } else { 1 };
-        let wanted = wanted.min(cost / MIN_COST).max(1);
+        let wanted = wanted.min(cost / least).max(1);
         // Of the ways to cut into so many, the one whose tiles read the least.
         let cut = |parts: usize, size: usize, unit: usize| {
             size.div_ceil(parts).next_multiple_of(unit).min(size).max(1)

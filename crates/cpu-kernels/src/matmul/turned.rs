@@ -13,9 +13,9 @@ use crate::movers::{Copy2d, copy};
 /// The most summed elements and columns of a block: half of a second-level cache of 1 MiB.
 const BLOCK: [usize; 2] = [256, 512];
 
-/// Columns that are brought at a time: few enough that their lines stay in the first-level cache,
-/// even if they are in the same sets.
-const COLUMNS: usize = 8;
+/// Columns that are brought at a time: those of a line of the cache, of floats of 4 bytes, so that
+/// each line of the block is written at once.
+const COLUMNS: usize = 16;
 
 /// Elements between the rows of a block, so that rows of a power of two lie in several sets.
 const PADDING: usize = 16;

@@ -59,11 +59,11 @@ impl<T: TransposedElement> Multiversioned for CopyOf<T> {
         let [rows, columns] = copy.sizes;
         if copy.to_strides[1] == 1 && copy.from_strides[0] == 1 && rows > 1 && columns > 1 {
             // SAFETY: the elements are valid on both sides.
-            return unsafe { transpose::<T>(copy) };
+            return unsafe { transpose::<T, I>(copy) };
         }
         if copy.to_strides[0] == 1 && copy.from_strides[1] == 1 && rows > 1 && columns > 1 {
             // SAFETY: they are the same elements, in another order.
-            return unsafe { transpose::<T>(copy.turned()) };
+            return unsafe { transpose::<T, I>(copy.turned()) };
         }
         for row in 0..rows as isize {
             // SAFETY: the first elements of a row are among the copy's.

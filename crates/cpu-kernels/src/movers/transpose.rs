@@ -1,18 +1,28 @@
 //! Copies of tiles that are transposed in registers.
 
 use super::copy::Copy2d;
+use crate::instruction_set::{InstructionSet, Isa};
 
 /// Elements that small squares of which are transposed in registers.
 pub(super) trait TransposedElement: Copy + 'static {
-    /// The elements along a side of the square.
+    /// A square in the instructions that every processor has.
+    type Square: Square<Self>;
+    /// A square in those of AVX2.
+    type SquareInAvx2: Square<Self>;
+}
+
+/// A square of elements, whose rows become columns.
+pub(super) trait Square<T> {
+    /// The elements along a side.
     const SIDE: usize;
 
     /// Copies a square. Elements of a column of `to` lie beside each other in `from`; strides are
     /// those from row to row of `to`, and from column to column of it in `from`.
     ///
     /// # Safety
-    /// The elements are valid on both sides, and do not overlap.
-    unsafe fn square(to: *mut Self, to_stride: isize, from: *const Self, from_stride: isize);
+    /// The elements are valid on both sides, and do not overlap. The processor has the square's
+    /// instructions.
+    unsafe fn copy(to: *mut T, to_stride: isize, from: *const T, from_stride: isize);
 }
 
 /// Copies to rows from columns: a copy whose second dimension is dense in `to`, and the first one in
@@ -21,7 +31,22 @@ pub(super) trait TransposedElement: Copy + 'static {
 /// # Safety
 /// The conditions of a [`CopyKernel`](super::CopyKernel).
 #[inline(always)]
-pub(super) unsafe fn transpose<T: TransposedElement>(copy: Copy2d) {
+pub(super) unsafe fn transpose<T: TransposedElement, I: Isa>(copy: Copy2d) {
+    // SAFETY: the conditions are the same, and the set has the instructions of its squares.
+    unsafe {
+        match I::SET {
+            InstructionSet::Baseline => in_squares::<T, T::Square>(copy),
+            InstructionSet::Avx2 | InstructionSet::Avx512 => {
+                in_squares::<T, T::SquareInAvx2>(copy);
+            }
+        }
+    }
+}
+
+/// # Safety
+/// The conditions of [`transpose`], and the processor has the square's instructions.
+#[inline(always)]
+unsafe fn in_squares<T: Copy, S: Square<T>>(copy: Copy2d) {
     let [rows, columns] = copy.sizes;
     let (to_stride, from_stride) = (copy.to_strides[0], copy.from_strides[1]);
     // SAFETY: the element is one of the copy's on both sides.
@@ -34,15 +59,21 @@ pub(super) unsafe fn transpose<T: TransposedElement>(copy: Copy2d) {
         let (to, from) = at(row, column);
         to.write_unaligned(from.read_unaligned());
     };
-    let (whole_rows, whole_columns) = (rows - rows % T::SIDE, columns - columns % T::SIDE);
-    for row in (0..whole_rows).step_by(T::SIDE) {
-        for column in (0..whole_columns).step_by(T::SIDE) {
-            let (to, from) = at(row, column);
-            // SAFETY: the square is within the copy.
-            unsafe { T::square(to, to_stride, from, from_stride) };
+    let (whole_rows, whole_columns) = (rows - rows % S::SIDE, columns - columns % S::SIDE);
+    // Two squares at a time, one below the other: what they read are whole lines of the cache, if
+    // the side is half of one. So these need not stay there until other columns were read, which
+    // may lie in the same set.
+    for first in (0..whole_rows).step_by(2 * S::SIDE) {
+        let both = first..whole_rows.min(first + 2 * S::SIDE);
+        for column in (0..whole_columns).step_by(S::SIDE) {
+            for row in both.clone().step_by(S::SIDE) {
+                let (to, from) = at(row, column);
+                // SAFETY: the square is within the copy, and the processor has the instructions.
+                unsafe { S::copy(to, to_stride, from, from_stride) };
+            }
         }
         for column in whole_columns..columns {
-            (row..row + T::SIDE).for_each(|row| one(row, column));
+            both.clone().for_each(|row| one(row, column));
         }
     }
     for row in whole_rows..rows {
@@ -50,53 +81,41 @@ pub(super) unsafe fn transpose<T: TransposedElement>(copy: Copy2d) {
     }
 }
 
-/// A square, element by element.
-///
-/// # Safety
-/// The conditions of [`TransposedElement::square`].
-#[inline(always)]
-unsafe fn element_by_element<T: TransposedElement>(
-    to: *mut T,
-    to_stride: isize,
-    from: *const T,
-    from_stride: isize,
-) {
-    for row in 0..T::SIDE {
-        for column in 0..T::SIDE {
-            // SAFETY: the element is in the square.
-            unsafe {
-                let from = from.offset(row as isize + column as isize * from_stride);
-                let to = to.offset(row as isize * to_stride + column as isize);
-                to.write_unaligned(from.read_unaligned());
+/// A square that is copied element by element.
+pub(super) struct Plain<const SIDE: usize>;
+
+impl<T: Copy, const SIDE: usize> Square<T> for Plain<SIDE> {
+    const SIDE: usize = SIDE;
+
+    #[inline(always)]
+    unsafe fn copy(to: *mut T, to_stride: isize, from: *const T, from_stride: isize) {
+        for row in 0..SIDE {
+            for column in 0..SIDE {
+                // SAFETY: the element is in the square.
+                unsafe {
+                    let from = from.offset(row as isize + column as isize * from_stride);
+                    let to = to.offset(row as isize * to_stride + column as isize);
+                    to.write_unaligned(from.read_unaligned());
+                }
             }
         }
     }
 }
 
 impl TransposedElement for u8 {
-    const SIDE: usize = 8;
-
-    #[inline(always)]
-    unsafe fn square(to: *mut u8, to_stride: isize, from: *const u8, from_stride: isize) {
-        // SAFETY: the conditions are the same.
-        unsafe { element_by_element(to, to_stride, from, from_stride) };
-    }
+    type Square = Plain<8>;
+    type SquareInAvx2 = Plain<8>;
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 mod squares {
-    use super::{TransposedElement, element_by_element};
+    use super::{Plain, TransposedElement};
 
     macro_rules! transposed {
         ($($T:ty)+) => {$(
             impl TransposedElement for $T {
-                const SIDE: usize = 4;
-
-                #[inline(always)]
-                unsafe fn square(to: *mut $T, to_stride: isize, from: *const $T, stride: isize) {
-                    // SAFETY: the conditions are the same.
-                    unsafe { element_by_element(to, to_stride, from, stride) };
-                }
+                type Square = Plain<4>;
+                type SquareInAvx2 = Plain<4>;
             }
         )+};
     }
@@ -105,12 +124,12 @@ mod squares {
 }
 
 /// Squares by interleaving registers: after as many rounds as the side has powers of two, each
-/// register has a row. All of these are instructions of the baseline.
+/// register has a row.
 #[cfg(target_arch = "x86_64")]
 mod squares {
     use std::arch::x86_64::*;
 
-    use super::TransposedElement;
+    use super::{Square, TransposedElement};
 
     /// # Safety
     /// Row `number` of the square, of 16 bytes, is valid for reads.
@@ -128,11 +147,19 @@ mod squares {
         unsafe { _mm_storeu_si128(to.offset(number * stride).cast(), row) };
     }
 
+    /// A square of registers of 16 bytes, in the instructions of the baseline.
+    pub(crate) struct InSse2;
+
     impl TransposedElement for u64 {
+        type Square = InSse2;
+        type SquareInAvx2 = InSse2;
+    }
+
+    impl Square<u64> for InSse2 {
         const SIDE: usize = 2;
 
         #[inline(always)]
-        unsafe fn square(to: *mut u64, to_stride: isize, from: *const u64, stride: isize) {
+        unsafe fn copy(to: *mut u64, to_stride: isize, from: *const u64, stride: isize) {
             // SAFETY: the square is valid on both sides.
             unsafe {
                 let (a, b) = (load(from, stride, 0), load(from, stride, 1));
@@ -143,10 +170,15 @@ mod squares {
     }
 
     impl TransposedElement for u32 {
+        type Square = InSse2;
+        type SquareInAvx2 = InAvx2;
+    }
+
+    impl Square<u32> for InSse2 {
         const SIDE: usize = 4;
 
         #[inline(always)]
-        unsafe fn square(to: *mut u32, to_stride: isize, from: *const u32, stride: isize) {
+        unsafe fn copy(to: *mut u32, to_stride: isize, from: *const u32, stride: isize) {
             // SAFETY: the square is valid on both sides.
             unsafe {
                 let (a, b) = (load(from, stride, 0), load(from, stride, 1));
@@ -161,11 +193,63 @@ mod squares {
         }
     }
 
-    impl TransposedElement for u16 {
+    /// A square of registers of 32 bytes, each of which has the beginnings or the ends of two rows,
+    /// so that nothing has to cross from one half of a register to the other.
+    pub(crate) struct InAvx2;
+
+    impl Square<u32> for InAvx2 {
         const SIDE: usize = 8;
 
         #[inline(always)]
-        unsafe fn square(to: *mut u16, to_stride: isize, from: *const u16, stride: isize) {
+        unsafe fn copy(to: *mut u32, to_stride: isize, from: *const u32, stride: isize) {
+            // SAFETY: the conditions are the same; the processor has AVX2.
+            unsafe { square_in_avx2(to, to_stride, from, stride) };
+        }
+    }
+
+    /// # Safety
+    /// The conditions of [`Square::copy`].
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn square_in_avx2(to: *mut u32, to_stride: isize, from: *const u32, stride: isize) {
+        for half in [0, 4] {
+            let mut rows = [_mm256_setzero_si256(); 4];
+            for (row, number) in rows.iter_mut().zip(0..) {
+                let from = from.wrapping_offset(half);
+                // SAFETY: rows `number` and `number + 4` of the square are valid for reads.
+                let (upper, lower) =
+                    unsafe { (load(from, stride, number), load(from, stride, number + 4)) };
+                *row = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(upper), lower);
+            }
+            let [a, b, c, d] = rows;
+            let (low_ab, low_cd) = (_mm256_unpacklo_epi32(a, b), _mm256_unpacklo_epi32(c, d));
+            let (high_ab, high_cd) = (_mm256_unpackhi_epi32(a, b), _mm256_unpackhi_epi32(c, d));
+            let columns = [
+                _mm256_unpacklo_epi64(low_ab, low_cd),
+                _mm256_unpackhi_epi64(low_ab, low_cd),
+                _mm256_unpacklo_epi64(high_ab, high_cd),
+                _mm256_unpackhi_epi64(high_ab, high_cd),
+            ];
+            for (number, column) in columns.into_iter().enumerate() {
+                // SAFETY: the square has eight rows of 32 bytes on this side, valid for writes.
+                unsafe {
+                    let to = to.offset((half + number as isize) * to_stride);
+                    _mm256_storeu_si256(to.cast(), column);
+                }
+            }
+        }
+    }
+
+    impl TransposedElement for u16 {
+        type Square = InSse2;
+        type SquareInAvx2 = InSse2;
+    }
+
+    impl Square<u16> for InSse2 {
+        const SIDE: usize = 8;
+
+        #[inline(always)]
+        unsafe fn copy(to: *mut u16, to_stride: isize, from: *const u16, stride: isize) {
             // SAFETY: the square is valid on both sides.
             unsafe {
                 let rows: [__m128i; 8] = std::array::from_fn(|at| load(from, stride, at as isize));

@@ -111,6 +111,20 @@ pub fn split(units: usize, cost: usize, work: impl Fn(Range<usize>) + Sync) {
     crew().run(units, units.div_ceil(pieces.min(most)), &work);
 }
 
+/// Runs `work` on each of `count` indices, each a piece of its own, however little it is.
+///
+/// # Panics
+/// As [`split`].
+pub(crate) fn each(count: usize, work: impl Fn(usize) + Sync) {
+    crew().run(count, 1, &|range: Range<usize>| range.for_each(&work));
+}
+
+/// Whether a thread is looking for work, so that it takes part at once in what it is given. It may be
+/// used to decide into how many pieces work is cut, and not what comes out.
+pub(crate) fn is_awake() -> bool {
+    CREW.get().is_some_and(|crew| crew.is_awake())
+}
+
 /// Runs `work` on each of `count` indices, each a piece of its own, and gives the results in order.
 ///
 /// # Panics
@@ -122,13 +136,11 @@ pub fn split(units: usize, cost: usize, work: impl Fn(Range<usize>) + Sync) {
 pub fn map<R: Send>(count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
     let mut results: Vec<Option<R>> = (0..count).map(|_| None).collect();
     let slots = ResultSlots(results.as_mut_ptr());
-    crew().run(count, 1, &|range: Range<usize>| {
-        for index in range {
-            let result = work(index);
-            // SAFETY: the index is less than the number of slots, and in one piece only. The slots
-            // live until `run` returns.
-            unsafe { *slots.at(index) = Some(result) };
-        }
+    each(count, |index| {
+        let result = work(index);
+        // SAFETY: the index is less than the number of slots, and in one piece only. The slots live
+        // until `each` returns.
+        unsafe { *slots.at(index) = Some(result) };
     });
     results.into_iter().map(|result| result.expect("every index is in a piece")).collect()
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use smallvec::smallvec;
 
-use super::record::{forward_stream, new_node};
+use super::record::forward_stream;
 use crate::layout::LayoutRegion;
-use crate::tensor::{Edge, Form, Gradients, NodeOutput, NodeParts};
+use crate::tensor::{Edge, Form, Gradients, Node, NodeBackward, NodeOutput, NodeParts};
 use crate::{Result, Tensor};
 
 /// The output of a node that the tensor is; `None` for a leaf.
@@ -16,9 +16,10 @@ use crate::{Result, Tensor};
 /// where `grad_fn` does so).
 pub(crate) fn output_of(tensor: &Tensor) -> Option<NodeOutput> {
     let meta = tensor.autograd();
-    let Some(view) = meta.view_of() else { return meta.history() };
+    let Some(view) = tensor.view_of_base() else { return meta.history() };
     let now = tensor.storage().version();
-    if meta.version_of_history() == now || !view.base.requires_grad() {
+    let right_for = meta.version_of_history().unwrap_or(view.version);
+    if right_for == now || !view.base.requires_grad() {
         return meta.history();
     }
     let output = part_of_base(&view.base, tensor)?;
@@ -56,6 +57,7 @@ fn part_of_base(base: &Tensor, view: &Tensor) -> Option<NodeOutput> {
         let gradient = gradients[0].as_ref().map(|gradient| gradient.spread(&region));
         Ok(smallvec![gradient.transpose()?])
     };
-    let node = new_node(parts, |_| (Arc::new(function), smallvec![]));
+    let node =
+        Node::new(parts, |_| NodeBackward { function: Arc::new(function), saved: smallvec![] });
     Some(NodeOutput { node, index: 0 })
 }

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use smallvec::{SmallVec, smallvec};
 
 use super::history::{edge_of, output_of};
-use super::record::{forward_stream, new_node};
+use super::record::forward_stream;
 use super::saved::{SavedTensor, Saving};
 use crate::AutogradError;
 use crate::grad_mode::is_grad_enabled;
 use crate::layout::LayoutRegion;
 use crate::tensor::{
-    BackwardFunction, Edge, Form, Gradients, InputEdges, NodeOutput, NodeParts, ViewCreation,
+    BackwardFunction, Edge, Form, Gradients, InputEdges, Node, NodeBackward, NodeOutput, NodeParts,
+    ViewCreation,
 };
 use crate::{Result, Tensor};
 
@@ -110,7 +111,7 @@ impl<'a> InPlace<'a> {
         storage.bump_version();
         let Some(edges) = self.edges else { return self.target.clone() };
         let (name, place, target) = (self.name, self.place, self.target);
-        let base = target.autograd().view_of().map(|view| &view.base);
+        let base = target.view_of_base().map(|view| &view.base);
         let mut inputs = edges;
         if let Some(base) = base {
             inputs[0] = edge_of(base);
@@ -123,8 +124,8 @@ impl<'a> InPlace<'a> {
             stream: forward_stream(owner),
             inputs,
         };
-        let needs: SmallVec<[bool; 4]> = parts.inputs.iter().map(Option::is_some).collect();
-        let node = new_node(parts, |node| {
+        let node = Node::new(parts, |node| {
+            let needs: SmallVec<[bool; 4]> = node.inputs.iter().map(Option::is_some).collect();
             let saved = RefCell::new(smallvec![]);
             let written = Some((storage, before));
             let saving = Saving { node, needs: &needs, outputs: &[target], base, written, saved };
@@ -133,7 +134,7 @@ impl<'a> InPlace<'a> {
                 Some(base) => of_part(backward, base, target),
                 None => of_whole(backward),
             };
-            (function, saving.saved.into_inner())
+            NodeBackward { function, saved: saving.saved.into_inner() }
         });
         let version = owner.storage().version();
         owner.autograd().replace_history(NodeOutput { node, index: 0 }, version);
@@ -154,7 +155,7 @@ impl<'a> InPlace<'a> {
 
 /// Refuses to record a write.
 fn check_target(op: &'static str, target: &Tensor) -> Result<(), AutogradError> {
-    if let Some(view) = target.autograd().view_of() {
+    if let Some(view) = target.view_of_base() {
         match view.creation {
             ViewCreation::Recorded => {}
             creation => return Err(AutogradError::InPlaceOnView { op, creation: creation.text() }),

@@ -15,6 +15,7 @@ impl Tensor {
     /// with [`Tensor::requires_grad_`], or was computed from one.
     pub fn requires_grad(&self) -> bool {
         self.autograd().requires_grad()
+            || self.view_of_base().is_some_and(|view| view.base.requires_grad())
     }
 
     /// Whether the tensor is a leaf of the graph: no recorded operation computed it.

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::panic::Location;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use gpu_runtime::Stream;
 use smallvec::{SmallVec, smallvec};
@@ -11,7 +11,8 @@ use super::history::edge_of;
 use super::saved::Saving;
 use crate::grad_mode::is_grad_enabled;
 use crate::resolved_device::ResolvedDevice;
-use crate::tensor::{BackwardFunction, Form, Gradients, Node, NodeOutput, NodeParts, SavedStorage};
+use crate::shared::Counted;
+use crate::tensor::{BackwardFunction, Form, Gradients, Node, NodeBackward, NodeOutput, NodeParts};
 use crate::{Result, Tensor};
 
 /// Records that `output` was computed from `inputs`, if grad mode is on and one of them requires
@@ -117,7 +118,7 @@ where
         Arc::new(move |gradients: &[Option<Tensor>], needs: &[bool]| backward(gradients, needs))
     });
     let with_history = |(index, output): (usize, Tensor)| match output.dtype().is_float() {
-        true => output.with_history(NodeOutput { node: Arc::clone(&node), index: index as u32 }),
+        true => output.with_history(NodeOutput { node: node.clone(), index: index as u32 }),
         false => output,
     };
     drop(borrowed);
@@ -150,7 +151,7 @@ fn recorded(
     inputs: &[&Tensor],
     outputs: &[&Tensor],
     function: impl FnOnce(&Saving<'_>) -> Arc<BackwardFunction>,
-) -> Arc<Node> {
+) -> Counted<Node> {
     let parts = NodeParts {
         name,
         place: Location::caller(),
@@ -158,24 +159,12 @@ fn recorded(
         outputs: outputs.iter().map(|output| Form::of(output)).collect(),
         stream: outputs.first().and_then(|output| forward_stream(output)),
     };
-    let needs: SmallVec<[bool; 4]> = parts.inputs.iter().map(Option::is_some).collect();
-    new_node(parts, |node| {
+    Node::new(parts, |node| {
+        let needs: SmallVec<[bool; 4]> = node.inputs.iter().map(Option::is_some).collect();
         let saved = RefCell::new(smallvec![]);
         let saving = Saving { node, needs: &needs, outputs, base: None, written: None, saved };
         let function = function(&saving);
-        (function, saving.saved.into_inner())
-    })
-}
-
-/// A node of its parts, and of the function and the storages that it saves, which may know the
-/// node.
-pub(super) fn new_node(
-    parts: NodeParts,
-    function: impl FnOnce(&Weak<Node>) -> (Arc<BackwardFunction>, SmallVec<[SavedStorage; 2]>),
-) -> Arc<Node> {
-    Arc::new_cyclic(|node| {
-        let (function, saved) = function(node);
-        Node::new(parts, function, saved)
+        NodeBackward { function, saved: saving.saved.into_inner() }
     })
 }
 

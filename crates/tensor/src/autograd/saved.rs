@@ -1,7 +1,6 @@
 //! Tensors that are saved for the backward pass, with the check that they were not changed since.
 
 use std::cell::RefCell;
-use std::sync::Weak;
 
 use smallvec::SmallVec;
 
@@ -10,6 +9,7 @@ use super::recompute::{self, Saved};
 use crate::AutogradError;
 use crate::grad_mode::is_grad_enabled;
 use crate::layout::Layout;
+use crate::shared::{Counted, WeakCounted};
 use crate::storage::Storage;
 use crate::tensor::{Edge, Meta, Node, NodeOutput, SavedStorage};
 use crate::{DType, Result, Tensor};
@@ -63,9 +63,9 @@ enum SavedHistory {
     /// It is an input of the operation, or was computed from some.
     Of(Edge),
     /// It is an output of the node that saves it, which therefore does not own the history.
-    Output(Weak<Node>, u32),
+    Output(WeakCounted<Node>, u32),
     /// It is the part of this layout of the node's output, which was written in place.
-    PartOfOutput(Weak<Node>, Box<Layout>),
+    PartOfOutput(WeakCounted<Node>, Box<Layout>),
 }
 
 impl SavedTensor {
@@ -103,7 +103,7 @@ impl SavedTensor {
         let of = |layout: &Layout, meta| {
             Tensor::from_parts(kept.storage.clone(), layout.clone(), self.dtype, meta)
         };
-        let output = |node: &Weak<Node>, index| {
+        let output = |node: &WeakCounted<Node>, index| {
             let output = node.upgrade().map(|node| Edge::Node(NodeOutput { node, index }));
             output.map_or(Meta::none(), Meta::of_edge)
         };
@@ -124,7 +124,7 @@ impl SavedTensor {
 /// The recording of one operation: saves tensors for its backward function, and knows which inputs
 /// require gradients, so that nothing is saved that is not needed.
 pub(crate) struct Saving<'a> {
-    pub(super) node: &'a Weak<Node>,
+    pub(super) node: &'a Counted<Node>,
     pub(super) needs: &'a [bool],
     pub(super) outputs: &'a [&'a Tensor],
     /// The tensor that the node's output is, where `outputs` has a part of it that was written in
@@ -165,7 +165,7 @@ impl Saving<'_> {
     /// Saves one of several outputs.
     pub(crate) fn save_output_at(&self, index: usize) -> SavedTensor {
         let output = self.outputs[index];
-        let node = Weak::clone(self.node);
+        let node = Counted::downgrade(self.node);
         let history = match self.base {
             Some(base) => SavedHistory::PartOfOutput(node, Box::new(base.layout().clone())),
             None => SavedHistory::Output(node, index as u32),

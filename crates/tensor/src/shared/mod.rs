@@ -2,7 +2,9 @@
 //! compiles these files with other locks and atomics, and runs them in every order that threads can
 //! take.
 
+mod counted;
 mod owners;
 mod sync;
 
+pub(crate) use counted::{Counted, WeakCounted};
 pub(crate) use owners::Owners;

@@ -1,3 +1,3 @@
 //! The atomics that the rest is made of.
 
-pub(super) use std::sync::atomic::{AtomicUsize, Ordering, fence};
+pub(super) use std::sync::atomic::{AtomicU64, Ordering, fence};

@@ -9,7 +9,6 @@ mod staging;
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
 
 pub(crate) use host::HostMemory;
 pub(crate) use pageable::{PageableContent, PageableStorage};
@@ -18,6 +17,7 @@ pub(crate) use shared_buffer::SharedBuffer;
 pub(crate) use staging::Staging;
 
 use crate::resolved_device::ResolvedDevice;
+use crate::shared::{Counted, WeakCounted};
 use crate::{Device, Result, inference};
 
 /// The alignment of host memory in bytes: that of cache lines and of the widest vector registers.
@@ -48,7 +48,7 @@ const UNCOUNTED: u64 = u64::MAX;
 /// ```
 #[derive(Clone)]
 pub struct Storage {
-    inner: Arc<StorageImpl>,
+    inner: Counted<StorageImpl>,
 }
 
 /// The memory of a storage, which its handles share.
@@ -61,7 +61,7 @@ struct StorageImpl {
 }
 
 /// A weak handle, which does not keep the storage alive.
-pub(crate) struct WeakStorage(Weak<StorageImpl>);
+pub(crate) struct WeakStorage(WeakCounted<StorageImpl>);
 
 /// The owner of a storage's bytes.
 pub(crate) enum StorageMemory {
@@ -102,7 +102,7 @@ impl Storage {
 
     /// Whether the two are handles on the same memory.
     pub fn ptr_eq(&self, other: &Storage) -> bool {
-        Arc::ptr_eq(&self.inner, &other.inner)
+        Counted::ptr_eq(&self.inner, &other.inner)
     }
 
     /// Allocates memory for `bytes` on a device; on CUDA for the device's current stream.
@@ -130,7 +130,7 @@ impl Storage {
 
     fn of(device: ResolvedDevice, bytes: usize, memory: StorageMemory) -> Storage {
         let version = AtomicU64::new(if inference::is_enabled() { UNCOUNTED } else { 0 });
-        Storage { inner: Arc::new(StorageImpl { device, bytes, memory, version }) }
+        Storage { inner: Counted::new(StorageImpl { device, bytes, memory, version }) }
     }
 
     #[inline]
@@ -161,17 +161,17 @@ impl Storage {
 
     /// A number that no other storage has as long as this one lives: its address.
     pub(crate) fn id(&self) -> usize {
-        Arc::as_ptr(&self.inner).addr()
+        Counted::id(&self.inner)
     }
 
     /// A weak handle. As long as it lives, no other storage has this one's [`id`](Storage::id).
     pub(crate) fn downgrade(&self) -> WeakStorage {
-        WeakStorage(Arc::downgrade(&self.inner))
+        WeakStorage(Counted::downgrade(&self.inner))
     }
 
     /// The number of handles.
-    pub(crate) fn handles(&self) -> usize {
-        Arc::strong_count(&self.inner)
+    pub(crate) fn handles(&self) -> u64 {
+        Counted::handles(&self.inner)
     }
 
     /// The number of times that the contents were changed in place (PyTorch's version counter).

@@ -2,17 +2,17 @@
 
 mod history;
 
-use std::sync::{Arc, Weak};
-
 pub(crate) use history::{
     BackwardFunction, Edge, EdgeId, EndId, Form, GradientHooks, Gradients, GraphRetention, Hook,
-    InputEdges, Leaf, Meta, Node, NodeOutput, NodeParts, SavedStorage, ViewCreation, ViewOf,
+    InputEdges, Leaf, Meta, Node, NodeBackward, NodeOutput, NodeParts, SavedStorage, ViewCreation,
+    ViewOf,
 };
 
 use crate::checked_size::CheckedSize;
 use crate::dims::resolve_dim;
 use crate::layout::{Layout, NoLayout};
 use crate::resolved_device::ResolvedDevice;
+use crate::shared::{Counted, WeakCounted};
 use crate::storage::{Fresh, Storage};
 use crate::{DType, Device, Error, Result, Shape};
 
@@ -34,15 +34,22 @@ use crate::{DType, Device, Error, Result, Shape};
 /// ```
 #[derive(Clone)]
 pub struct Tensor {
-    inner: Arc<TensorImpl>,
+    inner: Counted<TensorImpl>,
 }
 
 /// The parts of a tensor, which its handles share.
 struct TensorImpl {
-    storage: Storage,
+    memory: TensorMemory,
     layout: Layout,
     dtype: DType,
     autograd: Meta,
+}
+
+/// The memory of a tensor.
+enum TensorMemory {
+    Own(Storage),
+    /// That of the tensor that it is a view of.
+    OfBase(ViewOf),
 }
 
 impl Tensor {
@@ -116,7 +123,10 @@ impl Tensor {
 
     /// The storage: the memory that the tensor shares with its views.
     pub fn storage(&self) -> &Storage {
-        &self.inner.storage
+        match &self.inner.memory {
+            TensorMemory::Own(storage) => storage,
+            TensorMemory::OfBase(view) => view.base.storage(),
+        }
     }
 
     /// A new tensor whose elements an operation is about to write, all of them.
@@ -176,7 +186,12 @@ impl Tensor {
         dtype: DType,
         autograd: Meta,
     ) -> Tensor {
-        Tensor { inner: Arc::new(TensorImpl { storage, layout, dtype, autograd }) }
+        Tensor::of_memory(TensorMemory::Own(storage), layout, dtype, autograd)
+    }
+
+    #[inline]
+    fn of_memory(memory: TensorMemory, layout: Layout, dtype: DType, autograd: Meta) -> Tensor {
+        Tensor { inner: Counted::new(TensorImpl { memory, layout, dtype, autograd }) }
     }
 
     /// A tensor with another layout of the same memory, without history.
@@ -199,10 +214,7 @@ impl Tensor {
         dtype: DType,
     ) -> Result<Tensor> {
         let layout = layout.map_err(|problem| problem.of(dtype))?;
-        let end = (CheckedSize::from(layout.end()) * dtype.size()).size();
-        if end.is_none_or(|end| end > storage.nbytes()) {
-            return Err(Error::OutsideStorage { shape: layout.shape().clone() });
-        }
+        expect_inside(&layout, storage, dtype)?;
         Ok(Tensor::from_parts(storage.clone(), layout, dtype, Meta::none()))
     }
 
@@ -216,7 +228,9 @@ impl Tensor {
     /// The tensor with other autograd metadata. A new tensor, which nobody else has, is changed in
     /// place.
     pub(crate) fn with_autograd(mut self, autograd: Meta) -> Tensor {
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+        if let Some(inner) = Counted::get_mut(&mut self.inner)
+            && matches!(inner.memory, TensorMemory::Own(_))
+        {
             inner.autograd = autograd;
             return self;
         }
@@ -226,8 +240,9 @@ impl Tensor {
 
     /// The tensor as the output of a recorded operation. A new tensor, which nobody else has, is
     /// changed in place, and stays the view that it is.
+    #[inline]
     pub(crate) fn with_history(mut self, output: NodeOutput) -> Tensor {
-        match Arc::get_mut(&mut self.inner) {
+        match Counted::get_mut(&mut self.inner) {
             Some(inner) => {
                 inner.autograd.set_history(output);
                 self
@@ -247,26 +262,32 @@ impl Tensor {
         layout: Result<Layout, NoLayout>,
         creation: ViewCreation,
     ) -> Result<Tensor> {
-        let mut view = self.alias(layout)?;
-        let base = match self.autograd().view_of() {
-            Some(view) => view.base.clone(),
-            None => self.clone(),
-        };
-        if let Some(inner) = Arc::get_mut(&mut view.inner) {
-            let version = inner.storage.version();
-            inner.autograd = Meta::view(ViewOf { base, version, creation });
+        let dtype = self.dtype();
+        let layout = layout.map_err(|problem| problem.of(dtype))?;
+        let base = self.view_of_base().map_or(self, |view| &view.base);
+        let storage = base.storage();
+        expect_inside(&layout, storage, dtype)?;
+        let view = ViewOf { version: storage.version(), base: base.clone(), creation };
+        Ok(Tensor::of_memory(TensorMemory::OfBase(view), layout, dtype, Meta::none()))
+    }
+
+    /// The tensor that this is a view of for autograd, if it is one.
+    #[inline]
+    pub(crate) fn view_of_base(&self) -> Option<&ViewOf> {
+        match &self.inner.memory {
+            TensorMemory::Own(_) => None,
+            TensorMemory::OfBase(view) => Some(view),
         }
-        Ok(view)
     }
 
     /// Whether the two are handles on the same tensor, not only on the same memory.
     pub(crate) fn is_same_handle(&self, other: &Tensor) -> bool {
-        Arc::ptr_eq(&self.inner, &other.inner)
+        Counted::ptr_eq(&self.inner, &other.inner)
     }
 
     /// A handle that does not keep the tensor alive.
     pub(crate) fn downgrade(&self) -> WeakTensor {
-        WeakTensor(Arc::downgrade(&self.inner))
+        WeakTensor(Counted::downgrade(&self.inner))
     }
 
     pub(crate) fn layout(&self) -> &Layout {
@@ -289,12 +310,10 @@ impl Tensor {
     /// Whether this is the only handle, and the storage has no other tensor but perhaps the one
     /// that this is a view of, which nobody else has either.
     pub(crate) fn is_sole_owner(&self) -> bool {
-        let tensors = match self.autograd().view_of() {
-            Some(view) if Arc::strong_count(&view.base.inner) == 1 => 2,
-            Some(_) => return false,
-            None => 1,
-        };
-        Arc::strong_count(&self.inner) == 1 && self.storage().handles() == tensors
+        let is_sole = |tensor: &Tensor| Counted::handles(&tensor.inner) == 1;
+        is_sole(self)
+            && self.view_of_base().is_none_or(|view| is_sole(&view.base))
+            && self.storage().handles() == 1
     }
 
     /// # Errors
@@ -325,12 +344,23 @@ impl Tensor {
 }
 
 /// A handle on a tensor that does not keep it alive.
-pub(crate) struct WeakTensor(Weak<TensorImpl>);
+pub(crate) struct WeakTensor(WeakCounted<TensorImpl>);
 
 impl WeakTensor {
     /// The tensor, if it still has a handle.
     pub(crate) fn upgrade(&self) -> Option<Tensor> {
         self.0.upgrade().map(|inner| Tensor { inner })
+    }
+}
+
+/// # Errors
+/// The layout has elements outside of the storage.
+#[inline]
+fn expect_inside(layout: &Layout, storage: &Storage, dtype: DType) -> Result<()> {
+    let end = (CheckedSize::from(layout.end()) * dtype.size()).size();
+    match end {
+        Some(end) if end <= storage.nbytes() => Ok(()),
+        _ => Err(Error::OutsideStorage { shape: layout.shape().clone() }),
     }
 }
 

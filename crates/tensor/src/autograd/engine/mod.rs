@@ -18,6 +18,7 @@ use self::streams::SideStreams;
 use super::anomaly::check_numbers;
 use crate::AutogradError;
 use crate::grad_mode::enter_grad_mode;
+use crate::shared::Counted;
 use crate::tensor::{Edge, EdgeId, EndId, Gradients, GraphRetention, Leaf, Node};
 use crate::{Result, Tensor};
 
@@ -83,7 +84,7 @@ struct Walk {
     /// The nodes and leaves that are not ready yet.
     arrivals: FxHashMap<EndId, Arrivals>,
     /// The nodes that are ready, each with the gradients of its outputs as far as some arrived.
-    ready: Vec<(Arc<Node>, OutputGradients)>,
+    ready: Vec<(Counted<Node>, OutputGradients)>,
     goal: Goal,
     options: PassOptions,
     streams: SideStreams,
@@ -122,7 +123,7 @@ impl Walk {
 
     /// Calls a node's hooks and its backward function, on the stream of its forward operation, and
     /// gives the gradients of its inputs; none if none is needed.
-    fn call(&mut self, node: &Arc<Node>, mut gradients: OutputGradients) -> Result<Gradients> {
+    fn call(&mut self, node: &Counted<Node>, mut gradients: OutputGradients) -> Result<Gradients> {
         gradients.resize(node.outputs.len(), None);
         for (output, slot) in gradients.iter_mut().enumerate() {
             let Some(gradient) = slot.take() else { continue };
@@ -134,7 +135,7 @@ impl Walk {
                 None => gradient,
             };
             if let Goal::Collect(collection) = &mut self.goal {
-                let id = EdgeId { end: EndId::of(node), output: output as u32 };
+                let id = EdgeId { end: EndId::of_node(node), output: output as u32 };
                 collection.take(id, &gradient)?;
             }
             *slot = Some(gradient);
@@ -177,7 +178,7 @@ impl Walk {
         {
             let mut sums = arrivals.remove().sums;
             match edge {
-                Edge::Node(output) => self.ready.push((Arc::clone(&output.node), sums)),
+                Edge::Node(output) => self.ready.push((output.node.clone(), sums)),
                 Edge::Leaf(leaf) => {
                     if let Some(gradient) = sums.pop().flatten() {
                         self.arrive_at_leaf(leaf, gradient)?;
@@ -197,7 +198,7 @@ impl Walk {
         match &mut self.goal {
             Goal::Accumulate => leaf.accumulate(gradient),
             Goal::Collect(collection) => {
-                collection.take(EdgeId { end: EndId::of(leaf), output: 0 }, &gradient)
+                collection.take(EdgeId { end: EndId::of_leaf(leaf), output: 0 }, &gradient)
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The autograd metadata of a tensor: the node that computed it, or its leaf, or neither, and the
+//! The autograd metadata of a tensor: the node that computed it, or its leaf, or neither; and the
 //! tensor that it is a view of.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,6 @@ pub(crate) struct Meta {
     /// The history that the tensor was made with. It is read without a lock.
     history: Option<NodeOutput>,
     requires_grad: AtomicBool,
-    view: Option<ViewOf>,
     leaf: OnceLock<Arc<Leaf>>,
     /// The history since the first operation in place that replaced it.
     later: OnceLock<Box<Mutex<LaterHistory>>>,
@@ -58,7 +57,6 @@ impl Meta {
         Meta {
             history: None,
             requires_grad: AtomicBool::new(false),
-            view: None,
             leaf: OnceLock::new(),
             later: OnceLock::new(),
         }
@@ -67,11 +65,6 @@ impl Meta {
     /// The metadata of a leaf.
     pub(crate) fn leaf(requires_grad: bool) -> Meta {
         Meta { requires_grad: AtomicBool::new(requires_grad), ..Meta::none() }
-    }
-
-    /// The metadata of a view without history yet.
-    pub(crate) fn view(view: ViewOf) -> Meta {
-        Meta { view: Some(view), ..Meta::none() }
     }
 
     /// The metadata of the tensor whose gradient goes along an edge.
@@ -97,7 +90,7 @@ impl Meta {
 
     /// Replaces the history, after an operation in place. `version` is that of the storage now.
     pub(crate) fn replace_history(&self, output: NodeOutput, version: u64) {
-        let mut later = self.later().lock();
+        let mut later = self.later(version).lock();
         if later.retains_grad
             && let Some(leaf) = self.leaf.get()
         {
@@ -116,7 +109,8 @@ impl Meta {
     /// Keeps the gradient of `tensor`, whose metadata this is and which has a history, in its leaf.
     pub(crate) fn retain_grad(&self, tensor: &Tensor) {
         let leaf = Arc::clone(self.leaf_of(tensor));
-        let mut later = self.later().lock();
+        let version = tensor.view_of_base().map_or(0, |view| view.version);
+        let mut later = self.later(version).lock();
         later.retains_grad = true;
         if let Some(output) = &later.history {
             output.node.hooks().retain(output.index, leaf);
@@ -128,33 +122,26 @@ impl Meta {
         self.later.get().is_some_and(|later| later.lock().retains_grad)
     }
 
-    fn later(&self) -> &Mutex<LaterHistory> {
+    /// The history since it was replaced; until then, the one that the tensor was made with, which
+    /// is right for `version` of the storage.
+    fn later(&self, version: u64) -> &Mutex<LaterHistory> {
         self.later.get_or_init(|| {
-            let version = self.view.as_ref().map_or(0, |view| view.version);
             let history = self.history.clone();
             Box::new(Mutex::new(LaterHistory { history, version, retains_grad: false }))
         })
     }
 
-    /// The version of the storage that the history of a view is right for.
-    pub(crate) fn version_of_history(&self) -> u64 {
-        match (self.later.get(), &self.view) {
-            (Some(later), _) => later.lock().version,
-            (None, Some(view)) => view.version,
-            (None, None) => 0,
-        }
+    /// The version of the storage that the history of a view is right for, if it was replaced.
+    pub(crate) fn version_of_history(&self) -> Option<u64> {
+        self.later.get().map(|later| later.lock().version)
     }
 
-    pub(crate) fn view_of(&self) -> Option<&ViewOf> {
-        self.view.as_ref()
-    }
-
+    /// Whether the tensor itself requires gradients, whatever it is a view of.
     #[inline]
     pub(crate) fn requires_grad(&self) -> bool {
         self.history.is_some()
             || self.requires_grad.load(Ordering::Relaxed)
             || self.later.get().is_some_and(|later| later.lock().history.is_some())
-            || self.view.as_ref().is_some_and(|view| view.base.requires_grad())
     }
 
     /// Whether the tensor is a leaf that was set to require gradients.

@@ -11,6 +11,7 @@ use super::form::Form;
 use super::hooks::GradientHooks;
 use super::leaf::Leaf;
 use crate::AutogradError;
+use crate::shared::Counted;
 use crate::storage::Storage;
 use crate::{Result, Tensor};
 
@@ -56,11 +57,19 @@ pub(crate) struct Node {
     pub(crate) outputs: SmallVec<[Form; 1]>,
     /// The stream that the operation was enqueued on. Its backward function is enqueued there too.
     pub(crate) stream: Option<Stream>,
-    /// `None` after a pass has freed it.
-    function: Mutex<Option<Arc<BackwardFunction>>>,
-    saved: SmallVec<[SavedStorage; 2]>,
+    /// `None` until it is known, and after a pass has freed it.
+    backward: Mutex<Option<NodeBackward>>,
     hooks: OnceLock<Arc<GradientHooks>>,
 }
+
+/// The backward function of a node, with the storages that it keeps.
+pub(crate) struct NodeBackward {
+    pub(crate) function: Arc<BackwardFunction>,
+    pub(crate) saved: SavedStorages,
+}
+
+/// Storages that a node has saved tensors of.
+pub(crate) type SavedStorages = SmallVec<[SavedStorage; 2]>;
 
 /// The parts of a node that are known before its backward function is.
 pub(crate) struct NodeParts {
@@ -72,14 +81,23 @@ pub(crate) struct NodeParts {
 }
 
 impl Node {
+    /// A node of its parts, and of the backward function, which may have saved outputs of the node
+    /// and so know it.
     pub(crate) fn new(
         parts: NodeParts,
-        function: Arc<BackwardFunction>,
-        saved: SmallVec<[SavedStorage; 2]>,
-    ) -> Node {
+        backward: impl FnOnce(&Counted<Node>) -> NodeBackward,
+    ) -> Counted<Node> {
         let NodeParts { name, place, inputs, outputs, stream } = parts;
-        let function = Mutex::new(Some(function));
-        Node { name, place, inputs, outputs, stream, function, saved, hooks: OnceLock::new() }
+        let (none, hooks) = (Mutex::new(None), OnceLock::new());
+        let mut node =
+            Counted::new(Node { name, place, inputs, outputs, stream, backward: none, hooks });
+        let backward = backward(&node);
+        // No lock is needed, unless the function knows the node.
+        match Counted::get_mut(&mut node) {
+            Some(node) => *node.backward.get_mut() = Some(backward),
+            None => *node.backward.lock() = Some(backward),
+        }
+        node
     }
 
     /// The backward function. With [`GraphRetention::Free`] the node gives it away.
@@ -90,17 +108,17 @@ impl Node {
         &self,
         graph: GraphRetention,
     ) -> Result<Arc<BackwardFunction>, AutogradError> {
-        let mut function = self.function.lock();
+        let mut backward = self.backward.lock();
         match graph {
-            GraphRetention::Free => function.take(),
-            GraphRetention::Retain => function.clone(),
+            GraphRetention::Free => backward.take().map(|backward| backward.function),
+            GraphRetention::Retain => backward.as_ref().map(|of| Arc::clone(&of.function)),
         }
         .ok_or(AutogradError::GraphFreed { op: self.name })
     }
 
     /// The storages that the node keeps for its backward function; none once that was freed.
-    pub(crate) fn saved(&self) -> &[SavedStorage] {
-        if self.function.lock().is_some() { &self.saved } else { &[] }
+    pub(crate) fn saved(&self) -> SavedStorages {
+        self.backward.lock().as_ref().map_or(SavedStorages::new(), |of| of.saved.clone())
     }
 
     /// The hooks on the gradients of the outputs, if there are any.
@@ -118,7 +136,14 @@ impl Drop for Node {
     fn drop(&mut self) {
         // What the function has saved has edges to the same nodes: it goes first, while these hold
         // them.
-        *self.function.get_mut() = None;
+        *self.backward.get_mut() = None;
+        let is_last = |edge: &Edge| match edge {
+            Edge::Node(output) => Counted::handles(&output.node) == 1,
+            Edge::Leaf(_) => false,
+        };
+        if !self.inputs.iter().flatten().any(is_last) {
+            return;
+        }
         let mut orphans = Orphans::default();
         orphans.take(self);
         while let Some(mut last) = orphans.next() {
@@ -142,7 +167,7 @@ impl Orphans {
     fn next(&mut self) -> Option<Node> {
         while let Some(edge) = self.edges.pop() {
             if let Some(Edge::Node(output)) = edge
-                && let Some(last) = Arc::into_inner(output.node)
+                && let Some(last) = Counted::into_inner(output.node)
             {
                 return Some(last);
             }
@@ -154,7 +179,7 @@ impl Orphans {
 /// An output of a node.
 #[derive(Clone)]
 pub(crate) struct NodeOutput {
-    pub(crate) node: Arc<Node>,
+    pub(crate) node: Counted<Node>,
     pub(crate) index: u32,
 }
 
@@ -172,9 +197,12 @@ pub(crate) enum Edge {
 pub(crate) struct EndId(usize);
 
 impl EndId {
-    /// The identity of a node or leaf.
-    pub(crate) fn of<T>(end: &Arc<T>) -> EndId {
-        EndId(Arc::as_ptr(end).addr())
+    pub(crate) fn of_node(node: &Counted<Node>) -> EndId {
+        EndId(Counted::id(node))
+    }
+
+    pub(crate) fn of_leaf(leaf: &Arc<Leaf>) -> EndId {
+        EndId(Arc::as_ptr(leaf).addr())
     }
 }
 
@@ -189,8 +217,8 @@ impl Edge {
     /// The identity of the node or leaf.
     pub(crate) fn end(&self) -> EndId {
         match self {
-            Edge::Node(output) => EndId::of(&output.node),
-            Edge::Leaf(leaf) => EndId::of(leaf),
+            Edge::Node(output) => EndId::of_node(&output.node),
+            Edge::Leaf(leaf) => EndId::of_leaf(leaf),
         }
     }
 

@@ -1,0 +1,228 @@
+//! Shared ownership of a value on the heap, which costs its only owner no atomic operation.
+
+use std::ops::Deref;
+use std::ptr::NonNull;
+
+use super::owners::Owners;
+
+/// A handle on a value of which there may be several, like [`Arc`](std::sync::Arc). It differs in
+/// what it costs to drop one that is the only one: a load, where `Arc` changes two counts. Most
+/// tensors, storages and nodes have one handle all their life.
+pub(crate) struct Counted<T> {
+    allocation: NonNull<Allocation<T>>,
+}
+
+/// A handle that does not keep the value, but can ask for it.
+pub(crate) struct WeakCounted<T> {
+    allocation: NonNull<Allocation<T>>,
+}
+
+struct Allocation<T> {
+    owners: Owners,
+    value: T,
+}
+
+// SAFETY: handles in several threads give shared references to the value (hence `Sync`), and the
+// last of them, in any thread, drops it (hence `Send`). The number of owners is atomic.
+unsafe impl<T: Send + Sync> Send for Counted<T> {}
+// SAFETY: as above; a reference to a handle can be cloned.
+unsafe impl<T: Send + Sync> Sync for Counted<T> {}
+// SAFETY: as for `Counted`, which a weak handle can become.
+unsafe impl<T: Send + Sync> Send for WeakCounted<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync> Sync for WeakCounted<T> {}
+
+impl<T> Counted<T> {
+    #[inline]
+    pub(crate) fn new(value: T) -> Counted<T> {
+        let allocation = Box::new(Allocation { owners: Owners::one(), value });
+        Counted { allocation: NonNull::from(Box::leak(allocation)) }
+    }
+
+    /// The value, if this is the only handle, and no weak handle is left.
+    #[inline]
+    pub(crate) fn get_mut(this: &mut Counted<T>) -> Option<&mut T> {
+        if !this.owners().is_sole() {
+            return None;
+        }
+        // SAFETY: the allocation lives as long as this handle. There is no other handle that could
+        // give a reference to the value, and none is made while this one is borrowed.
+        Some(unsafe { &mut this.allocation.as_mut().value })
+    }
+
+    /// The value, if this was the last handle.
+    pub(crate) fn into_inner(this: Counted<T>) -> Option<T> {
+        let allocation = this.allocation;
+        std::mem::forget(this);
+        // SAFETY: the handle that was forgotten kept the allocation.
+        let owners = unsafe { &allocation.as_ref().owners };
+        if !owners.leave() {
+            return None;
+        }
+        // SAFETY: nobody else has or gets a reference to the value, which is never used there
+        // again.
+        let value = unsafe { std::ptr::read(&raw const (*allocation.as_ptr()).value) };
+        // SAFETY: the value was moved out, and the handle is gone.
+        unsafe { free(allocation) };
+        Some(value)
+    }
+
+    /// The number of handles.
+    #[inline]
+    pub(crate) fn handles(this: &Counted<T>) -> u64 {
+        this.owners().count()
+    }
+
+    /// Whether the two are handles on the same value.
+    #[inline]
+    pub(crate) fn ptr_eq(this: &Counted<T>, other: &Counted<T>) -> bool {
+        this.allocation == other.allocation
+    }
+
+    /// A number that no other value has as long as a handle, or a weak one, is left: its address.
+    #[inline]
+    pub(crate) fn id(this: &Counted<T>) -> usize {
+        this.allocation.addr().get()
+    }
+
+    pub(crate) fn downgrade(this: &Counted<T>) -> WeakCounted<T> {
+        this.owners().join_weak();
+        WeakCounted { allocation: this.allocation }
+    }
+
+    #[inline]
+    fn owners(&self) -> &Owners {
+        // SAFETY: the allocation lives as long as this handle.
+        unsafe { &self.allocation.as_ref().owners }
+    }
+}
+
+impl<T> Deref for Counted<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the value lives as long as this handle, and is changed only through the only one.
+        unsafe { &self.allocation.as_ref().value }
+    }
+}
+
+impl<T> Clone for Counted<T> {
+    #[inline]
+    fn clone(&self) -> Counted<T> {
+        self.owners().join();
+        Counted { allocation: self.allocation }
+    }
+}
+
+impl<T> Drop for Counted<T> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.owners().leave() {
+            // SAFETY: this was the last handle, and the value was not dropped before.
+            unsafe { drop_value(self.allocation) };
+        }
+    }
+}
+
+impl<T> WeakCounted<T> {
+    /// The value, if it still has a handle.
+    pub(crate) fn upgrade(&self) -> Option<Counted<T>> {
+        // SAFETY: the allocation lives as long as this handle.
+        let owners = unsafe { &self.allocation.as_ref().owners };
+        // Made only then: it counts as an owner, and leaves when it is dropped.
+        owners.upgrade().then(|| Counted { allocation: self.allocation })
+    }
+}
+
+impl<T> Clone for WeakCounted<T> {
+    fn clone(&self) -> WeakCounted<T> {
+        // SAFETY: the allocation lives as long as this handle.
+        unsafe { self.allocation.as_ref().owners.join_weak() };
+        WeakCounted { allocation: self.allocation }
+    }
+}
+
+impl<T> Drop for WeakCounted<T> {
+    fn drop(&mut self) {
+        // SAFETY: the handle's own share of the allocation ends here. When the value has handles,
+        // they have a share, too, so it was dropped if this is the last one.
+        unsafe { free(self.allocation) };
+    }
+}
+
+/// Drops the value, and what keeps its memory.
+///
+/// # Safety
+/// The last owner has left, who calls this once.
+unsafe fn drop_value<T>(allocation: NonNull<Allocation<T>>) {
+    // SAFETY: nobody else has or gets a reference to the value (a condition of this function).
+    unsafe { std::ptr::drop_in_place(&raw mut (*allocation.as_ptr()).value) };
+    // SAFETY: the value was dropped, and its owners are gone.
+    unsafe { free(allocation) };
+}
+
+/// Ends one weak share of an allocation, and frees the memory with the last.
+///
+/// # Safety
+/// The share is the caller's; if it is the last one, the value was dropped or moved out.
+unsafe fn free<T>(allocation: NonNull<Allocation<T>>) {
+    // SAFETY: the allocation lives as long as the share.
+    if unsafe { allocation.as_ref().owners.leave_weak() } {
+        let memory = allocation.cast::<std::mem::ManuallyDrop<Allocation<T>>>();
+        // SAFETY: `new` made the memory as a box of this layout, and the last share is gone. The
+        // value in it is not dropped again.
+        drop(unsafe { Box::from_raw(memory.as_ptr()) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Noting<'a>(&'a std::cell::Cell<u32>);
+
+    impl Drop for Noting<'_> {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() + 1);
+        }
+    }
+
+    #[test]
+    fn a_value_is_dropped_once_with_its_last_handle() {
+        let drops = std::cell::Cell::new(0);
+        let first = Counted::new(Noting(&drops));
+        let (second, weak) = (first.clone(), Counted::downgrade(&first));
+        assert!(Counted::ptr_eq(&first, &second) && Counted::handles(&first) == 2);
+        drop(first);
+        let upgraded = weak.upgrade().expect("there is a handle");
+        drop((second, upgraded));
+        assert!(weak.upgrade().is_none() && weak.clone().upgrade().is_none());
+        assert_eq!(drops.get(), 1);
+    }
+
+    #[test]
+    fn a_value_is_moved_out_by_the_last_handle_only() {
+        let drops = std::cell::Cell::new(0);
+        let first = Counted::new(Noting(&drops));
+        let (second, weak) = (first.clone(), Counted::downgrade(&first));
+        assert!(Counted::into_inner(first).is_none());
+        let value = Counted::into_inner(second).expect("it is the last");
+        assert!(weak.upgrade().is_none() && drops.get() == 0);
+        drop((value, weak));
+        assert_eq!(drops.get(), 1);
+    }
+
+    #[test]
+    fn a_value_is_changed_only_where_nobody_else_has_or_gets_it() {
+        let mut first = Counted::new(1);
+        *Counted::get_mut(&mut first).expect("it is the only one") += 1;
+        let weak = Counted::downgrade(&first);
+        assert!(Counted::get_mut(&mut first).is_none());
+        drop(weak);
+        let second = first.clone();
+        assert!(Counted::get_mut(&mut first).is_none());
+        drop(second);
+        assert_eq!(Counted::get_mut(&mut first), Some(&mut 2));
+    }
+}
