@@ -16,7 +16,7 @@ const SHORTEST: usize = 64;
 /// Whether a product is faster so.
 pub(super) fn is_of_dots(product: &Product) -> bool {
     let Product { m, n, k, a_strides, b_strides, .. } = *product;
-    m.min(n) < 16 && k >= SHORTEST && a_strides[1] == 1 && b_strides[0] == 1
+    (2..16).contains(&m.min(n)) && k >= SHORTEST && a_strides[1] == 1 && b_strides[0] == 1
 }
 
 /// Multiplies in the calling thread, so many results at a time as `gemm` computes in that way.

@@ -195,14 +195,9 @@ struct Tiles {
 /// differ between processors; even tiles gain more than whole microkernels.
 const TILE_UNIT: [usize; 2] = [8, 16];
 
-/// The fewest bytes' worth of work that are cut off.
-const MIN_COST: usize = 1 << 18;
-
-/// The same where another thread is awake, so that handing work to it takes less than a microsecond.
-const MIN_COST_IF_AWAKE: usize = 1 << 16;
-
-/// The most summed elements that `gemm` adds in one block whatever the size of the tile.
-const LONGEST_IN_ONE: usize = 256;
+/// The fewest bytes' worth of work that are cut off: less than [`pool::split`] does, since the time of
+/// a product is known well, and its operands are read by one core or the other.
+const MIN_COST: usize = 1 << 16;
 
 impl Tiles {
     fn new(batches: usize, [m, n, k]: [usize; 3], size: usize) -> Tiles {
@@ -211,18 +206,12 @@ impl Tiles {
         let bytes = (m.saturating_mul(k)).saturating_add(k.saturating_mul(n)).saturating_mul(size);
         let cost = operations.max(bytes).max(1);
         let whole = Tiles { m, n, tile: [m, n], cost };
-        // How a sum is cut must not depend on whether somebody is awake: `gemm` may sum longer ones
-        // in other blocks when the tile is another.
-        let least = match k <= LONGEST_IN_ONE && pool::is_awake() {
-            true => MIN_COST_IF_AWAKE,
-            false => MIN_COST,
-        };
-        if batches.saturating_mul(cost) < 2 * least {
+        if batches.saturating_mul(cost) < 2 * MIN_COST {
             return whole;
         }
         let threads = pool::threads();
         let wanted = if batches < threads { threads.div_ceil(batches) } else { 1 };
-        let wanted = wanted.min(cost / least).max(1);
+        let wanted = wanted.min(cost / MIN_COST).max(1);
         // Of the ways to cut into so many, the one whose tiles read the least.
         let cut = |parts: usize, size: usize, unit: usize| {
             size.div_ceil(parts).next_multiple_of(unit).min(size).max(1)

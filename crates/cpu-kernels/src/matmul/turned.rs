@@ -10,8 +10,11 @@ use super::gemm::Gemm;
 use crate::instruction_set::InstructionSet;
 use crate::movers::{Copy2d, copy};
 
-/// The most summed elements and columns of a block: half of a second-level cache of 1 MiB.
-const BLOCK: [usize; 2] = [256, 512];
+/// The most elements of a block: half of a second-level cache of 1 MiB.
+const MAX_ELEMENTS: usize = 1 << 17;
+
+/// The most columns of a block.
+const MAX_COLUMNS: usize = 512;
 
 /// Columns that are brought at a time: those of a line of the cache, of floats of 4 bytes, so that
 /// each line of the block is written at once.
@@ -36,7 +39,8 @@ pub(super) fn is_turned(product: &Product) -> bool {
 pub(super) unsafe fn multiply_turned<T: Gemm>(product: Product, set: InstructionSet) {
     let Product { n, k, b_strides, .. } = product;
     let even = |size: usize, most: usize| size.div_ceil(size.div_ceil(most));
-    let (depth, width) = (even(k, BLOCK[0]), even(n, BLOCK[1]));
+    let width = even(n, MAX_COLUMNS);
+    let depth = even(k, MAX_ELEMENTS / width);
     let size = size_of::<T>();
     let row = (width + PADDING) as isize;
     let mut block: Vec<T> = Vec::with_capacity(depth * row as usize);

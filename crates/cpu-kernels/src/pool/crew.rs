@@ -89,11 +89,6 @@ impl Crew {
         self.was_refused
     }
 
-    /// Whether a thread is awake and has nothing to do.
-    pub(super) fn is_awake(&self) -> bool {
-        !self.is_busy.load(Ordering::Relaxed) && self.helpers.iter().any(Sleeper::is_awake)
-    }
-
     /// Runs `work` on all units, `piece` at a time.
     pub(super) fn run<W: Fn(Range<usize>) + Sync>(&self, units: usize, piece: usize, work: &W) {
         if piece >= units || self.helpers.is_empty() || !self.acquire() {

@@ -119,12 +119,6 @@ pub(crate) fn each(count: usize, work: impl Fn(usize) + Sync) {
     crew().run(count, 1, &|range: Range<usize>| range.for_each(&work));
 }
 
-/// Whether a thread is looking for work, so that it takes part at once in what it is given. It may be
-/// used to decide into how many pieces work is cut, and not what comes out.
-pub(crate) fn is_awake() -> bool {
-    CREW.get().is_some_and(|crew| crew.is_awake())
-}
-
 /// Runs `work` on each of `count` indices, each a piece of its own, and gives the results in order.
 ///
 /// # Panics

@@ -31,11 +31,6 @@ impl Sleeper {
         }
     }
 
-    /// Whether the thread is awake, and would see at once what is brought.
-    pub(crate) fn is_awake(&self) -> bool {
-        !self.is_asleep.load(Ordering::Relaxed)
-    }
-
     /// Wakes the thread if it sleeps.
     pub(crate) fn wake(&self) {
         if self.is_asleep.load(Ordering::Relaxed) {
