@@ -6,13 +6,14 @@ use gpu_runtime::at_place;
 use smallvec::smallvec;
 
 use super::convert::{convert, copy_into, dense};
+use super::operand::expect_factor;
 use crate::autograd::{InPlace, SavedTensor, Saving, record};
 use crate::dims::resolve_dim;
 use crate::dispatch::abi::Index;
 use crate::dispatch::{self, IndexCall, Operator, indexed, working_dtype};
 use crate::host::index as kernels;
 use crate::layout::{Layout, LayoutRegion, NoLayout};
-use crate::{DType, Error, Result, Shape, Tensor};
+use crate::{DType, Error, Result, Scalar, Shape, Tensor};
 
 static GATHER: Operator<Index> = Operator::per_element("gather", kernels::GATHER);
 static SCATTER_ADD: Operator<Index> = Operator::per_element("scatter_add", kernels::SCATTER_ADD);
@@ -159,6 +160,47 @@ impl Tensor {
             }
         }))
     }
+}
+
+/// Additions of a multiple.
+impl Tensor {
+    /// [`Tensor::index_add`] of `alpha * source` (PyTorch's `index_add` with `alpha`).
+    ///
+    /// # Errors
+    /// As [`Tensor::index_add`]; `alpha` is a float beside integers, or a truth value beside
+    /// numbers.
+    #[track_caller]
+    pub fn index_add_scaled(
+        &self,
+        dim: isize,
+        index: &Tensor,
+        source: &Tensor,
+        alpha: impl Into<Scalar>,
+    ) -> Result<Tensor> {
+        self.index_add(dim, index, &multiple("index_add", source, alpha.into())?)
+    }
+
+    /// [`Tensor::index_add_scaled`] in place; gives the same handle.
+    ///
+    /// # Errors
+    /// As [`Tensor::index_add_scaled`] and [`Tensor::add_`].
+    #[track_caller]
+    pub fn index_add_scaled_(
+        &self,
+        dim: isize,
+        index: &Tensor,
+        source: &Tensor,
+        alpha: impl Into<Scalar>,
+    ) -> Result<Tensor> {
+        self.index_add_(dim, index, &multiple("index_add_", source, alpha.into())?)
+    }
+}
+
+/// `alpha * source`, which is recorded.
+#[track_caller]
+fn multiple(op: &'static str, source: &Tensor, alpha: Scalar) -> Result<Tensor> {
+    expect_factor(op, alpha, source.dtype())?;
+    source.mul(alpha)
 }
 
 /// `target[..][index][..] += source`, element by element of the index.

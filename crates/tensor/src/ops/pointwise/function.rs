@@ -10,6 +10,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::autograd::{InPlace, SavedTensor, Saving, record_many, record_outputs};
 use crate::dispatch::{Elementwise, Outputs};
+use crate::layout::Layout;
 use crate::resolved_device::ResolvedDevice;
 use crate::specializations::Specializations;
 use crate::tensor::Gradients;
@@ -37,10 +38,40 @@ pub(super) enum FunctionDerivative {
     None,
 }
 
-/// The device and the shape of the results of a call.
+/// The device and the layout of the results of a call.
 pub(in crate::ops) struct ResultPlace {
-    pub(in crate::ops) device: ResolvedDevice,
-    pub(in crate::ops) shape: Shape,
+    device: ResolvedDevice,
+    layout: Layout,
+}
+
+impl ResultPlace {
+    /// The place of results that lie in memory as the inputs do.
+    ///
+    /// # Errors
+    /// The shape is too large.
+    pub(in crate::ops) fn new(
+        device: ResolvedDevice,
+        shape: Shape,
+        inputs: &[&Tensor],
+        dtype: DType,
+    ) -> Result<ResultPlace> {
+        let inputs: SmallVec<[&Layout; 4]> = inputs.iter().map(|input| input.layout()).collect();
+        let layout = Layout::of_result(shape, &inputs).map_err(|problem| problem.of(dtype))?;
+        Ok(ResultPlace { device, layout })
+    }
+
+    /// The place of results in row-major order.
+    ///
+    /// # Errors
+    /// The shape is too large.
+    pub(in crate::ops) fn row_major(
+        device: ResolvedDevice,
+        shape: Shape,
+        dtype: DType,
+    ) -> Result<ResultPlace> {
+        let layout = Layout::contiguous(shape).map_err(|problem| problem.of(dtype))?;
+        Ok(ResultPlace { device, layout })
+    }
 }
 
 /// The results of a call.
@@ -163,13 +194,13 @@ impl PointwiseFunction {
         inputs: &[&Tensor],
         scalars: &[u64],
     ) -> Result<Tensor> {
-        if inputs.first().is_some_and(|input| input.shape() == &*place.shape)
+        if inputs.first().is_some_and(|input| input.layout().shape() == place.layout.shape())
             && let Some(output) = self.elementwise.run_dense(inputs, scalars)
         {
             return output;
         }
         let dtype = self.elementwise.outputs()[0];
-        let outputs = [Tensor::uninit(place.shape.clone(), dtype, place.device)?];
+        let outputs = [Tensor::uninit_in(&place.layout, dtype, place.device)?];
         self.elementwise.run(place.device, Outputs::New(&outputs), inputs, scalars)?;
         let [output] = outputs;
         Ok(output)
@@ -187,7 +218,7 @@ impl PointwiseFunction {
         if let [_] = dtypes {
             return Ok(smallvec![self.apply(place, inputs, scalars)?]);
         }
-        let output = |&dtype: &DType| Tensor::uninit(place.shape.clone(), dtype, place.device);
+        let output = |&dtype: &DType| Tensor::uninit_in(&place.layout, dtype, place.device);
         let outputs: Vec<Tensor> = dtypes.iter().map(output).collect::<Result<_>>()?;
         self.elementwise.run(place.device, Outputs::New(&outputs), inputs, scalars)?;
         let recorded = record_outputs(self.elementwise.op(), inputs, outputs, |saving| {
@@ -395,7 +426,7 @@ impl FunctionGradients {
                 }
                 let operands: SmallVec<[&Tensor; 4]> = operands.iter().map(|one| &**one).collect();
                 let (device, shape) = (grads[0].resolved_device(), grads[0].layout().shape());
-                let place = ResultPlace { device, shape: shape.clone() };
+                let place = ResultPlace::new(device, shape.clone(), &operands, grads[0].dtype())?;
                 function.apply_all(&place, &operands, &saved.scalars)?
             }
             None => ResultTensors::new(),

@@ -50,6 +50,9 @@ pub(super) struct Pointwise<const N: usize> {
     /// Whether numbers are rounded to the dtype that is computed in, as elements are. Else they are
     /// as exact as what is computed with.
     rounds_numbers: bool,
+    /// Whether results lie in row-major order. Else their dimensions lie in memory as those of the
+    /// operands do.
+    is_row_major: bool,
     /// The kinds of dtypes that the operation can compute in.
     kinds: Kinds,
     body: ElementBody<N>,
@@ -83,6 +86,7 @@ impl<const N: usize> Pointwise<N> {
             conditions: Positions::NONE,
             is_predicate: false,
             rounds_numbers: false,
+            is_row_major: false,
             kinds,
             body,
             gradient: DerivativeRule::Derived,
@@ -140,6 +144,12 @@ impl<const N: usize> Pointwise<N> {
     /// to it.
     pub(super) const fn promoted_by_first(mut self, count: usize) -> Self {
         self.promoted = Positions::first(count);
+        self
+    }
+
+    /// The operation with results in row-major order, whatever the order of the operands.
+    pub(super) const fn row_major(mut self) -> Self {
+        self.is_row_major = true;
         self
     }
 
@@ -233,7 +243,11 @@ impl<const N: usize> Pointwise<N> {
         self.expect_kind(computed, device)?;
         let shape = named.broadcast()?;
         let call = PointwiseCall::new(self, Key::new(computed, output), device, operands, None)?;
-        Ok((ResultPlace { device, shape }, call))
+        let place = match self.is_row_major {
+            true => ResultPlace::row_major(device, shape, output)?,
+            false => ResultPlace::new(device, shape, &call.tensors(), output)?,
+        };
+        Ok((place, call))
     }
 
     /// # Errors
