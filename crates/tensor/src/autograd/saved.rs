@@ -61,17 +61,17 @@ fn expect_version(storage: &Storage, saved: u64, shape: &Shape) -> Result<()> {
     }
 }
 
-/// An output that a backward function has no need of, but which must not be modified before it
-/// runs, as in PyTorch, whose formula uses it. It is watched, not kept.
-pub(crate) struct WatchedOutput {
+/// A tensor that a backward function has no need of, but which must not be modified before it runs,
+/// as in PyTorch, whose formula uses it. It is watched, not kept.
+pub(crate) struct WatchedTensor {
     storage: WeakStorage,
     shape: Shape,
     version: u64,
 }
 
-impl WatchedOutput {
+impl WatchedTensor {
     /// # Errors
-    /// The output was modified in place since it was computed.
+    /// The tensor was modified in place since.
     pub(crate) fn check(&self) -> Result<()> {
         match self.storage.upgrade() {
             Some(storage) => expect_version(&storage, self.version, &self.shape),
@@ -215,13 +215,17 @@ impl Saving<'_> {
         self.saved_as(Kept::of(output), output, history)
     }
 
-    /// Watches the output, so that the backward pass refuses to go on where it was modified.
-    pub(crate) fn watch_output(&self) -> WatchedOutput {
-        let output = self.outputs[0];
-        let storage = output.storage();
-        WatchedOutput {
+    /// Watches the output: the backward pass refuses to go on where it was modified.
+    pub(crate) fn watch_output(&self) -> WatchedTensor {
+        self.watch(self.outputs[0])
+    }
+
+    /// Watches a tensor like the output.
+    pub(crate) fn watch(&self, tensor: &Tensor) -> WatchedTensor {
+        let storage = tensor.storage();
+        WatchedTensor {
             storage: storage.downgrade(),
-            shape: output.layout().shape().clone(),
+            shape: tensor.layout().shape().clone(),
             version: storage.version(),
         }
     }

@@ -17,9 +17,6 @@ impl Layout {
     /// As [`Layout::contiguous`].
     pub(crate) fn of_result(shape: Shape, inputs: &[&Layout]) -> Result<Layout, NoLayout> {
         let row_major = Layout::contiguous(shape)?;
-        if inputs.iter().all(|input| input.contiguous) {
-            return Ok(row_major);
-        }
         let mut strides: Strides = SmallVec::from_elem(1, row_major.shape.len());
         let mut step = 1;
         for dim in memory_order(&row_major.shape, inputs) {

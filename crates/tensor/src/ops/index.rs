@@ -7,7 +7,7 @@ use smallvec::smallvec;
 
 use super::convert::{convert, copy_into, dense};
 use super::operand::expect_factor;
-use crate::autograd::{InPlace, SavedTensor, Saving, record};
+use crate::autograd::{InPlace, SavedTensor, Saving, WatchedTensor, record};
 use crate::dims::resolve_dim;
 use crate::dispatch::abi::Index;
 use crate::dispatch::{self, IndexCall, Operator, indexed, working_dtype};
@@ -53,7 +53,9 @@ impl Tensor {
         call.run(&GATHER, index.shape().get(dim).copied().unwrap_or(1))?;
         Ok(record("gather", [self], output, |saving| {
             let (shape, index) = (self.layout().shape().clone(), saving.save(index));
+            let source = saving.watch(self);
             move |grad: &Tensor, _| {
+                source.check()?;
                 let zeros = Tensor::zeros(&shape, (grad.dtype(), grad.device()))?;
                 Ok([Some(zeros.scatter_add_(dim as isize, &index.get()?, grad)?)])
             }
@@ -355,17 +357,20 @@ fn cut(op: &'static str, x: &Tensor, index: &Tensor, dim: usize) -> Result<Tenso
 struct Picked {
     dim: isize,
     index: SavedTensor,
+    source: WatchedTensor,
     shape: Shape,
 }
 
 impl Picked {
     fn new(saving: &Saving<'_>, dim: isize, index: &Tensor, source: &Tensor) -> Picked {
-        Picked { dim, index: saving.save(index), shape: source.layout().shape().clone() }
+        let shape = source.layout().shape().clone();
+        Picked { dim, index: saving.save(index), source: saving.watch(source), shape }
     }
 
     /// The gradient of the source of `index_add`.
     #[track_caller]
     fn selected(&self, grad: &Tensor) -> Result<Tensor> {
+        self.source.check()?;
         grad.index_select(self.dim, &self.index.get()?)
     }
 

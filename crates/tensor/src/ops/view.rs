@@ -47,6 +47,16 @@ impl Tensor {
         }
     }
 
+    /// The elements of a dense result that nobody else has, under other sizes: a result, too, and no
+    /// view (PyTorch's `_unsafe_view`).
+    ///
+    /// # Errors
+    /// The sizes have another number of elements.
+    pub(super) fn with_sizes(&self, shape: Shape) -> Result<Tensor> {
+        let same = self.alias(Layout::contiguous(shape))?;
+        Ok(reshaped("view", self, same))
+    }
+
     /// A view with other sizes, or `None` if that needs a copy.
     fn viewed(&self, shape: &Shape) -> Result<Option<Tensor>> {
         self.layout().view(shape).transpose().map(|layout| self.shown(layout)).transpose()

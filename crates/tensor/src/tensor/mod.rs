@@ -136,13 +136,13 @@ impl Tensor {
     /// As [`Tensor::uninit`].
     #[track_caller]
     pub(crate) fn uninit_in(
-        layout: &Layout,
+        layout: Layout,
         dtype: DType,
         device: ResolvedDevice,
     ) -> Result<Tensor> {
         debug_assert!(layout.is_dense() && layout.offset() == 0, "a layout of a result");
-        let storage = Storage::allocate(device, bytes_of(layout, dtype)?, Fresh::Overwritten)?;
-        Ok(Tensor::of_storage(storage, layout.clone(), dtype))
+        let storage = Storage::allocate(device, bytes_of(&layout, dtype)?, Fresh::Overwritten)?;
+        Ok(Tensor::of_storage(storage, layout, dtype))
     }
 
     /// A dense tensor of the shape and on the device of another dense one, whose elements an

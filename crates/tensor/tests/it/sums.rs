@@ -177,3 +177,25 @@ fn products_are_added_in_place() -> Result<()> {
         Ok(())
     })
 }
+
+#[test]
+fn linear_layers_of_halves_are_rounded_once() -> Result<()> {
+    for_each_device(|device| {
+        let half = |numbers: &[f32], shape: &[usize]| -> Result<Tensor> {
+            Tensor::from_vec(numbers.to_vec(), shape, device)?.to(DType::BF16)
+        };
+        // 256 + 1 has no bfloat16: rounded before the bias is added, it would be 256.
+        let x = half(&[1.0, 256.0], &[1, 2])?.requires_grad_(true)?;
+        let weight = half(&[1.0, 1.0], &[1, 2])?.requires_grad_(true)?;
+        let bias = half(&[-256.0], &[1])?.requires_grad_(true)?;
+        let y = x.linear(&weight, Some(&bias))?;
+        assert_eq!(y.to(DType::F32)?.to_vec::<f32>()?, [1.0]);
+        assert_eq!(y.saved_bytes(&[&x, &weight]), 0);
+        y.mul(2.0)?.sum()?.backward()?;
+        let gradient = |x: &Tensor| x.grad().expect("it has one").to(DType::F32)?.to_vec::<f32>();
+        assert_eq!(gradient(&x)?, [2.0, 2.0]);
+        assert_eq!(gradient(&weight)?, [2.0, 512.0]);
+        assert_eq!(gradient(&bias)?, [2.0]);
+        Ok(())
+    })
+}

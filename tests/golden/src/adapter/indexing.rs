@@ -31,6 +31,12 @@ pub(super) static ROWS: &[AdapterRow] = &[
         let (index, source) = (c.get("index")?, c.get("source")?);
         give(c.x()?.index_add_scaled_(c.get("dim")?, index, source, c.scalar("alpha")?))
     }),
+    row("index_fill", "x, dim, index, value", |c| {
+        give(c.x()?.index_fill(c.get("dim")?, c.get("index")?, c.operand("value")?))
+    }),
+    row("index_fill_", "x, dim, index, value", |c| {
+        give(c.x()?.index_fill_(c.get("dim")?, c.get("index")?, c.operand("value")?))
+    }),
     row("__getitem__", "x, indices", |c| give(c.x()?.index(&indices(c)?))),
     row("argwhere", "x", |c| give(c.x()?.argwhere())),
     row("nonzero", "x, *, as_tuple=False", |c| match c.get("as_tuple")? {

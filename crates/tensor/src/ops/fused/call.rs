@@ -8,9 +8,9 @@ use super::form::{FusedForm, Passed};
 use crate::autograd::is_grad_enabled;
 use crate::host::elements::scalar_of;
 use crate::ops::operand::TensorOrScalar;
-use crate::ops::pointwise::{Named, ResultPlace, apart_from, names};
+use crate::ops::pointwise::{Named, ResultOrder, ResultPlace, apart_from, names};
 use crate::resolved_device::ResolvedDevice;
-use crate::{DType, Result, Scalar, Tensor};
+use crate::{Result, Scalar, Tensor};
 
 /// A call of a function of `N` operands.
 pub(super) struct FusedCall<'a, const N: usize> {
@@ -32,11 +32,11 @@ impl<'a, const N: usize> FusedCall<'a, N> {
     ) -> Result<FusedCall<'a, N>> {
         let named = Named::new(op, &names::<N>(), operands);
         let device = named.device()?;
-        let shape = named.broadcast()?;
+        let (shape, order) = (named.broadcast()?, ResultOrder::OfOperands);
+        let place = ResultPlace { device, shape, order };
         let mut forms =
             operands.map(|operand| FusedForm { typed: operand.typed(), passed: Passed::Tensor });
-        let (mut tensors, mut numbers) =
-            (SmallVec::<[Cow<'_, Tensor>; 4]>::new(), SmallVec::<[(usize, Scalar); 4]>::new());
+        let (mut tensors, mut numbers) = (SmallVec::new(), SmallVec::<[(usize, Scalar); 4]>::new());
         for (position, operand) in operands.iter().enumerate() {
             match *operand {
                 TensorOrScalar::Scalar(number) => numbers.push((position, number)),
@@ -51,10 +51,6 @@ impl<'a, const N: usize> FusedCall<'a, N> {
             number.bits(forms[position].number_type(&forms).dtype())
         };
         let scalars = numbers.iter().map(bits).collect();
-        let place = {
-            let inputs: SmallVec<[&Tensor; 4]> = tensors.iter().map(|tensor| &**tensor).collect();
-            ResultPlace::new(device, shape, &inputs, DType::F64)?
-        };
         Ok(FusedCall { op, place, forms, tensors, scalars })
     }
 

@@ -38,39 +38,35 @@ pub(super) enum FunctionDerivative {
     None,
 }
 
-/// The device and the layout of the results of a call.
+/// The device and the shape of the results of a call, and the order in which they lie in memory.
 pub(in crate::ops) struct ResultPlace {
-    device: ResolvedDevice,
-    layout: Layout,
+    pub(in crate::ops) device: ResolvedDevice,
+    pub(in crate::ops) shape: Shape,
+    pub(in crate::ops) order: ResultOrder,
+}
+
+/// The order of the dimensions of a result in memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::ops) enum ResultOrder {
+    /// That of the operands.
+    OfOperands,
+    RowMajor,
 }
 
 impl ResultPlace {
-    /// The place of results that lie in memory as the inputs do.
+    /// New tensors for the results of a call with these inputs.
     ///
     /// # Errors
-    /// The shape is too large.
-    pub(in crate::ops) fn new(
-        device: ResolvedDevice,
-        shape: Shape,
-        inputs: &[&Tensor],
-        dtype: DType,
-    ) -> Result<ResultPlace> {
+    /// The shape is too large, or memory is short.
+    #[track_caller]
+    fn uninit(&self, inputs: &[&Tensor], dtype: DType) -> Result<Tensor> {
+        let is_even = |input: &&Tensor| input.is_contiguous();
+        if self.order == ResultOrder::RowMajor || inputs.iter().all(is_even) {
+            return Tensor::uninit(self.shape.clone(), dtype, self.device);
+        }
         let inputs: SmallVec<[&Layout; 4]> = inputs.iter().map(|input| input.layout()).collect();
-        let layout = Layout::of_result(shape, &inputs).map_err(|problem| problem.of(dtype))?;
-        Ok(ResultPlace { device, layout })
-    }
-
-    /// The place of results in row-major order.
-    ///
-    /// # Errors
-    /// The shape is too large.
-    pub(in crate::ops) fn row_major(
-        device: ResolvedDevice,
-        shape: Shape,
-        dtype: DType,
-    ) -> Result<ResultPlace> {
-        let layout = Layout::contiguous(shape).map_err(|problem| problem.of(dtype))?;
-        Ok(ResultPlace { device, layout })
+        let layout = Layout::of_result(self.shape.clone(), &inputs);
+        Tensor::uninit_in(layout.map_err(|problem| problem.of(dtype))?, dtype, self.device)
     }
 }
 
@@ -194,13 +190,13 @@ impl PointwiseFunction {
         inputs: &[&Tensor],
         scalars: &[u64],
     ) -> Result<Tensor> {
-        if inputs.first().is_some_and(|input| input.layout().shape() == place.layout.shape())
+        if inputs.first().is_some_and(|input| input.shape() == &*place.shape)
             && let Some(output) = self.elementwise.run_dense(inputs, scalars)
         {
             return output;
         }
         let dtype = self.elementwise.outputs()[0];
-        let outputs = [Tensor::uninit_in(&place.layout, dtype, place.device)?];
+        let outputs = [place.uninit(inputs, dtype)?];
         self.elementwise.run(place.device, Outputs::New(&outputs), inputs, scalars)?;
         let [output] = outputs;
         Ok(output)
@@ -218,7 +214,7 @@ impl PointwiseFunction {
         if let [_] = dtypes {
             return Ok(smallvec![self.apply(place, inputs, scalars)?]);
         }
-        let output = |&dtype: &DType| Tensor::uninit_in(&place.layout, dtype, place.device);
+        let output = |&dtype: &DType| place.uninit(inputs, dtype);
         let outputs: Vec<Tensor> = dtypes.iter().map(output).collect::<Result<_>>()?;
         self.elementwise.run(place.device, Outputs::New(&outputs), inputs, scalars)?;
         let recorded = record_outputs(self.elementwise.op(), inputs, outputs, |saving| {
@@ -426,7 +422,8 @@ impl FunctionGradients {
                 }
                 let operands: SmallVec<[&Tensor; 4]> = operands.iter().map(|one| &**one).collect();
                 let (device, shape) = (grads[0].resolved_device(), grads[0].layout().shape());
-                let place = ResultPlace::new(device, shape.clone(), &operands, grads[0].dtype())?;
+                let order = ResultOrder::OfOperands;
+                let place = ResultPlace { device, shape: shape.clone(), order };
                 function.apply_all(&place, &operands, &saved.scalars)?
             }
             None => ResultTensors::new(),

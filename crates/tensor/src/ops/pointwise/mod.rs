@@ -14,7 +14,7 @@ mod promotion;
 use expression::Value;
 
 pub(super) use call::{Named, apart_from, in_place_fits, names};
-pub(super) use function::{PointwiseFunction, ResultPlace};
+pub(super) use function::{PointwiseFunction, ResultOrder, ResultPlace};
 pub(super) use promotion::{Kinds, Promotion};
 
 use call::PointwiseCall;
@@ -50,9 +50,7 @@ pub(super) struct Pointwise<const N: usize> {
     /// Whether numbers are rounded to the dtype that is computed in, as elements are. Else they are
     /// as exact as what is computed with.
     rounds_numbers: bool,
-    /// Whether results lie in row-major order. Else their dimensions lie in memory as those of the
-    /// operands do.
-    is_row_major: bool,
+    order: ResultOrder,
     /// The kinds of dtypes that the operation can compute in.
     kinds: Kinds,
     body: ElementBody<N>,
@@ -86,7 +84,7 @@ impl<const N: usize> Pointwise<N> {
             conditions: Positions::NONE,
             is_predicate: false,
             rounds_numbers: false,
-            is_row_major: false,
+            order: ResultOrder::OfOperands,
             kinds,
             body,
             gradient: DerivativeRule::Derived,
@@ -149,7 +147,7 @@ impl<const N: usize> Pointwise<N> {
 
     /// The operation with results in row-major order, whatever the order of the operands.
     pub(super) const fn row_major(mut self) -> Self {
-        self.is_row_major = true;
+        self.order = ResultOrder::RowMajor;
         self
     }
 
@@ -243,11 +241,7 @@ impl<const N: usize> Pointwise<N> {
         self.expect_kind(computed, device)?;
         let shape = named.broadcast()?;
         let call = PointwiseCall::new(self, Key::new(computed, output), device, operands, None)?;
-        let place = match self.is_row_major {
-            true => ResultPlace::row_major(device, shape, output)?,
-            false => ResultPlace::new(device, shape, &call.tensors(), output)?,
-        };
-        Ok((place, call))
+        Ok((ResultPlace { device, shape, order: self.order }, call))
     }
 
     /// # Errors

@@ -2,7 +2,7 @@
 
 use tensor::{
     AutogradError, DetectAnomalyGuard, Error, GradGuard, Result, Tensor, inference_mode,
-    is_grad_enabled, is_inference_mode_enabled, tensor,
+    is_grad_enabled, is_inference_mode_enabled, no_grad, tensor,
 };
 
 use crate::devices::for_each_device;
