@@ -7,7 +7,7 @@
 use super::Product;
 
 /// The most multiplications.
-const MOST: usize = 512;
+const MOST: usize = 256;
 
 /// Elements of a row of the result that are summed at a time.
 const WIDTH: usize = 8;

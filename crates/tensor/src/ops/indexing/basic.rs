@@ -73,7 +73,6 @@ impl Tensor {
         }
         let (mut view, mut dim) = (self.clone(), 0);
         let mut chosen: Vec<Option<ChosenIndex>> = Vec::new();
-        let positions = |positions: Tensor| Some(ChosenIndex::of(positions));
         for index in indices {
             match *index {
                 TensorIndex::Integer(at) => view = view.select(dim as isize, at)?,
@@ -91,34 +90,37 @@ impl Tensor {
                     view = view.unsqueeze(dim as isize)?;
                     chosen.resize(dim, None);
                     let places = vec![0i64; usize::from(truth)];
-                    chosen.push(positions(Tensor::new(places, self.device())?));
+                    chosen.push(Some(ChosenIndex::of(Tensor::new(places, self.device())?)));
                     dim += 1;
                 }
                 TensorIndex::Tensor(tensor) => {
                     chosen.resize(dim, None);
-                    match tensor.dtype() {
-                        DType::Bool | DType::U8 if tensor.dims() == 0 => {
-                            view = view.unsqueeze(dim as isize)?;
-                            chosen.push(positions(truth_index(tensor)?));
-                        }
-                        DType::Bool | DType::U8 => {
-                            let parts = mask_indices(&view, dim, tensor)?;
-                            chosen.extend(parts.into_iter().map(Some));
-                        }
-                        dtype if dtype.is_integer() => {
-                            chosen.push(positions(tensor.to(DType::I64)?))
-                        }
-                        dtype => {
-                            let arguments = vec![("indices", dtype)];
-                            let rule = "indices are integers, and masks truth values";
-                            return Err(Error::DTypeMismatch { op: "index", arguments, rule });
-                        }
+                    if tensor.dims() == 0 && matches!(tensor.dtype(), DType::Bool | DType::U8) {
+                        view = view.unsqueeze(dim as isize)?;
                     }
+                    chosen.extend(indices_of(tensor, &view, dim)?.into_iter().map(Some));
                     dim = chosen.len();
                 }
             }
         }
         Ok((view, chosen))
+    }
+}
+
+/// The indices that a tensor is for the dimensions of `x` from `dim` on. One without dimensions that
+/// is a truth value is for a dimension that was made for it.
+fn indices_of(tensor: &Tensor, x: &Tensor, dim: usize) -> Result<Vec<ChosenIndex>> {
+    match tensor.dtype() {
+        DType::Bool | DType::U8 if tensor.dims() == 0 => {
+            Ok(vec![ChosenIndex::of(truth_index(tensor)?)])
+        }
+        DType::Bool | DType::U8 => mask_indices(x, dim, tensor),
+        dtype if dtype.is_integer() => Ok(vec![ChosenIndex::of(tensor.to(DType::I64)?)]),
+        dtype => {
+            let arguments = vec![("indices", dtype)];
+            let rule = "indices are integers, and masks truth values";
+            Err(Error::DTypeMismatch { op: "index", arguments, rule })
+        }
     }
 }
 

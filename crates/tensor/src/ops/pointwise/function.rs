@@ -48,7 +48,7 @@ pub(in crate::ops) struct ResultPlace {
 /// The order of the dimensions of a result in memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::ops) enum ResultOrder {
-    /// That of the operands.
+    /// The order of the dimensions of the operands.
     OfOperands,
     RowMajor,
 }
