@@ -4,6 +4,7 @@
 mod contiguous_runs;
 mod problem;
 mod region;
+mod result;
 
 pub(crate) use problem::NoLayout;
 pub(crate) use region::LayoutRegion;

@@ -1,5 +1,5 @@
 //! Products of matrices: the crates `gemm-f32` and `gemm-f64` for floats, a loop in registers for
-//! integers. Halves are multiplied and added in `f32`, and rounded once.
+//! integers, and one that sums in `f64` for small products of `f32`. Halves are multiplied and added in `f32`, and rounded once.
 //!
 //! A product is split between the threads of the pool in batches, and where these are few, in tiles
 //! of the result.
@@ -8,6 +8,7 @@ mod blocked;
 mod dots;
 mod gemm;
 mod integers;
+mod small;
 mod turned;
 
 use std::ops::Range;
@@ -18,6 +19,7 @@ use self::blocked::multiply_blocked;
 use self::dots::{is_of_dots, multiply_in_dots};
 use self::gemm::Gemm;
 use self::integers::MultiplyBlock;
+use self::small::{is_small, multiply_small};
 use self::turned::{is_turned, multiply_turned};
 use crate::instruction_set::InstructionSet;
 use crate::pool;
@@ -163,6 +165,7 @@ impl MatmulKernel {
         // SAFETY: they are this function's, too; the types are those of the dtype.
         unsafe {
             match (self.dtype, self.dtype.compute_type()) {
+                (DType::F32, _) if is_small(&product) => multiply_small(product),
                 (DType::F32, _) if is_of_dots(&product) => multiply_in_dots::<f32>(product),
                 (DType::F32, _) if is_turned(&product) => {
                     multiply_turned::<f32>(product, self.set);

@@ -159,3 +159,26 @@ proptest! {
         case.check(DType::ALL[dtype]);
     }
 }
+
+#[test]
+fn elements_of_small_products_are_rounded_once() {
+    let x = 1.0 + 2f64.powi(-12);
+    // In f32 the first product would lose its last part, which is all that is left in the end.
+    let [a, b] = [[x, -1.0], [x, 1.0 + 2f64.powi(-11)]].map(|x| encode(DType::F32, &x));
+    let mut c = vec![0u8; 4];
+    let once = Axes { sizes: &[], strides: &[] };
+    let operands = MatmulOperands {
+        c: c.as_mut_ptr(),
+        a: a.as_ptr(),
+        b: b.as_ptr(),
+        sizes: [1, 1, 2],
+        a_strides: [2, 1],
+        b_strides: [1, 1],
+        a_batches: once,
+        b_batches: once,
+        accumulate: false,
+    };
+    // SAFETY: the arrays are matrices of these sizes and strides.
+    unsafe { MatmulKernel::new(DType::F32).expect("it is a number").run(&operands) };
+    assert_eq!(decode(DType::F32, &c), [2f64.powi(-24)]);
+}

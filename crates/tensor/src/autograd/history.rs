@@ -13,16 +13,18 @@ use crate::{Result, Tensor};
 ///
 /// If the memory that a view shows was written in place since its history was made, the history
 /// begins anew at its base, which has the history of everything that was written (as in PyTorch,
-/// where `grad_fn` does so).
+/// where `grad_fn` does so). Where the base requires no gradients, though a view of it was made a
+/// leaf that does, the gradient ends there, as in PyTorch, too.
 pub(crate) fn output_of(tensor: &Tensor) -> Option<NodeOutput> {
     let meta = tensor.autograd();
     let Some(view) = tensor.view_of_base() else { return meta.history() };
     let now = tensor.storage().version();
     let right_for = meta.version_of_history().unwrap_or(view.version);
-    if right_for == now || !view.base.requires_grad() {
-        return meta.history();
+    let own = meta.history();
+    if right_for == now || (own.is_none() && !view.base.requires_grad()) {
+        return own;
     }
-    let output = part_of_base(&view.base, tensor)?;
+    let output = part_of_base(&view.base, tensor);
     meta.replace_history(output.clone(), now);
     Some(output)
 }
@@ -43,21 +45,21 @@ pub(crate) fn edge_of(tensor: &Tensor) -> Option<Edge> {
 
 /// A node by which a view is a part of its base.
 #[track_caller]
-fn part_of_base(base: &Tensor, view: &Tensor) -> Option<NodeOutput> {
-    let edge = edge_of(base)?;
+fn part_of_base(base: &Tensor, view: &Tensor) -> NodeOutput {
     let region = LayoutRegion::new(base.layout().clone(), view.layout().clone());
     let parts = NodeParts {
         name: "as_strided",
         place: std::panic::Location::caller(),
-        inputs: smallvec![Some(edge)],
+        inputs: smallvec![edge_of(base)],
         outputs: smallvec![Form::of(view)],
         stream: forward_stream(view),
     };
-    let function = move |gradients: &[Option<Tensor>], _: &[bool]| -> Result<Gradients> {
-        let gradient = gradients[0].as_ref().map(|gradient| gradient.spread(&region));
+    let function = move |gradients: &[Option<Tensor>], needs: &[bool]| -> Result<Gradients> {
+        let needed = gradients[0].as_ref().filter(|_| needs[0]);
+        let gradient = needed.map(|gradient| gradient.spread(&region));
         Ok(smallvec![gradient.transpose()?])
     };
     let node =
         Node::new(parts, |_| NodeBackward { function: Arc::new(function), saved: smallvec![] });
-    Some(NodeOutput { node, index: 0 })
+    NodeOutput { node, index: 0 }
 }

@@ -9,10 +9,11 @@ use smallvec::{SmallVec, smallvec};
 
 use super::history::{edge_of, output_of};
 use super::record::forward_stream;
-use super::saved::{SavedTensor, Saving};
+use super::saved::{SavedTensor, Saving, WrittenView};
 use crate::AutogradError;
 use crate::grad_mode::is_grad_enabled;
 use crate::layout::LayoutRegion;
+use crate::shared::Counted;
 use crate::tensor::{
     BackwardFunction, Edge, Form, Gradients, InputEdges, Node, NodeBackward, NodeOutput, NodeParts,
     ViewCreation,
@@ -124,20 +125,28 @@ impl<'a> InPlace<'a> {
             stream: forward_stream(owner),
             inputs,
         };
+        let view = WrittenView::default();
         let node = Node::new(parts, |node| {
             let needs: SmallVec<[bool; 4]> = node.inputs.iter().map(Option::is_some).collect();
             let saved = RefCell::new(smallvec![]);
             let written = Some((storage, before));
+            let base = base.map(|base| (base, &view));
             let saving = Saving { node, needs: &needs, outputs: &[target], base, written, saved };
             let backward = save(&saving);
             let function: Arc<BackwardFunction> = match base {
-                Some(base) => of_part(backward, base, target),
+                Some((base, _)) => of_part(backward, base, target),
                 None => of_whole(backward),
             };
             NodeBackward { function, saved: saving.saved.into_inner() }
         });
         let version = owner.storage().version();
         owner.autograd().replace_history(NodeOutput { node, index: 0 }, version);
+        if Arc::strong_count(&view) > 1
+            && let Some(part) = output_of(target)
+        {
+            // The part was saved.
+            let _ = view.set(Counted::downgrade(&part.node));
+        }
         target.clone()
     }
 

@@ -40,4 +40,4 @@ pub use hooks::RemovableHandle;
 pub(crate) use in_place::InPlace;
 pub(crate) use recompute::Recomputation;
 pub(crate) use record::{record, record_many, record_outputs, record_product};
-pub(crate) use saved::{SavedTensor, Saving};
+pub(crate) use saved::{SavedTensor, Saving, WatchedTensor};

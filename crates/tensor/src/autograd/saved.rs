@@ -1,6 +1,7 @@
 //! Tensors that are saved for the backward pass, with the check that they were not changed since.
 
 use std::cell::RefCell;
+use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 
@@ -10,9 +11,9 @@ use crate::AutogradError;
 use crate::grad_mode::is_grad_enabled;
 use crate::layout::Layout;
 use crate::shared::{Counted, WeakCounted};
-use crate::storage::Storage;
+use crate::storage::{Storage, WeakStorage};
 use crate::tensor::{Edge, Meta, Node, NodeOutput, SavedStorage};
-use crate::{DType, Result, Tensor};
+use crate::{DType, Result, Shape, Tensor};
 
 /// A tensor that was saved when an operation was recorded (PyTorch's `SavedVariable`): its memory,
 /// and where its gradient goes. A change of the memory in place since then is noticed by the
@@ -43,16 +44,40 @@ impl Kept {
     /// # Errors
     /// The memory was modified in place since it was saved, or nobody knows.
     fn check(&self) -> Result<()> {
-        let now = self.storage.version();
-        let shape = || self.layout.shape().clone();
-        if now != self.version {
-            let (shape, saved) = (shape(), self.version);
-            return Err(AutogradError::Modified { shape, saved, now }.into());
-        }
+        let shape = self.layout.shape();
+        expect_version(&self.storage, self.version, shape)?;
         if self.storage.is_inference() {
-            return Err(AutogradError::InferenceSaved { shape: shape() }.into());
+            return Err(AutogradError::InferenceSaved { shape: shape.clone() }.into());
         }
         Ok(())
+    }
+}
+
+/// # Errors
+/// The memory was modified in place since it had this version.
+fn expect_version(storage: &Storage, saved: u64, shape: &Shape) -> Result<()> {
+    match storage.version() {
+        now if now == saved => Ok(()),
+        now => Err(AutogradError::Modified { shape: shape.clone(), saved, now }.into()),
+    }
+}
+
+/// A tensor that a backward function has no need of, but which must not be modified before it runs,
+/// as in PyTorch, whose formula uses it. It is watched, not kept.
+pub(crate) struct WatchedTensor {
+    storage: WeakStorage,
+    shape: Shape,
+    version: u64,
+}
+
+impl WatchedTensor {
+    /// # Errors
+    /// The tensor was modified in place since.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.storage.upgrade() {
+            Some(storage) => expect_version(&storage, self.version, &self.shape),
+            None => Ok(()),
+        }
     }
 }
 
@@ -64,9 +89,20 @@ enum SavedHistory {
     Of(Edge),
     /// It is an output of the node that saves it, which therefore does not own the history.
     Output(WeakCounted<Node>, u32),
-    /// It is the part of this layout of the node's output, which was written in place.
-    PartOfOutput(WeakCounted<Node>, Box<Layout>),
+    /// It is a part of the node's output, which was written in place.
+    PartOfOutput(WeakCounted<Node>, Box<OutputPart>),
 }
+
+/// A part of a node's output.
+struct OutputPart {
+    /// The layout of the output.
+    whole: Layout,
+    view: WrittenView,
+}
+
+/// The node by which a view that was written in place is a part of its base. It is not known before
+/// the write is recorded, and not kept.
+pub(super) type WrittenView = Arc<OnceLock<WeakCounted<Node>>>;
 
 impl SavedTensor {
     fn new(kept: Kept, dtype: DType, history: SavedHistory) -> SavedTensor {
@@ -114,8 +150,12 @@ impl SavedTensor {
             SavedHistory::None => Ok(of(&kept.layout, Meta::none())),
             SavedHistory::Of(edge) => Ok(of(&kept.layout, Meta::of_edge(edge.clone()))),
             SavedHistory::Output(node, index) => Ok(of(&kept.layout, output(node, *index))),
-            SavedHistory::PartOfOutput(node, base) => {
-                of(base, output(node, 0)).part_at(&kept.layout)
+            SavedHistory::PartOfOutput(node, part) => {
+                // The view's own history, so that gradients flow through the view.
+                match part.view.get().filter(|node| node.strong_count() > 0) {
+                    Some(node) => Ok(of(&kept.layout, output(node, 0))),
+                    None => of(&part.whole, output(node, 0)).part_at(&kept.layout),
+                }
             }
         }
     }
@@ -128,8 +168,8 @@ pub(crate) struct Saving<'a> {
     pub(super) needs: &'a [bool],
     pub(super) outputs: &'a [&'a Tensor],
     /// The tensor that the node's output is, where `outputs` has a part of it that was written in
-    /// place.
-    pub(super) base: Option<&'a Tensor>,
+    /// place, and that part's node.
+    pub(super) base: Option<(&'a Tensor, &'a WrittenView)>,
     /// The memory that the operation has written in place, and its version before.
     pub(super) written: Option<(&'a Storage, u64)>,
     pub(super) saved: RefCell<SmallVec<[SavedStorage; 2]>>,
@@ -167,10 +207,28 @@ impl Saving<'_> {
         let output = self.outputs[index];
         let node = Counted::downgrade(self.node);
         let history = match self.base {
-            Some(base) => SavedHistory::PartOfOutput(node, Box::new(base.layout().clone())),
+            Some((base, view)) => {
+                let part = OutputPart { whole: base.layout().clone(), view: Arc::clone(view) };
+                SavedHistory::PartOfOutput(node, Box::new(part))
+            }
             None => SavedHistory::Output(node, index as u32),
         };
         self.saved_as(Kept::of(output), output, history)
+    }
+
+    /// Watches the output: the backward pass refuses to go on where it was modified.
+    pub(crate) fn watch_output(&self) -> WatchedTensor {
+        self.watch(self.outputs[0])
+    }
+
+    /// Watches a tensor like the output.
+    pub(crate) fn watch(&self, tensor: &Tensor) -> WatchedTensor {
+        let storage = tensor.storage();
+        WatchedTensor {
+            storage: storage.downgrade(),
+            shape: tensor.layout().shape().clone(),
+            version: storage.version(),
+        }
     }
 
     /// The position of a tensor among the outputs.

@@ -147,7 +147,8 @@ impl Tensor {
         options: impl Into<TensorOptions>,
     ) -> Result<Tensor> {
         let options = options.into().or_dtype(crate::default_dtype());
-        let numbers = spaced(start, end, count, options)?;
+        let bounds = [start, end].map(|bound| bound_of(options.resolve_dtype(), bound));
+        let numbers = spaced(bounds, bounds[1] - bounds[0], count)?;
         from_elements("linspace", &numbers, count.into(), options)
     }
 
@@ -171,7 +172,11 @@ impl Tensor {
         options: impl Into<TensorOptions>,
     ) -> Result<Tensor> {
         let options = options.into().or_dtype(crate::default_dtype());
-        let mut numbers = spaced(start, end, count, options)?;
+        let dtype = options.resolve_dtype();
+        let bounds = [start, end].map(|bound| bound_of(dtype, bound));
+        // As in PyTorch, whose exponents in half precision are spread over the rounded difference.
+        let difference = bound_of(dtype, bounds[1] - bounds[0]);
+        let mut numbers = spaced(bounds, difference, count)?;
         numbers.iter_mut().for_each(|number| *number = base.powf(*number));
         from_elements("logspace", &numbers, count.into(), options)
     }
@@ -233,19 +238,21 @@ impl Tensor {
     }
 }
 
-/// Evenly spaced numbers. As in PyTorch, the bounds are converted to the dtype before the steps are
+/// A bound of a sequence as PyTorch has it, which converts bounds to the dtype before the steps are
 /// computed.
-fn spaced(start: f64, end: f64, count: usize, options: TensorOptions) -> Result<Vec<f64>> {
-    let dtype = options.resolve_dtype();
-    let converted = |bound: f64| match dtype.is_float() {
+fn bound_of(dtype: DType, bound: f64) -> f64 {
+    match dtype.is_float() {
         true => Scalar::from_bits(Scalar::Float(bound).bits(dtype), dtype).to_f64(),
         false => bound.trunc(),
-    };
-    let (start, end) = (converted(start), converted(end));
-    let step = if count > 1 { (end - start) / (count - 1) as f64 } else { 0.0 };
+    }
+}
+
+/// Evenly spaced numbers. `difference` is that of the bounds.
+fn spaced([start, end]: [f64; 2], difference: f64, count: usize) -> Result<Vec<f64>> {
+    let step = if count > 1 { difference / (count - 1) as f64 } else { 0.0 };
     // From both ends towards the middle, so that both are met exactly.
     let number = |i: usize| match i {
-        _ if i < count.div_ceil(2) => start + step * i as f64,
+        _ if i < count / 2 || count == 1 => start + step * i as f64,
         _ => end - step * (count - 1 - i) as f64,
     };
     let mut numbers = try_with_capacity(count)?;

@@ -6,7 +6,10 @@ use crate::{DType, Result, Tensor};
 /// The elements as they are: a copy, in the dtype of the output.
 static COPY: Pointwise<1> = Pointwise::common("clone", |[x]| x).of(Kinds::ALL);
 /// The same on the way to another dtype or into other memory.
-static CONVERT: Pointwise<1> = Pointwise::common("copy_", |[x]| x).of(Kinds::ALL);
+static CONVERT: Pointwise<1> = Pointwise::common("copy_", |[x]| x).of(Kinds::ALL).row_major();
+/// The same in row-major order.
+static CONTIGUOUS: Pointwise<1> =
+    Pointwise::common("contiguous", |[x]| x).of(Kinds::ALL).row_major();
 
 impl Tensor {
     /// The same elements side by side in row-major order: the tensor itself if they lie so already,
@@ -16,10 +19,11 @@ impl Tensor {
     /// Memory or the runtime failed.
     #[track_caller]
     pub fn contiguous(&self) -> Result<Tensor> {
-        if self.is_contiguous() { Ok(self.clone()) } else { self.clone_data() }
+        if self.is_contiguous() { Ok(self.clone()) } else { CONTIGUOUS.apply([self.into()]) }
     }
 
-    /// A copy of the elements in memory of its own (PyTorch's `clone`). Gradients flow through.
+    /// A copy of the elements in memory of its own (PyTorch's `clone`), in which the dimensions lie
+    /// in the same order. Gradients flow through.
     ///
     /// # Errors
     /// Memory or the runtime failed.

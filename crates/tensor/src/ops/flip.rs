@@ -171,7 +171,7 @@ impl Tensor {
 
     /// The tensor itself, or a copy where it shares the memory of `source`.
     #[track_caller]
-    fn copied_from(self, source: &Tensor) -> Result<Tensor> {
+    pub(super) fn copied_from(self, source: &Tensor) -> Result<Tensor> {
         if self.shares_memory_with(source) { self.clone_data() } else { Ok(self) }
     }
 }

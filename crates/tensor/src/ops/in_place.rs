@@ -100,10 +100,31 @@ impl Tensor {
     /// As [`Tensor::copy_`].
     #[track_caller]
     pub fn copy_with(&self, source: &Tensor, blocking: Blocking) -> Result<Tensor> {
-        let write = InPlace::begin("copy_", self, &[source])?;
+        self.assign("copy_", source, blocking)
+    }
+
+    /// Writes a result that was computed from the tensor into it, and gives the same handle: the
+    /// form in place of an operation that is made of others.
+    ///
+    /// # Errors
+    /// As [`Tensor::copy_`]; or the result has another shape than the tensor.
+    #[track_caller]
+    pub(super) fn overwritten_by(&self, name: &'static str, result: &Tensor) -> Result<Tensor> {
+        if self.shape() != result.shape() {
+            let shape = |x: &Tensor| x.layout().shape().clone();
+            let shapes = vec![("self", shape(self)), ("the result", shape(result))];
+            let rule = "an operation in place cannot change the tensor's shape";
+            return Err(Error::ShapeMismatch { op: name, shapes, rule });
+        }
+        self.assign(name, result, Blocking::No)
+    }
+
+    #[track_caller]
+    fn assign(&self, name: &'static str, source: &Tensor, blocking: Blocking) -> Result<Tensor> {
+        let write = InPlace::begin(name, self, &[source])?;
         if self.layout().shape().broadcast(source.shape()).as_ref() != Some(self.layout().shape()) {
             return Err(Error::ShapeMismatch {
-                op: "copy_",
+                op: name,
                 shapes: vec![
                     ("self", self.layout().shape().clone()),
                     ("source", source.layout().shape().clone()),

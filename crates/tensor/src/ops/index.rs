@@ -6,13 +6,14 @@ use gpu_runtime::at_place;
 use smallvec::smallvec;
 
 use super::convert::{convert, copy_into, dense};
-use crate::autograd::{InPlace, SavedTensor, Saving, record};
+use super::operand::expect_factor;
+use crate::autograd::{InPlace, SavedTensor, Saving, WatchedTensor, record};
 use crate::dims::resolve_dim;
 use crate::dispatch::abi::Index;
 use crate::dispatch::{self, IndexCall, Operator, indexed, working_dtype};
 use crate::host::index as kernels;
 use crate::layout::{Layout, LayoutRegion, NoLayout};
-use crate::{DType, Error, Result, Shape, Tensor};
+use crate::{DType, Error, Result, Scalar, Shape, Tensor};
 
 static GATHER: Operator<Index> = Operator::per_element("gather", kernels::GATHER);
 static SCATTER_ADD: Operator<Index> = Operator::per_element("scatter_add", kernels::SCATTER_ADD);
@@ -52,7 +53,9 @@ impl Tensor {
         call.run(&GATHER, index.shape().get(dim).copied().unwrap_or(1))?;
         Ok(record("gather", [self], output, |saving| {
             let (shape, index) = (self.layout().shape().clone(), saving.save(index));
+            let source = saving.watch(self);
             move |grad: &Tensor, _| {
+                source.check()?;
                 let zeros = Tensor::zeros(&shape, (grad.dtype(), grad.device()))?;
                 Ok([Some(zeros.scatter_add_(dim as isize, &index.get()?, grad)?)])
             }
@@ -159,6 +162,47 @@ impl Tensor {
             }
         }))
     }
+}
+
+/// Additions of a multiple.
+impl Tensor {
+    /// [`Tensor::index_add`] of `alpha * source` (PyTorch's `index_add` with `alpha`).
+    ///
+    /// # Errors
+    /// As [`Tensor::index_add`]; `alpha` is a float beside integers, or a truth value beside
+    /// numbers.
+    #[track_caller]
+    pub fn index_add_scaled(
+        &self,
+        dim: isize,
+        index: &Tensor,
+        source: &Tensor,
+        alpha: impl Into<Scalar>,
+    ) -> Result<Tensor> {
+        self.index_add(dim, index, &multiple("index_add", source, alpha.into())?)
+    }
+
+    /// [`Tensor::index_add_scaled`] in place; gives the same handle.
+    ///
+    /// # Errors
+    /// As [`Tensor::index_add_scaled`] and [`Tensor::add_`].
+    #[track_caller]
+    pub fn index_add_scaled_(
+        &self,
+        dim: isize,
+        index: &Tensor,
+        source: &Tensor,
+        alpha: impl Into<Scalar>,
+    ) -> Result<Tensor> {
+        self.index_add_(dim, index, &multiple("index_add_", source, alpha.into())?)
+    }
+}
+
+/// `alpha * source`, which is recorded.
+#[track_caller]
+fn multiple(op: &'static str, source: &Tensor, alpha: Scalar) -> Result<Tensor> {
+    expect_factor(op, alpha, source.dtype())?;
+    source.mul(alpha)
 }
 
 /// `target[..][index][..] += source`, element by element of the index.
@@ -313,17 +357,20 @@ fn cut(op: &'static str, x: &Tensor, index: &Tensor, dim: usize) -> Result<Tenso
 struct Picked {
     dim: isize,
     index: SavedTensor,
+    source: WatchedTensor,
     shape: Shape,
 }
 
 impl Picked {
     fn new(saving: &Saving<'_>, dim: isize, index: &Tensor, source: &Tensor) -> Picked {
-        Picked { dim, index: saving.save(index), shape: source.layout().shape().clone() }
+        let shape = source.layout().shape().clone();
+        Picked { dim, index: saving.save(index), source: saving.watch(source), shape }
     }
 
     /// The gradient of the source of `index_add`.
     #[track_caller]
     fn selected(&self, grad: &Tensor) -> Result<Tensor> {
+        self.source.check()?;
         grad.index_select(self.dim, &self.index.get()?)
     }
 

@@ -27,9 +27,11 @@ impl Tensor {
     pub fn matmul(&self, other: &Tensor) -> Result<Tensor> {
         check("matmul", self, other)?;
         match (self.dims(), other.dims()) {
-            (1, 1) => product(&self.unsqueeze(0)?, &other.unsqueeze(1)?)?.reshape(()),
-            (1, _) => product(&self.unsqueeze(0)?, other)?.squeeze(-2),
-            (_, 1) => product(self, &other.unsqueeze(1)?)?.squeeze(-1),
+            (1, 1) => {
+                product(&self.unsqueeze(0)?, &other.unsqueeze(1)?)?.with_sizes(Shape::default())
+            }
+            (1, _) => without(&product(&self.unsqueeze(0)?, other)?, 1),
+            (_, 1) => without(&product(self, &other.unsqueeze(1)?)?, 0),
             (3.., 2) if self.is_contiguous() => as_one_matrix(self, other),
             _ => product(self, other),
         }
@@ -92,7 +94,15 @@ fn as_one_matrix(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (cols, batch) = a.shape().split_last().expect("it has three dimensions or more");
     let rows: usize = batch.iter().product();
     let shape: Shape = batch.iter().copied().chain([b.shape()[1]]).collect();
-    product(&a.reshape(Shape::from([rows, *cols]))?, b)?.reshape(shape)
+    product(&a.reshape(Shape::from([rows, *cols]))?, b)?.with_sizes(shape)
+}
+
+/// A product without one of its dimensions, which is counted from the innermost and of size 1.
+#[track_caller]
+fn without(product: &Tensor, dim: usize) -> Result<Tensor> {
+    let own = product.dims() - 1 - dim;
+    let sizes = product.shape().iter().enumerate().filter(|(dim, _)| *dim != own);
+    product.with_sizes(sizes.map(|(_, &size)| size).collect())
 }
 
 /// The product of operands that have matrices in their last two dimensions.

@@ -21,6 +21,7 @@ mod operators;
 mod pending_tensor;
 mod pointwise;
 mod products;
+mod products_in_place;
 mod reduce;
 mod reduce_arg;
 mod reduce_log;

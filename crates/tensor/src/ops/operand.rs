@@ -64,3 +64,17 @@ pub(super) fn expect_fits(
     let why = "the dtype has no such number";
     Err(Error::InvalidArgument { op, argument, value, why })
 }
+
+/// Checks the factor `alpha` of what is added or subtracted in dtype `result`.
+///
+/// # Errors
+/// It is a float beside integers, or a truth value beside numbers.
+pub(super) fn expect_factor(op: &'static str, alpha: Scalar, result: DType) -> Result<()> {
+    let (is_float, is_bool) = (alpha.dtype().is_float(), alpha.dtype() == DType::Bool);
+    if (is_float && !result.is_float()) || (is_bool && result != DType::Bool) {
+        let arguments = vec![("the result", result), ("alpha", alpha.dtype())];
+        let rule = "alpha must be of the result's kind";
+        return Err(Error::DTypeMismatch { op, arguments, rule });
+    }
+    Ok(())
+}

@@ -1,6 +1,6 @@
 //! Products of matrices and vectors that are added to something, made of [`Tensor::matmul`].
 
-use crate::autograd::record_product;
+use crate::autograd::{record, record_product};
 use crate::{DType, Error, Result, Scalar, Tensor};
 
 /// Products under the names of BLAS: `beta * self + alpha * product`. With a `beta` of 0 what is in
@@ -127,10 +127,11 @@ impl Tensor {
     /// As [`Tensor::matmul`]; or the bias does not broadcast to the product.
     #[track_caller]
     pub fn linear(&self, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
-        let product = self.matmul(&weight.t()?)?;
+        let is_half = matches!(self.dtype(), DType::F16 | DType::BF16);
         match bias {
-            Some(bias) => product.add(bias),
-            None => Ok(product),
+            Some(bias) if is_half && weight.dims() == 2 => half_linear(self, weight, bias),
+            Some(bias) => self.matmul(&weight.t()?)?.add(bias),
+            None => self.matmul(&weight.t()?),
         }
     }
 
@@ -165,6 +166,37 @@ impl Tensor {
             _ => own.mul(beta)?.add(&product),
         }
     }
+}
+
+/// A linear layer in half precision, whose result is rounded once. It saves the halves, not the
+/// singles that it is computed in.
+#[track_caller]
+fn half_linear(x: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Tensor> {
+    let dtype = x.dtype();
+    if weight.dtype() != dtype || bias.dtype() != dtype {
+        let arguments = vec![("self", dtype), ("weight", weight.dtype()), ("bias", bias.dtype())];
+        let rule = "they must be equal";
+        return Err(Error::DTypeMismatch { op: "linear", arguments, rule });
+    }
+    let wide = |x: &Tensor| x.detach().to(DType::F32);
+    let output = wide(x)?.matmul(&wide(weight)?.t()?)?.add(&wide(bias)?)?.to(dtype)?;
+    Ok(record("linear", [x, weight, bias], output, |saving| {
+        let save = |needed: bool, tensor: &Tensor| needed.then(|| saving.save(tensor));
+        let (x, weight) = (save(saving.needs(1), x), save(saving.needs(0), weight));
+        move |grad: &Tensor, needs: [bool; 3]| {
+            let rows = |x: &Tensor| {
+                let (columns, rows) = x.shape().split_last().expect("products have dimensions");
+                x.reshape([rows.iter().product(), *columns])
+            };
+            let of_x = weight.as_ref().filter(|_| needs[0]);
+            let of_weight = x.as_ref().filter(|_| needs[1]);
+            Ok([
+                of_x.map(|weight| grad.matmul(&weight.get()?)).transpose()?,
+                of_weight.map(|x| rows(grad)?.t()?.matmul(&rows(&x.get()?)?)).transpose()?,
+                needs[2].then(|| grad.clone()),
+            ])
+        }
+    }))
 }
 
 /// The sum of the products of a batch of matrices. It saves the batches as they are, not as the

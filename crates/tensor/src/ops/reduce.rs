@@ -185,8 +185,9 @@ impl Tensor {
         let dtype = kernels::sum_dtype(self.dtype());
         let output = fold(&PROD, self, dtype, &folded)?;
         Ok(record("prod", [self], output, |saving| {
-            let x = saving.save(self);
+            let (x, product) = (saving.save(self), saving.watch_output());
             move |grad: &Tensor, _| {
+                product.check()?;
                 let x = x.get()?;
                 prod_backward(&x.flatten()?, grad, 0)?
                     .reshape(x.layout().shape())
@@ -213,8 +214,9 @@ impl Tensor {
         let dtype = kernels::sum_dtype(self.dtype());
         let output = fold(&PROD, self, dtype, &folded)?;
         Ok(record("prod", [self], output, |saving| {
-            let x = saving.save(self);
+            let (x, product) = (saving.save(self), saving.watch_output());
             move |grad: &Tensor, _| {
+                product.check()?;
                 Ok([Some(prod_backward(&x.get()?, &folded.restore(grad)?, own)?)])
             }
         }))
@@ -270,14 +272,32 @@ impl Tensor {
         truth(&ALL, self, dims, keepdim)
     }
 
-    /// The sums over the dimensions along which `shape` broadcasts to the tensor's own
-    /// (`sum_to_size`). It is the gradient of an operand of that shape from the gradient of the
-    /// broadcast result.
+    /// The sums over the dimensions along which `shape` broadcasts to the tensor's own: the gradient
+    /// of an operand of that shape, from the gradient of the broadcast result. A tensor that has
+    /// dimensions and that shape is given back itself.
+    ///
+    /// # Errors
+    /// The shape does not broadcast to the tensor's.
+    #[track_caller]
+    pub fn sum_to_size(&self, shape: impl Into<Shape>) -> Result<Tensor> {
+        let (own, shape) = (self.layout().shape(), shape.into());
+        if shape.broadcast(own).as_ref() != Some(own) {
+            return Err(Error::ShapeMismatch {
+                op: "sum_to_size",
+                shapes: vec![("self", own.clone()), ("shape", shape)],
+                rule: "`shape` must broadcast to the shape of `self`",
+            });
+        }
+        // As in PyTorch, so that the sum of an integer is `I64` though there is nothing to add.
+        if shape.is_empty() { self.sum() } else { self.summed_to(&shape) }
+    }
+
+    /// [`Tensor::sum_to_size`] of a shape that broadcasts to the tensor's own.
     ///
     /// # Errors
     /// Memory or the runtime failed.
     #[track_caller]
-    pub(crate) fn sum_to_size(&self, shape: &Shape) -> Result<Tensor> {
+    pub(crate) fn summed_to(&self, shape: &Shape) -> Result<Tensor> {
         if self.shape() == &**shape {
             return Ok(self.clone());
         }

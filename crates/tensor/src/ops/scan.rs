@@ -53,7 +53,8 @@ impl Cumulation {
                 return Ok(dispatch::scan(self.name, self.kernel, &x, dim, dtype)?.0);
             }
             let wide = if dtype.is_float() { DType::F64 } else { DType::I64 };
-            dense(&doubling(&dense(&x, wide)?, dim, self.join)?, dtype)
+            // Where there is nothing to join, the elements are the results.
+            dense(&doubling(&dense(&x, wide)?, dim, self.join)?, dtype)?.copied_from(&x)
         };
         at_place(Location::caller(), || no_grad(compute))
     }
@@ -117,8 +118,11 @@ impl Tensor {
         let own = resolve_dim(PRODUCTS.name, dim, self.dims())?;
         let output = PRODUCTS.of(self, own, sum_dtype(self.dtype()))?;
         Ok(record(PRODUCTS.name, [self], output, |saving| {
-            let x = saving.save(self);
-            move |grad: &Tensor, _| Ok([Some(cumprod_backward(&x.get()?, grad, own)?)])
+            let (x, products) = (saving.save(self), saving.watch_output());
+            move |grad: &Tensor, _| {
+                products.check()?;
+                Ok([Some(cumprod_backward(&x.get()?, grad, own)?)])
+            }
         }))
     }
 

@@ -58,7 +58,9 @@ fn extremes_so_far(
     let chosen = places.clone();
     let mut outputs = record_outputs(op, &[x], vec![values, places], |saving| {
         let (shape, chosen) = (x.layout().shape().clone(), saving.save(&chosen));
+        let source = saving.watch(x);
         move |gradients: &[Option<Tensor>], _: &[bool]| {
+            source.check()?;
             let Some(grad) = &gradients[0] else { return Ok(smallvec![None]) };
             let zeros = Tensor::zeros(&shape, (grad.dtype(), grad.device()))?;
             Ok(smallvec![Some(zeros.scatter_add(own as isize, &chosen.get()?, grad)?)])
@@ -96,5 +98,6 @@ fn chosen_so_far(function: Scan, x: &Tensor, dim: usize) -> Result<(Tensor, Tens
         };
         (values, places) = (joined(&values)?, joined(&places)?);
     }
-    Ok((values, places))
+    // Where there is nothing to join, the elements are the results.
+    Ok((values.copied_from(x)?, places))
 }

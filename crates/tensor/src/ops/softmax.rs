@@ -83,7 +83,7 @@ fn row_function(
 }
 
 /// Applies a function of rows along `dim`, which is exchanged with the last dimension before, and
-/// back afterwards.
+/// back afterwards. The result is in row-major order.
 #[track_caller]
 fn along<const N: usize>(
     dim: usize,
@@ -100,6 +100,5 @@ fn along<const N: usize>(
         *tensor = dense(&swapped(tensor)?, working_dtype(tensor, tensor.dtype()))?;
     }
     let output = at_place(Location::caller(), || function(rows.each_ref()))?;
-    let output = dense(&output, tensors[0].dtype())?;
-    swapped(&output)
+    dense(&swapped(&output)?, tensors[0].dtype())
 }

@@ -44,6 +44,24 @@ impl Tensor {
         }))
     }
 
+    /// [`Tensor::tril`] in place; gives the same handle.
+    ///
+    /// # Errors
+    /// As [`Tensor::tril`] and [`Tensor::copy_`].
+    #[track_caller]
+    pub fn tril_(&self, diagonal: i64) -> Result<Tensor> {
+        self.overwritten_by("tril_", &self.tril(diagonal)?)
+    }
+
+    /// [`Tensor::triu`] in place; gives the same handle.
+    ///
+    /// # Errors
+    /// As [`Tensor::triu`] and [`Tensor::copy_`].
+    #[track_caller]
+    pub fn triu_(&self, diagonal: i64) -> Result<Tensor> {
+        self.overwritten_by("triu_", &self.triu(diagonal)?)
+    }
+
     /// A matrix with the number of each element's column less that of its row.
     fn columns_minus_rows(&self) -> Result<Tensor> {
         let count = |dim| -> Result<Tensor> {

@@ -47,19 +47,29 @@ impl Tensor {
         }
     }
 
+    /// The elements of a dense result that nobody else has, under other sizes: a result, too, and no
+    /// view (PyTorch's `_unsafe_view`).
+    ///
+    /// # Errors
+    /// The sizes have another number of elements.
+    pub(super) fn with_sizes(&self, shape: Shape) -> Result<Tensor> {
+        let same = self.alias(Layout::contiguous(shape))?;
+        Ok(reshaped("view", self, same))
+    }
+
     /// A view with other sizes, or `None` if that needs a copy.
     fn viewed(&self, shape: &Shape) -> Result<Option<Tensor>> {
         self.layout().view(shape).transpose().map(|layout| self.shown(layout)).transpose()
     }
 
-    /// All dimensions merged into one.
+    /// All dimensions merged into one. A vector is given back itself.
     #[track_caller]
     pub fn flatten(&self) -> Result<Tensor> {
-        self.reshape([self.numel()])
+        self.flatten_dims(0, -1)
     }
 
     /// The dimensions from `start` to `end`, both included, merged into one; `(1, -1)` keeps the
-    /// batch.
+    /// batch. Where that is one dimension, the tensor is given back itself.
     #[track_caller]
     pub fn flatten_dims(&self, start: isize, end: isize) -> Result<Tensor> {
         let (start, end) = (
@@ -74,12 +84,17 @@ impl Tensor {
                 why: "it must not come after `end`",
             });
         }
-        let sizes = self.shape();
-        let end = (end + 1).min(sizes.len());
-        let merged = sizes[start.min(end)..end].iter().product();
-        let before = sizes[..start.min(end)].iter().copied();
-        let shape: Shape = before.chain([merged]).chain(sizes[end..].iter().copied()).collect();
-        self.reshape(shape)
+        if self.dims() == 0 {
+            return self.reshape([1]);
+        }
+        if start == end {
+            return Ok(self.clone());
+        }
+        let (before, rest) = self.shape().split_at(start);
+        let (merged, after) = rest.split_at(end + 1 - start);
+        let merged = merged.iter().product();
+        let sizes = before.iter().copied().chain([merged]).chain(after.iter().copied());
+        self.reshape(sizes.collect::<Shape>())
     }
 
     /// The tensor with two dimensions exchanged.

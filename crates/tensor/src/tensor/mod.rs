@@ -140,6 +140,21 @@ impl Tensor {
         Ok(Tensor::of_storage(storage, layout, dtype))
     }
 
+    /// [`Tensor::uninit`] in a layout that is dense, at the start of its storage.
+    ///
+    /// # Errors
+    /// As [`Tensor::uninit`].
+    #[track_caller]
+    pub(crate) fn uninit_in(
+        layout: Layout,
+        dtype: DType,
+        device: ResolvedDevice,
+    ) -> Result<Tensor> {
+        debug_assert!(layout.is_dense() && layout.offset() == 0, "a layout of a result");
+        let storage = Storage::allocate(device, bytes_of(&layout, dtype)?, Fresh::Overwritten)?;
+        Ok(Tensor::of_storage(storage, layout, dtype))
+    }
+
     /// A dense tensor of the shape and on the device of another dense one, whose elements an
     /// operation is about to write, all of them.
     ///

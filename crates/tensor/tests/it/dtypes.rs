@@ -1,7 +1,7 @@
 //! Reductions, products, indexing and random numbers in all dtypes, on every device, with PyTorch's
 //! results.
 
-use tensor::{DType, Device, Result, Tensor, with_manual_seed};
+use tensor::{DType, Device, Result, Tensor, tensor, with_manual_seed};
 
 use crate::devices::for_each_device;
 
@@ -154,6 +154,30 @@ fn indexed_operations_have_all_dtypes() -> Result<()> {
             let sums = numbers(&x.scatter_add(1, &into, &ones)?)?;
             assert_eq!(sums[1], if is_bool { 1.0 } else { 3.0 }, "{dtype} on {device}");
         }
+        Ok(())
+    })
+}
+
+#[test]
+fn multiples_of_slices_are_added_where_alpha_is_of_the_tensors_kind() -> Result<()> {
+    for_each_device(|device| {
+        let index = tensor![1i64, 1]?.to(device)?;
+        for dtype in [DType::F32, DType::BF16, DType::I32, DType::U8] {
+            let x = tensor![5i64, 6, 7]?.to(device)?.to(dtype)?;
+            let source = tensor![1i64, 2]?.to(device)?.to(dtype)?;
+            assert_eq!(numbers(&x.index_add_scaled(0, &index, &source, 2)?)?, [5.0, 12.0, 7.0]);
+            let scaled = x.index_add_scaled_(0, &index, &source, 1.5);
+            match dtype.is_float() {
+                true => assert_eq!(numbers(&scaled?)?, [5.0, 10.5, 7.0], "{dtype} on {device}"),
+                false => assert!(scaled.is_err(), "a float beside {dtype} on {device}"),
+            }
+            assert!(x.index_add_scaled(0, &index, &source, true).is_err(), "{dtype}");
+        }
+        let x = tensor![1.0, 2.0]?.to(device)?.requires_grad_(true)?;
+        let y = Tensor::zeros([3], device)?.index_add_scaled(0, &index, &x, -3)?;
+        assert_eq!(y.saved_bytes(&[&index]), 0);
+        y.sum()?.backward()?;
+        assert_eq!(numbers(&x.grad().expect("it has one"))?, [-3.0, -3.0]);
         Ok(())
     })
 }

@@ -182,3 +182,14 @@ fn a_target_that_is_no_class_loses_the_cuda_device_and_the_launch_is_named() {
     })
     .run();
 }
+
+#[test]
+fn a_number_is_no_bound_for_truth_values() -> Result<()> {
+    for_each_device(|device| {
+        let x = tensor![true, false]?.to(device)?;
+        assert!(x.clamp_max(true).is_err() && x.clamp_min_(false).is_err());
+        assert_eq!(x.clamp_max(&x.logical_not()?)?.to_vec::<bool>()?, [false, false]);
+        assert_eq!(x.clamp_min(2)?.to_vec::<i64>()?, [2, 2]);
+        Ok(())
+    })
+}

@@ -165,3 +165,23 @@ fn the_results_of_composed_reductions_are_no_views_and_can_be_written_in_place()
         Ok(())
     })
 }
+
+#[test]
+fn slices_are_filled_with_a_number_or_a_tensor_that_has_a_gradient() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::new([[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]], device)?.requires_grad_(true)?;
+        let value = Tensor::full([], 7.0, device)?.requires_grad_(true)?;
+        let index = tensor![2i64, -3, 2]?.to(device)?;
+        let y = x.index_fill(1, &index, &value)?;
+        assert_eq!(numbers(&y)?, [7.0, 2.0, 7.0, 7.0, 5.0, 7.0]);
+        assert_eq!(y.saved_bytes(&[&index]), 0);
+        y.sum()?.backward()?;
+        assert_eq!(numbers(&x.grad().expect("it has one"))?, [0.0, 1.0, 0.0, 0.0, 1.0, 0.0]);
+        assert_eq!(numbers(&value.grad().expect("it has one"))?, [4.0]);
+        let z = x.detach().index_fill_(0, &tensor![1i64]?.to(device)?, 0.5)?;
+        assert_eq!(numbers(&z)?, [1.0, 2.0, 3.0, 0.5, 0.5, 0.5]);
+        assert!(x.index_fill(0, &index.to(DType::I32)?, 0).is_err());
+        assert!(x.index_fill(1, &index, &x).is_err() && x.index_fill(2, &index, 0).is_err());
+        Ok(())
+    })
+}

@@ -269,3 +269,47 @@ fn who_waits_for_a_copy_to_the_host_keeps_no_other_thread_from_using_the_tensor(
         Ok(())
     })
 }
+
+#[test]
+fn results_that_are_no_views_have_memory_of_their_own() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::ones([1, 1], (DType::F64, device))?;
+        let index = Tensor::zeros([1, 1], (DType::I64, device))?;
+        let results = [
+            x.cumsum(0)?,
+            x.cumprod(1)?,
+            x.logcumsumexp(0)?,
+            x.cummax(0)?.0,
+            x.cummin(1)?.0,
+            x.sum()?,
+            x.sum_dims(&[0], true)?,
+            x.mean_dims(&[0], false)?,
+            x.prod_dim(0, true)?,
+            x.amax(&[0], true)?,
+            x.max_dim(0, true)?.0,
+            x.norm(2.0, &[0], true)?,
+            x.logsumexp(&[0], true)?,
+            x.nansum(&[0], true)?,
+            x.softmax(0)?,
+            x.log_softmax(1)?,
+            x.matmul(&x)?,
+            x.flip(&[])?,
+            x.roll(&[1], &[0])?,
+            x.repeat([1, 1])?,
+            x.tile([1])?,
+            x.tril(0)?,
+            Tensor::cat(&[&x], 0)?,
+            Tensor::stack(&[&x], 0)?,
+            x.gather(0, &index)?,
+            x.take(&index)?,
+            x.index_select(0, &index.flatten()?)?,
+            x.masked_fill(&x.lt(0.0)?, 0.0)?,
+            x.clone_data()?,
+            x.relu()?,
+        ];
+        for (number, result) in results.iter().enumerate() {
+            assert!(!result.shares_memory_with(&x), "result {number} on {device}");
+        }
+        Ok(())
+    })
+}

@@ -133,3 +133,69 @@ fn batches_broadcast_and_a_product_over_nothing_is_zero() -> Result<()> {
         Ok(())
     })
 }
+
+#[test]
+fn sums_to_a_size_go_over_what_is_broadcast() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::new([[1.0f32, 2.0], [3.0, 4.0]], device)?;
+        assert_eq!(x.sum_to_size([2])?.to_vec::<f32>()?, [4.0, 6.0]);
+        assert_eq!(x.sum_to_size([2, 1])?.to_vec::<f32>()?, [3.0, 7.0]);
+        assert!(x.sum_to_size([2, 2])?.shares_memory_with(&x));
+        assert!(x.sum_to_size([3]).is_err() && x.sum_to_size([1, 2, 2]).is_err());
+        let number = Tensor::full([], 3, (DType::I16, device))?;
+        assert_eq!(number.sum_to_size([])?.dtype(), DType::I64, "as in PyTorch");
+        Ok(())
+    })
+}
+
+#[test]
+fn tensors_are_equal_if_shapes_and_elements_are() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::new([1.0f32, f32::NAN], device)?;
+        assert!(!x.equal(&x)?, "NaN is not equal to NaN");
+        let y = x.narrow(0, 0, 1)?;
+        assert!(y.equal(&Tensor::ones([1], device)?)? && !y.equal(&Tensor::ones([2], device)?)?);
+        assert!(y.equal(&Tensor::ones([1], (DType::F64, device))?).is_err());
+        Ok(())
+    })
+}
+
+#[test]
+fn products_are_added_in_place() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::new([[1.0f32, 2.0], [3.0, 4.0]], device)?.requires_grad_(true)?;
+        let sums = Tensor::ones([2, 2], device)?;
+        sums.addmm_(&x, &x, 2, 3)?;
+        assert_eq!(sums.to_vec::<f32>()?, [23.0, 32.0, 47.0, 68.0]);
+        sums.sum()?.backward()?;
+        // Each element's row sum of x, and its column's.
+        let gradient = x.grad().expect("it has one").to_vec::<f32>()?;
+        assert_eq!(gradient, [21.0, 33.0, 27.0, 39.0]);
+        let row = Tensor::ones([2], device)?;
+        assert_eq!(row.addmv_(&x, &row, 0, 1)?.to_vec::<f32>()?, [3.0, 7.0]);
+        assert!(row.addmm_(&x, &x, 1, 1).is_err(), "the tensor cannot grow");
+        Ok(())
+    })
+}
+
+#[test]
+fn linear_layers_of_halves_are_rounded_once() -> Result<()> {
+    for_each_device(|device| {
+        let half = |numbers: &[f32], shape: &[usize]| -> Result<Tensor> {
+            Tensor::from_vec(numbers.to_vec(), shape, device)?.to(DType::BF16)
+        };
+        // 256 + 1 has no bfloat16: rounded before the bias is added, it would be 256.
+        let x = half(&[1.0, 256.0], &[1, 2])?.requires_grad_(true)?;
+        let weight = half(&[1.0, 1.0], &[1, 2])?.requires_grad_(true)?;
+        let bias = half(&[-256.0], &[1])?.requires_grad_(true)?;
+        let y = x.linear(&weight, Some(&bias))?;
+        assert_eq!(y.to(DType::F32)?.to_vec::<f32>()?, [1.0]);
+        assert_eq!(y.saved_bytes(&[&x, &weight]), 0);
+        y.mul(2.0)?.sum()?.backward()?;
+        let gradient = |x: &Tensor| x.grad().expect("it has one").to(DType::F32)?.to_vec::<f32>();
+        assert_eq!(gradient(&x)?, [2.0, 2.0]);
+        assert_eq!(gradient(&weight)?, [2.0, 512.0]);
+        assert_eq!(gradient(&bias)?, [2.0]);
+        Ok(())
+    })
+}

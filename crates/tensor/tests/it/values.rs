@@ -119,3 +119,17 @@ fn what_rounding_or_a_dtype_would_spoil_is_as_in_pytorch() -> Result<()> {
         Ok(())
     })
 }
+
+#[test]
+fn a_difference_the_other_way_round_may_have_a_factor() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::new([1i64, 2], device)?;
+        assert_eq!(x.rsub_scaled(10, 3)?.to_vec::<i64>()?, [7, 4]);
+        assert!(x.rsub_scaled(10, 0.5).is_err(), "a float beside integers");
+        assert!(x.gt(0)?.rsub_scaled(&x, 1).is_err(), "truth values");
+        let y = x.to(DType::F32)?.requires_grad_(true)?;
+        y.rsub_scaled(&x, 0.5)?.sum()?.backward()?;
+        assert_eq!(y.grad().expect("it has one").to_vec::<f32>()?, [-0.5, -0.5]);
+        Ok(())
+    })
+}

@@ -233,9 +233,40 @@ proptest! {
             assert_eq!(x.shape(), model.shape);
             assert_eq!(x.to_vec::<i64>()?, model.elements);
             let doubled = x.add(&x)?;
-            assert!(doubled.is_contiguous());
+            assert_eq!(doubled.storage().nbytes(), 8 * doubled.numel(), "it is dense");
             assert_eq!(doubled.to_vec::<i64>()?, model.elements.iter().map(|e| 2 * e).collect::<Vec<_>>());
             Ok(())
         }).expect("views");
     }
+}
+
+#[test]
+fn results_lie_in_memory_in_the_order_of_their_operands() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::arange(24.0, device)?.reshape([2, 3, 4])?.permute(&[2, 0, 1])?;
+        let ones = |shape: &[usize]| Tensor::ones(shape, device);
+        let mask = x.gt(3.0)?;
+        let column = Tensor::arange(12.0, device)?.reshape([3, 4])?.t()?.unsqueeze(1)?;
+        // The strides that PyTorch gives them.
+        let cases = [
+            (x.add(1)?, [1, 12, 4]),
+            (mask.clone(), [1, 12, 4]),
+            (x.mul(&ones(&[3])?)?, [1, 12, 4]),
+            (ones(&[2, 3])?.mul(&x)?, [1, 12, 4]),
+            (x.slice(0, 0, 4, 2)?.add(1)?, [1, 6, 2]),
+            (x.clone_data()?, [1, 12, 4]),
+            (Tensor::where_(&mask, &x, 0.0)?, [1, 12, 4]),
+            (column.add(&ones(&[4, 5, 3])?)?, [15, 3, 1]),
+            (column.expand([4, 5, 3])?.mul(1)?, [1, 4, 20]),
+            (x.contiguous()?, [6, 3, 1]),
+            (x.masked_fill(&mask, 0.0)?, [6, 3, 1]),
+            (x.softmax(0)?, [6, 3, 1]),
+        ];
+        for (number, (result, strides)) in cases.iter().enumerate() {
+            assert_eq!(result.strides(), strides, "case {number} on {device}");
+        }
+        let expected = x.contiguous()?.add(1)?.to_vec::<f32>()?;
+        assert_eq!(x.add(1)?.to_vec::<f32>()?, expected);
+        Ok(())
+    })
 }

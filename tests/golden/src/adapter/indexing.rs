@@ -23,14 +23,19 @@ pub(super) static ROWS: &[AdapterRow] = &[
     row("index_add_", "x, dim, index, source", |c| {
         give(c.x()?.index_add_(c.get("dim")?, c.get("index")?, c.get("source")?))
     }),
-    // The scaled elements are added.
     row("index_add", "x, dim, index, source, *, alpha", |c| {
-        let scaled = c.get::<&Tensor>("source")?.mul(c.scalar("alpha")?)?;
-        give(c.x()?.index_add(c.get("dim")?, c.get("index")?, &scaled))
+        let (index, source) = (c.get("index")?, c.get("source")?);
+        give(c.x()?.index_add_scaled(c.get("dim")?, index, source, c.scalar("alpha")?))
     }),
     row("index_add_", "x, dim, index, source, *, alpha", |c| {
-        let scaled = c.get::<&Tensor>("source")?.mul(c.scalar("alpha")?)?;
-        give(c.x()?.index_add_(c.get("dim")?, c.get("index")?, &scaled))
+        let (index, source) = (c.get("index")?, c.get("source")?);
+        give(c.x()?.index_add_scaled_(c.get("dim")?, index, source, c.scalar("alpha")?))
+    }),
+    row("index_fill", "x, dim, index, value", |c| {
+        give(c.x()?.index_fill(c.get("dim")?, c.get("index")?, c.operand("value")?))
+    }),
+    row("index_fill_", "x, dim, index, value", |c| {
+        give(c.x()?.index_fill_(c.get("dim")?, c.get("index")?, c.operand("value")?))
     }),
     row("__getitem__", "x, indices", |c| give(c.x()?.index(&indices(c)?))),
     row("argwhere", "x", |c| give(c.x()?.argwhere())),

@@ -18,14 +18,26 @@ pub(super) static ROWS: &[AdapterRow] = &[
     row("addmm", "x, a, b, *, beta=1, alpha=1", |c| {
         give(c.x()?.addmm(c.get("a")?, c.get("b")?, c.scalar("beta")?, c.scalar("alpha")?))
     }),
+    row("addmm_", "x, a, b, *, beta=1, alpha=1", |c| {
+        give(c.x()?.addmm_(c.get("a")?, c.get("b")?, c.scalar("beta")?, c.scalar("alpha")?))
+    }),
     row("addmv", "x, a, b, *, beta=1, alpha=1", |c| {
         give(c.x()?.addmv(c.get("a")?, c.get("b")?, c.scalar("beta")?, c.scalar("alpha")?))
+    }),
+    row("addmv_", "x, a, b, *, beta=1, alpha=1", |c| {
+        give(c.x()?.addmv_(c.get("a")?, c.get("b")?, c.scalar("beta")?, c.scalar("alpha")?))
     }),
     row("addr", "x, a, b, *, beta=1, alpha=1", |c| {
         give(c.x()?.addr(c.get("a")?, c.get("b")?, c.scalar("beta")?, c.scalar("alpha")?))
     }),
+    row("addr_", "x, a, b, *, beta=1, alpha=1", |c| {
+        give(c.x()?.addr_(c.get("a")?, c.get("b")?, c.scalar("beta")?, c.scalar("alpha")?))
+    }),
     row("baddbmm", "x, a, b, *, beta=1, alpha=1", |c| {
         give(c.x()?.baddbmm(c.get("a")?, c.get("b")?, c.scalar("beta")?, c.scalar("alpha")?))
+    }),
+    row("baddbmm_", "x, a, b, *, beta=1, alpha=1", |c| {
+        give(c.x()?.baddbmm_(c.get("a")?, c.get("b")?, c.scalar("beta")?, c.scalar("alpha")?))
     }),
     row("addbmm", "x, a, b, *, beta=1, alpha=1", |c| {
         give(c.x()?.addbmm(c.get("a")?, c.get("b")?, c.scalar("beta")?, c.scalar("alpha")?))

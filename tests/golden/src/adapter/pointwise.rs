@@ -243,6 +243,9 @@ pub(super) static OTHERS: &[AdapterRow] = &[
     row("sub_|subtract_", "x, other, *, alpha", |c| {
         give(c.x()?.sub_scaled_(c.operand("other")?, c.scalar("alpha")?))
     }),
+    row("rsub", "x, other, *, alpha", |c| {
+        give(c.x()?.rsub_scaled(c.operand("other")?, c.scalar("alpha")?))
+    }),
     row("div|divide", "x, other, *, rounding_mode", |c| match rounding(c)? {
         None => give(c.x()?.div(c.operand("other")?)),
         Some(mode) => give(c.x()?.div_with(c.operand("other")?, mode)),
@@ -293,6 +296,7 @@ pub(super) static OTHERS: &[AdapterRow] = &[
     row("allclose", "x, other, rtol=1e-05, atol=1e-08", |c| {
         give(c.x()?.allclose(c.get("other")?, c.get("rtol")?, c.get("atol")?))
     }),
+    row("equal", "x, other", |c| give(c.x()?.equal(c.get("other")?))),
     row("logit|special.logit", "x, eps=None", |c| give(c.x()?.logit(c.get("eps")?))),
     row("logit_|special.logit_", "x, eps=None", |c| give(c.x()?.logit_(c.get("eps")?))),
     row("nan_to_num", "x, nan=None, posinf=None, neginf=None", |c| {

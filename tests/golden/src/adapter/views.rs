@@ -63,6 +63,14 @@ pub(super) static ORDERS: &[AdapterRow] = &[
     row("reshape_as", "x, other", |c| give(c.x()?.reshape_as(c.get("other")?))),
     row("diagonal", "x, offset=0, dim1=0, dim2=1", diagonal),
     row("linalg.diagonal", "x, *, offset=0, dim1=-2, dim2=-1", diagonal),
+    row("flip", "x, *dims", |c| give(c.x()?.flip(&c.get::<Vec<isize>>("dims")?))),
+    row("fliplr", "x", |c| give(c.x()?.fliplr())),
+    row("flipud", "x", |c| give(c.x()?.flipud())),
+    row("rot90", "x, k=1, dims=[0,1]", |c| match &*c.get::<Vec<isize>>("dims")? {
+        [first, second] => give(c.x()?.rot90(c.get("k")?, [*first, *second])),
+        _ => Err(CaseFailure::Unsupported("other than two dimensions".to_owned())),
+    }),
+    row("sum_to_size", "x, *size", |c| give(c.x()?.sum_to_size(c.get::<Vec<usize>>("size")?))),
     row("roll", "x, shifts, dims=None", |c| {
         give(c.x()?.roll(&c.dims("shifts")?, &c.dims("dims")?))
     }),
@@ -70,6 +78,8 @@ pub(super) static ORDERS: &[AdapterRow] = &[
     row("tile", "x, *dims", |c| give(c.x()?.tile(c.get::<Vec<usize>>("dims")?))),
     row("tril", "x, diagonal=0", |c| give(c.x()?.tril(c.get("diagonal")?))),
     row("triu", "x, diagonal=0", |c| give(c.x()?.triu(c.get("diagonal")?))),
+    row("tril_", "x, diagonal=0", |c| give(c.x()?.tril_(c.get("diagonal")?))),
+    row("triu_", "x, diagonal=0", |c| give(c.x()?.triu_(c.get("diagonal")?))),
     row("diag", "x, diagonal=0", |c| give(c.x()?.diag(c.get("diagonal")?))),
     row("diagflat", "x, offset=0", |c| give(c.x()?.diagflat(c.get("offset")?))),
     row("diag_embed", "x, offset=0, dim1=-2, dim2=-1", |c| {

@@ -1,15 +1,13 @@
 //! Sums, products, quotients, remainders and signs.
 
 use super::{binary, unary};
-use crate::ops::operand::TensorOrScalar;
+use crate::ops::operand::{TensorOrScalar, expect_factor};
 use crate::ops::pointwise::{Kinds, Pointwise};
 use crate::{DType, Error, Result, Scalar, Tensor};
 
 unary! {
     /// `-x`
     NEG: neg, neg_ = common(|[x]| -x);
-    /// The tensor itself (Python's `+x`), as a copy.
-    POSITIVE: positive = common(|[x]| x);
     /// The absolute value. That of the smallest integer is itself.
     ABS: abs, abs_ = common(|[x]| x.abs()).with_gradient(|g, [x], _| [g * x.sign()]);
     /// -1, 0 or 1; 0 for NaN.
@@ -73,6 +71,9 @@ static ADD_SCALED: Pointwise<3> = Pointwise::common("add", |[a, b, alpha]| a + a
 static SUB_SCALED: Pointwise<3> = Pointwise::common("sub", |[a, b, alpha]| a - alpha * b)
     .promoted_by_first(2)
     .named(["self", "other", "alpha"]);
+static RSUB_SCALED: Pointwise<3> = Pointwise::common("rsub", |[a, b, alpha]| b - alpha * a)
+    .promoted_by_first(2)
+    .named(["self", "other", "alpha"]);
 
 /// The rounding of a quotient (PyTorch's `rounding_mode`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,6 +96,17 @@ pub enum RoundingMode {
 /// if the result would have another shape than the tensor, or a dtype of a higher category (a float
 /// for an integer tensor).
 impl Tensor {
+    /// The tensor itself (Python's `+x`); not of truth values.
+    pub fn positive(&self) -> Result<Tensor> {
+        match self.dtype() {
+            DType::Bool => {
+                let device = self.device();
+                Err(Error::UnsupportedDType { op: "positive", dtype: DType::Bool, device })
+            }
+            _ => Ok(self.clone()),
+        }
+    }
+
     /// `self - other`; not of truth values.
     #[track_caller]
     pub fn sub<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
@@ -113,6 +125,18 @@ impl Tensor {
     #[track_caller]
     pub fn rsub<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         subtract(&RSUB, [self.into(), other.into()])
+    }
+
+    /// `other - alpha * self` (PyTorch's `rsub` with `alpha`); not of truth values.
+    #[track_caller]
+    pub fn rsub_scaled<'a>(
+        &self,
+        other: impl Into<TensorOrScalar<'a>>,
+        alpha: impl Into<Scalar>,
+    ) -> Result<Tensor> {
+        let operands = scaled(&RSUB_SCALED, self, other.into(), alpha.into())?;
+        not_of_bools("rsub", &operands[..2])?;
+        RSUB_SCALED.apply(operands)
     }
 
     /// `self / other`; the same as [`Tensor::div`].
@@ -220,7 +244,7 @@ fn not_of_bools(op: &'static str, operands: &[TensorOrScalar<'_>]) -> Result<()>
     Err(Error::DTypeMismatch { op, arguments, rule })
 }
 
-/// The operands of `self + alpha * other`.
+/// The operands of a sum or difference of which one is multiplied by `alpha`.
 ///
 /// # Errors
 /// `alpha` is a float beside integers, or a truth value beside numbers.
@@ -231,15 +255,7 @@ fn scaled<'a>(
     alpha: Scalar,
 ) -> Result<[TensorOrScalar<'a>; 3]> {
     let operands = [x.into(), other, TensorOrScalar::Scalar(alpha)];
-    let computed = operation.computed_dtype(&operands);
-    let (is_float, is_bool) = (alpha.dtype().is_float(), alpha.dtype() == DType::Bool);
-    if (is_float && !computed.is_float()) || (is_bool && computed != DType::Bool) {
-        return Err(Error::DTypeMismatch {
-            op: operation.name(),
-            arguments: vec![("the result", computed), ("alpha", alpha.dtype())],
-            rule: "alpha must be of the result's kind",
-        });
-    }
+    expect_factor(operation.name(), alpha, operation.computed_dtype(&operands))?;
     Ok(operands)
 }
 

@@ -1,6 +1,7 @@
 //! Comparisons, tests of single numbers, and logic: operations that give truth values.
 
 use super::{binary, unary};
+use crate::dispatch::same_device;
 use crate::ops::operand::TensorOrScalar;
 use crate::ops::pointwise::Pointwise;
 use crate::{Error, Result, Tensor};
@@ -64,6 +65,19 @@ static ISCLOSE_NAN: Pointwise<4> = Pointwise::predicate("isclose", |[a, b, rtol,
 .named(["self", "other", "rtol", "atol"]);
 
 impl Tensor {
+    /// Whether the two have the same shape and the same elements. It blocks until the answer is
+    /// there.
+    ///
+    /// # Errors
+    /// The dtypes differ, or the tensors lie on different devices.
+    #[track_caller]
+    pub fn equal(&self, other: &Tensor) -> Result<bool> {
+        const OP: &str = "equal";
+        same_device(OP, &[("self", self), ("other", other)])?;
+        expect_same_dtype(OP, self, other)?;
+        Ok(self.shape() == other.shape() && self.eq(other)?.all()?.item()?)
+    }
+
     /// Whether `|self - other| <= atol + rtol * |other|` holds for each element. Equal elements are
     /// close, infinities too; NaN is close to NaN only with `equal_nan`.
     ///
@@ -73,10 +87,7 @@ impl Tensor {
     #[track_caller]
     pub fn isclose(&self, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<Tensor> {
         const OP: &str = "isclose";
-        if self.dtype() != other.dtype() {
-            let arguments = vec![("self", self.dtype()), ("other", other.dtype())];
-            return Err(Error::DTypeMismatch { op: OP, arguments, rule: "they must be equal" });
-        }
+        expect_same_dtype(OP, self, other)?;
         for (argument, value) in [("rtol", rtol), ("atol", atol)] {
             if value.is_nan() || value < 0.0 {
                 let (value, why) = (value.to_string(), "a tolerance is not negative");
@@ -97,4 +108,12 @@ impl Tensor {
     pub fn allclose(&self, other: &Tensor, rtol: f64, atol: f64) -> Result<bool> {
         ISCLOSE.apply([self.into(), other.into(), rtol.into(), atol.into()])?.all()?.item()
     }
+}
+
+fn expect_same_dtype(op: &'static str, a: &Tensor, b: &Tensor) -> Result<()> {
+    if a.dtype() == b.dtype() {
+        return Ok(());
+    }
+    let arguments = vec![("self", a.dtype()), ("other", b.dtype())];
+    Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" })
 }

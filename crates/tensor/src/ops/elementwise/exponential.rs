@@ -52,7 +52,8 @@ binary! {
         [flat.select(0.0, g * b.log1p()), g * a / (b + 1.0)]
     });
     /// `self * 2^other`
-    LDEXP: ldexp, ldexp_ = float(|[a, b]| a.ldexp(b));
+    LDEXP: ldexp, ldexp_ = float(|[a, b]| a.ldexp(b))
+        .with_gradient(|g, [_, b], y| [g * b.exp2(), g * y * LN_2]);
 }
 
 /// The power of two operands.

@@ -4,7 +4,7 @@
 use super::binary;
 use crate::ops::operand::TensorOrScalar;
 use crate::ops::pointwise::{Kinds, Pointwise};
-use crate::{Result, Tensor};
+use crate::{DType, Error, Result, Tensor};
 
 binary! {
     /// The larger of the two; NaN if one of them is. Where both are equal, each gets half of the
@@ -17,22 +17,66 @@ binary! {
     FMAX: fmax = common(|[a, b]| a.fmax(b)).of(Kinds::ALL);
     /// The smaller of the two; if one of them is NaN, the other.
     FMIN: fmin = common(|[a, b]| a.fmin(b)).of(Kinds::ALL);
-    /// The elements that are not below `other`, and `other` in place of those that are; NaN if one
-    /// of them is.
-    CLAMP_MIN: clamp_min, clamp_min_ = common(|[x, min]| x.maximum(min))
-        .of(Kinds::ALL)
-        .named(["self", "min"]);
-    /// The elements that are not above `other`, and `other` in place of those that are; NaN if one
-    /// of them is.
-    CLAMP_MAX: clamp_max, clamp_max_ = common(|[x, max]| x.minimum(max))
-        .of(Kinds::ALL)
-        .named(["self", "max"]);
 }
 
+static CLAMP_MIN: Pointwise<2> =
+    Pointwise::common("clamp_min", |[x, min]| x.maximum(min)).of(Kinds::ALL).named(["self", "min"]);
+static CLAMP_MAX: Pointwise<2> =
+    Pointwise::common("clamp_max", |[x, max]| x.minimum(max)).of(Kinds::ALL).named(["self", "max"]);
 static CLAMP: Pointwise<3> =
     Pointwise::common("clamp", |[x, min, max]| x.clamp(min, max)).named(["self", "min", "max"]);
 
 impl Tensor {
+    /// The elements that are not below `min`, a number or a tensor, and `min` in place of those that
+    /// are; NaN if one of them is.
+    ///
+    /// # Errors
+    /// The operands lie on different devices or do not broadcast; truth values are compared with a
+    /// number.
+    #[track_caller]
+    pub fn clamp_min<'a>(&self, min: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
+        CLAMP_MIN.apply(self.with_bound(&CLAMP_MIN, min.into())?)
+    }
+
+    /// [`Tensor::clamp_min`] in place.
+    #[track_caller]
+    pub fn clamp_min_<'a>(&self, min: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
+        let operands = self.with_bound(&CLAMP_MIN, min.into())?;
+        CLAMP_MIN.apply_in_place("clamp_min_", self, operands)
+    }
+
+    /// The elements that are not above `max`, a number or a tensor, and `max` in place of those that
+    /// are; NaN if one of them is.
+    ///
+    /// # Errors
+    /// As [`Tensor::clamp_min`].
+    #[track_caller]
+    pub fn clamp_max<'a>(&self, max: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
+        CLAMP_MAX.apply(self.with_bound(&CLAMP_MAX, max.into())?)
+    }
+
+    /// [`Tensor::clamp_max`] in place.
+    #[track_caller]
+    pub fn clamp_max_<'a>(&self, max: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
+        let operands = self.with_bound(&CLAMP_MAX, max.into())?;
+        CLAMP_MAX.apply_in_place("clamp_max_", self, operands)
+    }
+
+    /// The tensor and a bound. As in PyTorch, a number is no bound for truth values.
+    fn with_bound<'a>(
+        &'a self,
+        operation: &Pointwise<2>,
+        bound: TensorOrScalar<'a>,
+    ) -> Result<[TensorOrScalar<'a>; 2]> {
+        let operands = [self.into(), bound];
+        let dtype = operation.computed_dtype(&operands);
+        if dtype == DType::Bool && bound.tensor().is_none() {
+            let (op, device) = (operation.name(), self.device());
+            return Err(Error::UnsupportedDType { op, dtype, device });
+        }
+        Ok(operands)
+    }
+
     /// The elements limited to the range from `min` to `max`, which are numbers or tensors; where
     /// `min` is above `max`, the result is `max`.
     ///

@@ -19,6 +19,7 @@ static MASKED_FILL: Pointwise<3> =
         .promoted_by_first(1)
         .with_condition(1)
         .named(["self", "mask", "value"])
+        .row_major()
         .with_gradient(|g, [_, mask, _], _| [mask.select(0.0, g), g, mask.select(g, 0.0)]);
 
 static NAN_TO_NUM: Pointwise<4> =

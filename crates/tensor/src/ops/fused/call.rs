@@ -8,7 +8,7 @@ use super::form::{FusedForm, Passed};
 use crate::autograd::is_grad_enabled;
 use crate::host::elements::scalar_of;
 use crate::ops::operand::TensorOrScalar;
-use crate::ops::pointwise::{Named, ResultPlace, apart_from, names};
+use crate::ops::pointwise::{Named, ResultOrder, ResultPlace, apart_from, names};
 use crate::resolved_device::ResolvedDevice;
 use crate::{Result, Scalar, Tensor};
 
@@ -32,7 +32,8 @@ impl<'a, const N: usize> FusedCall<'a, N> {
     ) -> Result<FusedCall<'a, N>> {
         let named = Named::new(op, &names::<N>(), operands);
         let device = named.device()?;
-        let place = ResultPlace { device, shape: named.broadcast()? };
+        let (shape, order) = (named.broadcast()?, ResultOrder::OfOperands);
+        let place = ResultPlace { device, shape, order };
         let mut forms =
             operands.map(|operand| FusedForm { typed: operand.typed(), passed: Passed::Tensor });
         let (mut tensors, mut numbers) = (SmallVec::new(), SmallVec::<[(usize, Scalar); 4]>::new());

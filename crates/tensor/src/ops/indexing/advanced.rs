@@ -1,17 +1,54 @@
 //! Indexing by tensors.
 
-use crate::autograd::{SavedTensor, record};
+use crate::autograd::{SavedTensor, Saving, record};
 use crate::{Error, Result, Shape, Tensor};
+
+/// The indices into one dimension.
+#[derive(Clone)]
+pub(super) struct ChosenIndex {
+    positions: Tensor,
+    /// The mask whose true elements these are along one of its dimensions.
+    mask: Option<(Tensor, usize)>,
+}
+
+impl ChosenIndex {
+    /// Positions, which are integers.
+    pub(super) fn of(positions: Tensor) -> ChosenIndex {
+        ChosenIndex { positions, mask: None }
+    }
+
+    /// The indices for the backward pass: a mask is saved in place of the positions, which are found
+    /// again.
+    fn save(&self, saving: &Saving<'_>) -> SavedIndex {
+        match &self.mask {
+            Some((mask, dim)) => SavedIndex(saving.save(mask), Some(*dim)),
+            None => SavedIndex(saving.save(&self.positions), None),
+        }
+    }
+}
+
+/// Saved indices: positions, or a mask and one of its dimensions.
+struct SavedIndex(SavedTensor, Option<usize>);
+
+impl SavedIndex {
+    fn positions(&self) -> Result<Tensor> {
+        let saved = self.0.get()?;
+        match self.1 {
+            Some(dim) => saved.nonzero()?.select(1, dim as isize),
+            None => Ok(saved),
+        }
+    }
+}
 
 /// The elements that index tensors choose, one for each of the first dimensions that has one. The
 /// dimensions of the indices take the place of the indexed ones if these lie side by side, and else
 /// come first.
 #[track_caller]
-pub(super) fn select_at(x: &Tensor, chosen: &[Option<Tensor>]) -> Result<Tensor> {
+pub(super) fn select_at(x: &Tensor, chosen: &[Option<ChosenIndex>]) -> Result<Tensor> {
     let given =
         || chosen.iter().enumerate().filter_map(|(dim, index)| Some((dim, index.as_ref()?)));
     let dims: Vec<usize> = given().map(|(dim, _)| dim).collect();
-    let tensors: Vec<&Tensor> = given().map(|(_, index)| index).collect();
+    let tensors: Vec<&Tensor> = given().map(|(_, index)| &index.positions).collect();
     let plan = IndexPlan::new(x.layout().shape(), dims);
     let indices = Tensor::broadcast_tensors(&tensors)?;
     let shape = indices.first().map_or_else(Shape::default, |index| index.layout().shape().clone());
@@ -20,10 +57,11 @@ pub(super) fn select_at(x: &Tensor, chosen: &[Option<Tensor>]) -> Result<Tensor>
     // A result of its own, and for gradients no view of what was picked.
     let output = plan.placed(&picked, &shape)?.detach();
     Ok(record("index", [x], output, |saving| {
-        let saved: Vec<SavedTensor> = tensors.iter().map(|index| saving.save(index)).collect();
+        let saved: Vec<SavedIndex> = given().map(|(_, index)| index.save(saving)).collect();
         // The positions are computed again, so that the graph keeps nothing but the indices.
         move |grad: &Tensor, _| {
-            let indices = saved.iter().map(SavedTensor::get).collect::<Result<Vec<Tensor>>>()?;
+            let indices =
+                saved.iter().map(SavedIndex::positions).collect::<Result<Vec<Tensor>>>()?;
             let indices = Tensor::broadcast_tensors(&indices.iter().collect::<Vec<_>>())?;
             let linear = linear_index(&indices, &plan.sizes)?.flatten()?;
             Ok([Some(plan.spread(grad, &linear, &shape)?)])
@@ -124,7 +162,7 @@ pub(super) fn linear_index(indices: &[Tensor], sizes: &[usize]) -> Result<Tensor
 
 /// The indices of a mask's true elements, a vector for each of its dimensions, which stand for those
 /// of `x` from `dim` on.
-pub(super) fn mask_indices(x: &Tensor, dim: usize, mask: &Tensor) -> Result<Vec<Tensor>> {
+pub(super) fn mask_indices(x: &Tensor, dim: usize, mask: &Tensor) -> Result<Vec<ChosenIndex>> {
     let covered = x.shape().get(dim..dim + mask.dims());
     if covered != Some(mask.shape()) {
         return Err(Error::ShapeMismatch {
@@ -136,5 +174,6 @@ pub(super) fn mask_indices(x: &Tensor, dim: usize, mask: &Tensor) -> Result<Vec<
             rule: "a mask must have the sizes of the dimensions that it stands for",
         });
     }
-    mask.nonzero()?.unbind(1)
+    let of_dim = |(dim, positions)| ChosenIndex { positions, mask: Some((mask.clone(), dim)) };
+    Ok(mask.nonzero()?.unbind(1)?.into_iter().enumerate().map(of_dim).collect())
 }

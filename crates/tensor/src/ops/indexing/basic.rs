@@ -1,6 +1,6 @@
 //! Indexing by integers, ranges, new dimensions and tensors.
 
-use super::advanced::{mask_indices, select_at};
+use super::advanced::{ChosenIndex, mask_indices, select_at};
 use crate::{DType, Error, Result, Tensor};
 
 /// An index into one dimension, as it stands between brackets in Python
@@ -54,7 +54,10 @@ impl Tensor {
     }
 
     /// The view that the indices without tensors choose, and the index tensors by its dimensions.
-    fn basic_index(&self, indices: &[TensorIndex<'_>]) -> Result<(Tensor, Vec<Option<Tensor>>)> {
+    fn basic_index(
+        &self,
+        indices: &[TensorIndex<'_>],
+    ) -> Result<(Tensor, Vec<Option<ChosenIndex>>)> {
         let taken: usize = indices.iter().map(consumed).sum();
         let refuse = |why| Error::InvalidArgument {
             op: "index",
@@ -69,7 +72,7 @@ impl Tensor {
             return Err(refuse("there may be only one ellipsis"));
         }
         let (mut view, mut dim) = (self.clone(), 0);
-        let mut chosen: Vec<Option<Tensor>> = Vec::new();
+        let mut chosen: Vec<Option<ChosenIndex>> = Vec::new();
         for index in indices {
             match *index {
                 TensorIndex::Integer(at) => view = view.select(dim as isize, at)?,
@@ -87,32 +90,37 @@ impl Tensor {
                     view = view.unsqueeze(dim as isize)?;
                     chosen.resize(dim, None);
                     let places = vec![0i64; usize::from(truth)];
-                    chosen.push(Some(Tensor::new(places, self.device())?));
+                    chosen.push(Some(ChosenIndex::of(Tensor::new(places, self.device())?)));
                     dim += 1;
                 }
                 TensorIndex::Tensor(tensor) => {
                     chosen.resize(dim, None);
-                    match tensor.dtype() {
-                        DType::Bool | DType::U8 if tensor.dims() == 0 => {
-                            view = view.unsqueeze(dim as isize)?;
-                            chosen.push(Some(truth_index(tensor)?));
-                        }
-                        DType::Bool | DType::U8 => {
-                            let parts = mask_indices(&view, dim, tensor)?;
-                            chosen.extend(parts.into_iter().map(Some));
-                        }
-                        dtype if dtype.is_integer() => chosen.push(Some(tensor.to(DType::I64)?)),
-                        dtype => {
-                            let arguments = vec![("indices", dtype)];
-                            let rule = "indices are integers, and masks truth values";
-                            return Err(Error::DTypeMismatch { op: "index", arguments, rule });
-                        }
+                    if tensor.dims() == 0 && matches!(tensor.dtype(), DType::Bool | DType::U8) {
+                        view = view.unsqueeze(dim as isize)?;
                     }
+                    chosen.extend(indices_of(tensor, &view, dim)?.into_iter().map(Some));
                     dim = chosen.len();
                 }
             }
         }
         Ok((view, chosen))
+    }
+}
+
+/// The indices that a tensor is for the dimensions of `x` from `dim` on. One without dimensions that
+/// is a truth value is for a dimension that was made for it.
+fn indices_of(tensor: &Tensor, x: &Tensor, dim: usize) -> Result<Vec<ChosenIndex>> {
+    match tensor.dtype() {
+        DType::Bool | DType::U8 if tensor.dims() == 0 => {
+            Ok(vec![ChosenIndex::of(truth_index(tensor)?)])
+        }
+        DType::Bool | DType::U8 => mask_indices(x, dim, tensor),
+        dtype if dtype.is_integer() => Ok(vec![ChosenIndex::of(tensor.to(DType::I64)?)]),
+        dtype => {
+            let arguments = vec![("indices", dtype)];
+            let rule = "indices are integers, and masks truth values";
+            Err(Error::DTypeMismatch { op: "index", arguments, rule })
+        }
     }
 }
 

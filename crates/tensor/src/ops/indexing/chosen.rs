@@ -68,8 +68,10 @@ impl Tensor {
         let output = both[0].flatten()?.index_select(0, &positions)?;
         Ok(record("masked_select", [self], output, |saving| {
             let (shape, mask) = (both[0].layout().shape().clone(), saving.save(mask));
+            let source = saving.watch(self);
             // The positions are found again, so that the graph keeps nothing but the mask.
             move |grad: &Tensor, _| {
+                source.check()?;
                 let positions = mask.get()?.expand(&shape)?.flatten()?.nonzero()?.flatten()?;
                 Ok([Some(spread(grad, &positions, &shape)?)])
             }
@@ -89,7 +91,9 @@ impl Tensor {
         let output = output.reshape(index.layout().shape())?.detach();
         Ok(record("take", [self], output, |saving| {
             let (shape, index) = (self.layout().shape().clone(), saving.save(index));
+            let source = saving.watch(self);
             move |grad: &Tensor, _| {
+                source.check()?;
                 let positions = linear_index(&[index.get()?.flatten()?], &[numel])?;
                 Ok([Some(spread(&grad.flatten()?, &positions, &shape)?)])
             }

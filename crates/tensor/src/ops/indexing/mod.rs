@@ -3,5 +3,6 @@
 mod advanced;
 mod basic;
 mod chosen;
+mod fill;
 
 pub use basic::TensorIndex;

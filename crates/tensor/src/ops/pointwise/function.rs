@@ -10,6 +10,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::autograd::{InPlace, SavedTensor, Saving, record_many, record_outputs};
 use crate::dispatch::{Elementwise, Outputs};
+use crate::layout::Layout;
 use crate::resolved_device::ResolvedDevice;
 use crate::specializations::Specializations;
 use crate::tensor::Gradients;
@@ -37,10 +38,36 @@ pub(super) enum FunctionDerivative {
     None,
 }
 
-/// The device and the shape of the results of a call.
+/// The device and the shape of the results of a call, and the order in which they lie in memory.
 pub(in crate::ops) struct ResultPlace {
     pub(in crate::ops) device: ResolvedDevice,
     pub(in crate::ops) shape: Shape,
+    pub(in crate::ops) order: ResultOrder,
+}
+
+/// The order of the dimensions of a result in memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::ops) enum ResultOrder {
+    /// The order of the dimensions of the operands.
+    OfOperands,
+    RowMajor,
+}
+
+impl ResultPlace {
+    /// New tensors for the results of a call with these inputs.
+    ///
+    /// # Errors
+    /// The shape is too large, or memory is short.
+    #[track_caller]
+    fn uninit(&self, inputs: &[&Tensor], dtype: DType) -> Result<Tensor> {
+        let is_even = |input: &&Tensor| input.is_contiguous();
+        if self.order == ResultOrder::RowMajor || inputs.iter().all(is_even) {
+            return Tensor::uninit(self.shape.clone(), dtype, self.device);
+        }
+        let inputs: SmallVec<[&Layout; 4]> = inputs.iter().map(|input| input.layout()).collect();
+        let layout = Layout::of_result(self.shape.clone(), &inputs);
+        Tensor::uninit_in(layout.map_err(|problem| problem.of(dtype))?, dtype, self.device)
+    }
 }
 
 /// The results of a call.
@@ -169,7 +196,7 @@ impl PointwiseFunction {
             return output;
         }
         let dtype = self.elementwise.outputs()[0];
-        let outputs = [Tensor::uninit(place.shape.clone(), dtype, place.device)?];
+        let outputs = [place.uninit(inputs, dtype)?];
         self.elementwise.run(place.device, Outputs::New(&outputs), inputs, scalars)?;
         let [output] = outputs;
         Ok(output)
@@ -187,7 +214,7 @@ impl PointwiseFunction {
         if let [_] = dtypes {
             return Ok(smallvec![self.apply(place, inputs, scalars)?]);
         }
-        let output = |&dtype: &DType| Tensor::uninit(place.shape.clone(), dtype, place.device);
+        let output = |&dtype: &DType| place.uninit(inputs, dtype);
         let outputs: Vec<Tensor> = dtypes.iter().map(output).collect::<Result<_>>()?;
         self.elementwise.run(place.device, Outputs::New(&outputs), inputs, scalars)?;
         let recorded = record_outputs(self.elementwise.op(), inputs, outputs, |saving| {
@@ -395,7 +422,8 @@ impl FunctionGradients {
                 }
                 let operands: SmallVec<[&Tensor; 4]> = operands.iter().map(|one| &**one).collect();
                 let (device, shape) = (grads[0].resolved_device(), grads[0].layout().shape());
-                let place = ResultPlace { device, shape: shape.clone() };
+                let order = ResultOrder::OfOperands;
+                let place = ResultPlace { device, shape: shape.clone(), order };
                 function.apply_all(&place, &operands, &saved.scalars)?
             }
             None => ResultTensors::new(),

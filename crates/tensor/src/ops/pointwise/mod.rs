@@ -14,7 +14,7 @@ mod promotion;
 use expression::Value;
 
 pub(super) use call::{Named, apart_from, in_place_fits, names};
-pub(super) use function::{PointwiseFunction, ResultPlace};
+pub(super) use function::{PointwiseFunction, ResultOrder, ResultPlace};
 pub(super) use promotion::{Kinds, Promotion};
 
 use call::PointwiseCall;
@@ -50,6 +50,7 @@ pub(super) struct Pointwise<const N: usize> {
     /// Whether numbers are rounded to the dtype that is computed in, as elements are. Else they are
     /// as exact as what is computed with.
     rounds_numbers: bool,
+    order: ResultOrder,
     /// The kinds of dtypes that the operation can compute in.
     kinds: Kinds,
     body: ElementBody<N>,
@@ -83,6 +84,7 @@ impl<const N: usize> Pointwise<N> {
             conditions: Positions::NONE,
             is_predicate: false,
             rounds_numbers: false,
+            order: ResultOrder::OfOperands,
             kinds,
             body,
             gradient: DerivativeRule::Derived,
@@ -140,6 +142,12 @@ impl<const N: usize> Pointwise<N> {
     /// to it.
     pub(super) const fn promoted_by_first(mut self, count: usize) -> Self {
         self.promoted = Positions::first(count);
+        self
+    }
+
+    /// The operation with results in row-major order, whatever the order of the operands.
+    pub(super) const fn row_major(mut self) -> Self {
+        self.order = ResultOrder::RowMajor;
         self
     }
 
@@ -233,7 +241,7 @@ impl<const N: usize> Pointwise<N> {
         self.expect_kind(computed, device)?;
         let shape = named.broadcast()?;
         let call = PointwiseCall::new(self, Key::new(computed, output), device, operands, None)?;
-        Ok((ResultPlace { device, shape }, call))
+        Ok((ResultPlace { device, shape, order: self.order }, call))
     }
 
     /// # Errors

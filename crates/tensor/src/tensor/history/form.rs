@@ -23,7 +23,7 @@ impl Form {
     pub(crate) fn conform(&self, gradient: Tensor) -> Result<Tensor> {
         let mut gradient = gradient;
         if gradient.shape() != &self.shape[..] {
-            gradient = gradient.sum_to_size(&self.shape)?;
+            gradient = gradient.summed_to(&self.shape)?;
         }
         if gradient.dtype() != self.dtype || gradient.resolved_device() != self.device {
             gradient = gradient.to((self.dtype, self.device.to_device()))?;

@@ -123,7 +123,8 @@ impl Leaf {
         match &self.layout {
             _ if is_ours && gradient.is_sole_owner() => Ok(gradient.clone()),
             Some(layout) => gradient.clone_in_order_of(layout),
-            None => gradient.clone_data(),
+            None if gradient.is_contiguous() => gradient.clone_data(),
+            None => gradient.contiguous(),
         }
     }
 

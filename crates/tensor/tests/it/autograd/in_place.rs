@@ -224,6 +224,56 @@ fn a_saved_output_that_was_modified_is_noticed() -> Result<()> {
 }
 
 #[test]
+fn a_product_that_was_modified_is_noticed_though_it_is_not_kept() -> Result<()> {
+    let x = leaf(&[0.5, 2.0])?;
+    for product in [x.prod()?, x.prod_dim(0, true)?, x.cumprod(0)?] {
+        assert_eq!(product.saved_bytes(&[&x]), 0);
+        no_grad(|| product.zero_())?;
+        let error = product.sum()?.backward().expect_err("as in PyTorch, whose formula uses it");
+        assert!(error.to_string().contains("modified in place"), "{error}");
+    }
+    let sum = x.prod()?.add(1.0)?; // Nobody can modify the product any more.
+    sum.backward()?;
+    assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [2.0, 0.5]);
+    Ok(())
+}
+
+#[test]
+fn a_tensor_that_was_gathered_from_must_not_be_modified() -> Result<()> {
+    let x = leaf(&[0.5, 2.0])?;
+    let index = tensor![1_i64, 1]?;
+    for choose in [
+        |y: &Tensor, index: &Tensor| y.gather(0, index),
+        |y: &Tensor, index: &Tensor| y.take(index),
+        |y: &Tensor, _: &Tensor| y.masked_select(&y.detach().gt(1.0)?),
+        |y: &Tensor, _: &Tensor| Ok(y.cummax(0)?.0),
+        |y: &Tensor, index: &Tensor| Tensor::zeros([2], ())?.index_add(0, index, y),
+    ] {
+        let y = x.mul(1.0)?;
+        let chosen = choose(&y, &index)?;
+        y.exp_()?;
+        let error = chosen.sum()?.backward().expect_err("as in PyTorch, which saves it");
+        assert!(error.to_string().contains("modified in place"), "{error}");
+    }
+    Ok(())
+}
+
+#[test]
+fn products_are_no_views_and_can_be_written_though_they_were_not_recorded() -> Result<()> {
+    let x = Tensor::ones([2, 1, 3], ())?.requires_grad_(true)?;
+    let (matrix, vector) = (Tensor::ones([3, 2], ())?, Tensor::ones([3], ())?);
+    let products = no_grad(|| {
+        Ok::<_, Error>([x.matmul(&matrix)?, vector.matmul(&x.mt()?)?, x.matmul(&vector)?])
+    })?;
+    for product in products {
+        assert!(!product.requires_grad());
+        product.add_(&x.sum()?)?;
+        assert!(product.requires_grad());
+    }
+    Ok(())
+}
+
+#[test]
 fn what_no_gradient_needs_may_be_modified() -> Result<()> {
     let (x, shift) = (leaf(&[2.0])?, tensor![3.0]?);
     let y = x.add(&shift)?.sum()?;
@@ -287,5 +337,33 @@ fn no_gradient_flows_to_a_view_that_was_made_without_recording() -> Result<()> {
         assert!(grad(&[&y.sum()?], &[&view]).is_err());
     }
     assert!(x.grad().is_none());
+    Ok(())
+}
+
+#[test]
+fn the_history_of_what_a_write_to_a_view_saves_is_that_of_the_view() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::new([0.5f32, -1.0], device)?.requires_grad_(true)?;
+        let y = x.mul(1.0)?.view([2])?;
+        y.tanh_()?;
+        let ones = Tensor::ones([2], device)?;
+        let pass = Backward::new().output_with(&y, &ones).create_graph();
+        let first = pass.collect(&[&x])?.remove(0).expect("it depends on x"); // 1 - y^2
+        let second = grad(&[&first.sum()?], &[&y])?.remove(0).expect("so does that, by y");
+        let expected = y.detach().mul(-2.0)?.to_vec::<f32>()?;
+        assert_eq!(second.to_vec::<f32>()?, expected);
+        Ok(())
+    })
+}
+
+#[test]
+fn the_gradient_of_a_view_that_was_made_a_leaf_ends_at_its_base_after_a_write() -> Result<()> {
+    let x = tensor![[1.0, 2.0], [3.0, 4.0]]?.view([4])?.requires_grad_(true)?;
+    let y = x.view([2, 2])?;
+    let gradients = || grad(&[&y.sum()?], &[&x]);
+    assert!(gradients()?.remove(0).is_some());
+    no_grad(|| y.add_(1.0))?;
+    assert!(gradients()?.remove(0).is_none(), "as in PyTorch");
+    assert!(y.requires_grad());
     Ok(())
 }

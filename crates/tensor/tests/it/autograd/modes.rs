@@ -2,7 +2,7 @@
 
 use tensor::{
     AutogradError, DetectAnomalyGuard, Error, GradGuard, Result, Tensor, inference_mode,
-    is_grad_enabled, is_inference_mode_enabled, tensor,
+    is_grad_enabled, is_inference_mode_enabled, no_grad, tensor,
 };
 
 use crate::devices::for_each_device;
@@ -73,5 +73,17 @@ fn an_error_of_the_backward_pass_names_the_forward_call() -> Result<()> {
     factor.fill_(1.0)?;
     let error = y.backward().expect_err("the factor was changed").to_string();
     assert!(error.contains("`mul`") && error.contains(&format!("modes.rs:{line}:")), "{error}");
+    Ok(())
+}
+
+#[test]
+fn what_gives_its_operand_back_does_so_without_recording_too() -> Result<()> {
+    let x = tensor![1.0, 2.0]?.requires_grad_(true)?;
+    let y = x.mul(3.0)?;
+    let same = no_grad(|| Ok::<_, tensor::Error>([y.flatten()?, y.positive()?, y.contiguous()?]))?;
+    for same in same {
+        assert_eq!((same.requires_grad(), same.grad_fn()), (true, Some("mul")));
+    }
+    assert_eq!(no_grad(|| y.view([2, 1])?.flatten())?.grad_fn(), None, "a view");
     Ok(())
 }

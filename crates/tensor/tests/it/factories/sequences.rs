@@ -42,6 +42,17 @@ fn linspace_meets_both_ends_exactly() -> Result<()> {
 }
 
 #[test]
+fn logspace_in_half_precision_spreads_the_rounded_difference_of_the_exponents() -> Result<()> {
+    // torch.logspace(-2.7, 4.9, 7, 10, dtype=torch.bfloat16)
+    let expected = [0.001_983_642_6, 0.036_865_234, 0.691_406_25, 12.4375, 232.0, 4320.0, 80384.0];
+    for_each_device(|device| {
+        let x = Tensor::logspace(-2.7, 4.9, 7, 10.0, (DType::BF16, device))?;
+        assert_eq!(x.to(DType::F32)?.to_vec::<f32>()?, expected);
+        Ok(())
+    })
+}
+
+#[test]
 fn eye_has_ones_on_its_diagonal() -> Result<()> {
     for_each_device(|device| {
         assert_eq!(Tensor::eye(2, device)?.to_vec::<f32>()?, [1.0, 0.0, 0.0, 1.0]);
