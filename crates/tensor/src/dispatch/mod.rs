@@ -26,7 +26,7 @@ mod transfer;
 pub(crate) use check::{common_device, device_mismatch, same_device};
 pub use cuda_view::CudaView;
 pub(crate) use elementwise::{Elementwise, Outputs};
-pub(crate) use fill::{random, range};
+pub(crate) use fill::{RandomOperands, random, range};
 pub(crate) use index::{IndexCall, indexed};
 use kernel_args::KernelArgs;
 pub(crate) use matmul::matmul;
