@@ -129,7 +129,8 @@ impl Tensor {
     pub fn linear(&self, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
         let product = self.matmul(&weight.t()?)?;
         match bias {
-            Some(bias) => product.add(bias),
+            // In the product's memory.
+            Some(bias) => product + bias,
             None => Ok(product),
         }
     }

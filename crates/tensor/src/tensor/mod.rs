@@ -286,15 +286,17 @@ impl Tensor {
         self.layout().offset()
     }
 
-    /// Whether this is the only handle, and the storage has no other tensor but perhaps the one
-    /// that this is a view of, which nobody else has either.
+    /// Whether this is the only handle, which nobody can get another one of, and the storage has no
+    /// other tensor but perhaps the one that this is a view of, which nobody else has either.
     pub(crate) fn is_sole_owner(&self) -> bool {
+        let is_alone =
+            |inner: &Arc<_>| Arc::strong_count(inner) == 1 && Arc::weak_count(inner) == 0;
         let tensors = match self.autograd().view_of() {
-            Some(view) if Arc::strong_count(&view.base.inner) == 1 => 2,
+            Some(view) if is_alone(&view.base.inner) => 2,
             Some(_) => return false,
             None => 1,
         };
-        Arc::strong_count(&self.inner) == 1 && self.storage().handles() == tensors
+        is_alone(&self.inner) && self.storage().handles() == tensors
     }
 
     /// # Errors

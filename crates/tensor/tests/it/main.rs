@@ -25,6 +25,7 @@ mod operators;
 mod printing;
 mod promotion;
 mod random;
+mod reuse;
 mod serial;
 mod sizes;
 mod sums;

@@ -13,7 +13,7 @@ use crate::dispatch::{Elementwise, Outputs};
 use crate::resolved_device::ResolvedDevice;
 use crate::specializations::Specializations;
 use crate::tensor::Gradients;
-use crate::{DType, Result, Shape, Tensor};
+use crate::{DType, Result, Shape, Tensor, is_grad_enabled};
 
 /// An elementwise function of tensors of given dtypes and of numbers, with its derivative. It lives
 /// as long as the process.
@@ -153,6 +153,33 @@ impl PointwiseFunction {
             Ok(output) => Ok(self.record(inputs, output, scalars)),
             error => error,
         })
+    }
+
+    /// [`PointwiseFunction::apply`] with the result in the memory of an input of its shape and
+    /// dtype, which is not used afterwards.
+    ///
+    /// # Errors
+    /// The runtime failed.
+    #[track_caller]
+    pub(super) fn apply_over(
+        &'static self,
+        position: usize,
+        inputs: &[&Tensor],
+        scalars: &[u64],
+    ) -> Result<Tensor> {
+        let output = inputs[position].detach();
+        self.write(&output, inputs, scalars)?;
+        Ok(self.record(inputs, output, scalars))
+    }
+
+    /// Whether a call on these inputs would save the one at `position` for its gradients.
+    pub(super) fn saves_input(&'static self, position: usize, inputs: &[&Tensor]) -> bool {
+        if !is_grad_enabled() || matches!(self.derivative, FunctionDerivative::None) {
+            return false;
+        }
+        let needed = needs(inputs.iter().map(|input| input.requires_grad()));
+        let saved = GradientOperand::Input(position);
+        needed != 0 && self.gradients(needed).operands.contains(&saved)
     }
 
     /// [`PointwiseFunction::apply`] without recording it.
