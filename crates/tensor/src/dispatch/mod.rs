@@ -15,12 +15,14 @@ mod fill;
 mod index;
 mod iteration_space;
 mod kernel_args;
+mod layer_norm;
 mod matmul;
 mod operands;
 mod printed;
 mod reduce;
 mod rowwise;
 mod scan;
+mod spread;
 mod transfer;
 
 pub(crate) use check::{common_device, device_mismatch, same_device};
@@ -29,11 +31,13 @@ pub(crate) use elementwise::{Elementwise, Outputs};
 pub(crate) use fill::{RandomOperands, random, range};
 pub(crate) use index::{IndexCall, indexed};
 use kernel_args::KernelArgs;
+pub(crate) use layer_norm::LayerNormCall;
 pub(crate) use matmul::matmul;
 use operands::Operands;
 pub(crate) use reduce::{reduce, reduced_shape};
 pub(crate) use rowwise::rowwise;
 pub(crate) use scan::scan;
+pub(crate) use spread::{SpreadForm, spread_and_mean};
 pub use transfer::Blocking;
 pub(crate) use transfer::transfer;
 
