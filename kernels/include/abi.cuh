@@ -70,8 +70,9 @@ struct Index {
     int64_t outer, size, count, inner;
 };
 
-// `a`, `b`: bounds, or mean and standard deviation, or a probability in `a`. `low`, `high`: bounds
-// of integers. With a `state`, as in a graph that draws anew at each launch, the seed is state[0] and
+// `a`, `b`: bounds, or mean and standard deviation, or a probability in `a`, and for dropout a factor
+// in `b`. `low`, `high`: bounds of integers. `input`: what dropout drops elements of; it may be
+// `out`. With a `state`, as in a graph that draws anew at each launch, the seed is state[0] and
 // the offset counts from state[1].
 struct Random {
     void* out;
@@ -81,6 +82,7 @@ struct Random {
     double a, b;
     int64_t low, high;
     const uint64_t* state;
+    const void* input;
 };
 
 // Floats use `start` and `step`, integers `istart` and `istep`.
@@ -97,5 +99,5 @@ static_assert(sizeof(Matmul) == 288 && offsetof(Matmul, batch_dims) == 88 &&
               offsetof(Matmul, batch_sizes) == 96);
 static_assert(sizeof(Rows) == 40);
 static_assert(sizeof(Index) == 56);
-static_assert(sizeof(Random) == 72 && offsetof(Random, low) == 48);
+static_assert(sizeof(Random) == 80 && offsetof(Random, low) == 48);
 static_assert(sizeof(Range) == 48 && offsetof(Range, istart) == 32);

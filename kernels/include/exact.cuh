@@ -41,9 +41,14 @@ __device__ inline double log(double u) {
     return add(mul(e, LN_2), mul(s, polynomial(mul(s, s), SERIES)));
 }
 
-// cos(2 pi u) for 0 <= u < 1. The angle is taken from the nearest quarter turn, which is exact, and
-// lies within pi / 4.
-__device__ inline double cos_turns(double u) {
+// The cosine and the sine of an angle.
+struct CosSin {
+    double cos, sin;
+};
+
+// Those of 2 pi u for 0 <= u < 1. The angle is taken from the nearest quarter turn, which is exact,
+// and lies within pi / 4.
+__device__ inline CosSin cos_sin_turns(double u) {
     constexpr double HALF_PI = 1.5707963267948966;
     const double quarters = mul(u, 4.0);
     const int nearest = static_cast<int>(add(quarters, 0.5));
@@ -67,9 +72,12 @@ __device__ inline double cos_turns(double u) {
                               1.0 / 6227020800.0,
                               -1.0 / 1307674368000.0,
                               1.0 / 355687428096000.0};
-    const double magnitude = nearest & 1 ? mul(x, polynomial(z, SIN)) : polynomial(z, COS);
-    // A quarter turn on, the cosine is -sin; two, -cos; three, sin.
-    return nearest == 1 || nearest == 2 ? -magnitude : magnitude;
+    const double sin = mul(x, polynomial(z, SIN)), cos = polynomial(z, COS);
+    const double even = nearest & 1 ? sin : cos, odd = nearest & 1 ? cos : sin;
+    // A quarter turn on, the cosine is -sin and the sine cos; two, -cos and -sin; three, sin and
+    // -cos.
+    return {nearest == 1 || nearest == 2 ? -even : even,
+            nearest == 2 || nearest == 3 ? -odd : odd};
 }
 
 }  // namespace exact

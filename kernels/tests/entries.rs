@@ -16,8 +16,8 @@ const TABLE: &[(&str, &str, usize)] = &[
     ("softmax log_softmax softmax_backward log_softmax_backward", FLOATS, 40),
     ("gather scatter index_select index_copy", SIZES, 56),
     ("scatter_add index_add", ALL, 56),
-    ("uniform normal", FLOATS, 72),
-    ("random bernoulli", ALL, 72),
+    ("uniform normal dropout", FLOATS, 80),
+    ("random bernoulli", ALL, 80),
     ("arange", NUMBERS, 48),
 ];
 

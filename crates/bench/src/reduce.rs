@@ -1,7 +1,5 @@
 //! Reductions, and the normalisations that are made of them.
 
-use tensor::{Fused, Tensor, fuse};
-
 use crate::error::Result;
 use crate::harness::Bench;
 use crate::metric::Metric;
@@ -23,30 +21,7 @@ pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     let moves = Metric::Bandwidth { bytes: 2 * F32 * rows.numel() };
     bench.case(place, "reduce/softmax_4096x1024", moves, || rows.softmax(1))?;
     let (weight, bias) = (place.randn([1024])?, place.randn([1024])?);
-    let norm = LayerNorm::new();
-    bench.case(place, "reduce/layernorm_4096x1024", moves, || norm.call(&rows, &weight, &bias))
-}
-
-/// The normalisation of rows to mean 0 and variance 1, times a weight and plus a bias.
-struct LayerNorm {
-    square: Fused<2>,
-    scale: Fused<1>,
-    affine: Fused<5>,
-}
-
-impl LayerNorm {
-    fn new() -> LayerNorm {
-        LayerNorm {
-            square: fuse(|[x, mean]| (x - mean).square()),
-            scale: fuse(|[variance]| (variance + 1e-5).rsqrt()),
-            affine: fuse(|[x, mean, scale, weight, bias]| (x - mean) * scale * weight + bias),
-        }
-    }
-
-    fn call(&self, x: &Tensor, weight: &Tensor, bias: &Tensor) -> tensor::Result<Tensor> {
-        let mean = x.mean_dims(&[-1], true)?;
-        let variance = self.square.call((x, &mean))?.mean_dims(&[-1], true)?;
-        let scale = self.scale.call(&variance)?;
-        self.affine.call((x, &mean, &scale, weight, bias))
-    }
+    bench.case(place, "reduce/layernorm_4096x1024", moves, || {
+        rows.layer_norm(&[1024], Some(&weight), Some(&bias), 1e-5)
+    })
 }

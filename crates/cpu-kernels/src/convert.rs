@@ -1,6 +1,8 @@
 //! Blocks of elements that are brought from memory into dense values, and results on their way
 //! back.
 
+use std::ops::{Add, Div, Mul, Sub};
+
 use expression::DType;
 
 use crate::instruction_set::{InstructionSet, Isa, Multiversioned, Version};
@@ -159,6 +161,31 @@ macro_rules! loaded {
         }
     )+};
 }
+
+/// A float that functions of whole rows are computed in.
+pub(crate) trait FloatValue:
+    Loaded
+    + ConvertedFrom<f64>
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+{
+    fn sqrt(self) -> Self;
+}
+
+macro_rules! float_values {
+    ($($type:ty)+) => {$(
+        impl FloatValue for $type {
+            #[inline(always)]
+            fn sqrt(self) -> $type {
+                <$type>::sqrt(self)
+            }
+        }
+    )+};
+}
+
+float_values! { f32 f64 }
 
 /// The conversion from a dtype to 1 for elements that differ from zero, and 0 for others, as `i64`.
 pub(crate) fn count_from(dtype: DType, set: InstructionSet) -> Load {

@@ -2,7 +2,8 @@
 //!
 //! - [`program`]: elementwise functions, which are [expressions](expression::Expression) of any
 //!   size, over operands of any dtype and layout.
-//! - [`reduce`], [`softmax`], [`index`] and [`matmul`]: what is no function of single elements.
+//! - [`reduce`], [`softmax`], [`layer_norm`], [`index`] and [`matmul`]: what is no function of single
+//!   elements.
 //! - [`random`] and [`range`]: elements from nothing.
 //! - [`pool`]: the threads that work is split between.
 //! - [`instruction_set`]: which instructions the processor has, and loops that are compiled for each
@@ -20,9 +21,9 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   index, matmul, program, random, range, scan, softmax
+//   index, layer_norm, matmul, program, random, range, scan, softmax
 //   movers, reduce
-//   blocks
+//   blocks, matrix
 //   convert, functions
 //   loops
 //   instruction_set, pool, runs, shared_pointer, values
@@ -32,8 +33,10 @@ mod convert;
 mod functions;
 pub mod index;
 pub mod instruction_set;
+pub mod layer_norm;
 mod loops;
 pub mod matmul;
+mod matrix;
 mod movers;
 pub mod pool;
 pub mod program;

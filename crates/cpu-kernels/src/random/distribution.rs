@@ -7,6 +7,7 @@
 //!
 //! Nothing here has branches, so loops over elements become vectors.
 
+use super::philox::join;
 use crate::values::{BrainBits, ComputeValue, ConvertedFrom, HalfBits, StoredValue};
 
 const TO_24_BITS: f64 = 1.0 / (1u32 << 24) as f64;
@@ -27,7 +28,7 @@ impl<S: StoredValue<Compute: ConvertedFrom<i64>>> FromWhole for S {
 
 /// A floating-point element type that random numbers are rounded to.
 pub(super) trait FromReal: StoredValue {
-    /// Whether 53 random bits are used; otherwise 24.
+    /// Whether 53 random bits are used, of two words; otherwise 24 of one.
     const WIDE: bool;
     /// The nearest value; halves are rounded from `f32`, as everywhere.
     fn from_real(value: f64) -> Self;
@@ -63,32 +64,41 @@ pub struct Parameters {
 
 /// A distribution of elements of `S`.
 pub(super) trait Drawn<S>: 'static {
-    fn element(parameters: Parameters, words: [u32; 4]) -> S;
+    /// The number of random words that an element takes: 1 or 2.
+    const WORDS: usize;
+
+    /// Two neighbouring elements, from their words; where an element takes one, the others are not
+    /// used.
+    fn pair(parameters: Parameters, words: [u32; 4]) -> [S; 2];
 }
 
 /// A uniform number in [a, b). A value that rounding brings to b becomes a.
 pub(super) struct UniformReals;
 
 impl<S: FromReal> Drawn<S> for UniformReals {
+    const WORDS: usize = words_of::<S>();
+
     #[inline(always)]
-    fn element(Parameters { a, b, .. }: Parameters, words: [u32; 4]) -> S {
-        let unit = if S::WIDE { unit_53(words[0], words[1]) } else { unit_24(words[0]) };
-        let value = S::from_real(a + (b - a) * unit);
-        if value.load() < S::from_real(b).load() { value } else { S::from_real(a) }
+    fn pair(Parameters { a, b, .. }: Parameters, words: [u32; 4]) -> [S; 2] {
+        units::<S>(words).map(|unit| {
+            let value = S::from_real(a + (b - a) * unit);
+            if value.load() < S::from_real(b).load() { value } else { S::from_real(a) }
+        })
     }
 }
 
-/// A normally distributed number of mean a and standard deviation b, by the transformation of Box
-/// and Muller ("A Note on the Generation of Random Normal Deviates", 1958). It gives two numbers, of
-/// which one is used, so that an element depends on its own words alone.
+/// Normally distributed numbers of mean a and standard deviation b, two at a time by the
+/// transformation of Box and Muller ("A Note on the Generation of Random Normal Deviates", 1958).
 pub(super) struct NormalReals;
 
 impl<S: FromReal> Drawn<S> for NormalReals {
+    const WORDS: usize = words_of::<S>();
+
     #[inline(always)]
-    fn element(Parameters { a, b, .. }: Parameters, words: [u32; 4]) -> S {
-        let angle = if S::WIDE { unit_53(words[2], words[3]) } else { unit_24(words[1]) };
-        let length = (-2.0 * ln(above_zero::<S>(words))).sqrt();
-        S::from_real(a + b * (length * cos_turns(angle)))
+    fn pair(Parameters { a, b, .. }: Parameters, words: [u32; 4]) -> [S; 2] {
+        let ([radius, _], [_, angle]) = (above_zero::<S>(words), units::<S>(words));
+        let length = (-2.0 * ln(radius)).sqrt();
+        cos_and_sin_turns(angle).map(|part| S::from_real(a + b * (length * part)))
     }
 }
 
@@ -96,20 +106,25 @@ impl<S: FromReal> Drawn<S> for NormalReals {
 pub(super) struct ExponentialReals;
 
 impl<S: FromReal> Drawn<S> for ExponentialReals {
+    const WORDS: usize = words_of::<S>();
+
     #[inline(always)]
-    fn element(Parameters { a, .. }: Parameters, words: [u32; 4]) -> S {
-        S::from_real(-ln(above_zero::<S>(words)) / a)
+    fn pair(Parameters { a, .. }: Parameters, words: [u32; 4]) -> [S; 2] {
+        above_zero::<S>(words).map(|unit| S::from_real(-ln(unit) / a))
     }
 }
 
 /// A whole number in [low, high); any number if the bounds are equal. The remainder has a bias,
-/// which for words of 64 bits is tiny, and which PyTorch accepts too.
+/// which for 64 bits is tiny, and which PyTorch accepts too.
 pub(super) struct WholeNumbers;
 
 impl<S: FromWhole> Drawn<S> for WholeNumbers {
+    const WORDS: usize = 2;
+
     #[inline(always)]
-    fn element(Parameters { low, high, .. }: Parameters, words: [u32; 4]) -> S {
-        S::from_whole(integer(words, low, high))
+    fn pair(Parameters { low, high, .. }: Parameters, words: [u32; 4]) -> [S; 2] {
+        let bits = [join(words[0], words[1]), join(words[2], words[3])];
+        bits.map(|bits| S::from_whole(integer(bits, low, high)))
     }
 }
 
@@ -117,35 +132,48 @@ impl<S: FromWhole> Drawn<S> for WholeNumbers {
 pub(super) struct Ones;
 
 impl<S: FromWhole> Drawn<S> for Ones {
+    const WORDS: usize = 1;
+
     #[inline(always)]
-    fn element(Parameters { a, .. }: Parameters, words: [u32; 4]) -> S {
+    fn pair(Parameters { a, .. }: Parameters, [first, second, ..]: [u32; 4]) -> [S; 2] {
         let one = S::store(S::Compute::ONE);
-        if is_chosen(words, a) { one } else { S::store(S::Compute::ZERO) }
+        let zero = S::store(S::Compute::ZERO);
+        [first, second].map(|word| if is_chosen(word, a) { one } else { zero })
     }
 }
 
-/// A whole number in [low, high) from random words; any number if the bounds are equal.
+/// A whole number in [low, high) from 64 random bits; any number if the bounds are equal.
 #[inline(always)]
-pub fn integer(words: [u32; 4], low: i64, high: i64) -> i64 {
+pub fn integer(bits: u64, low: i64, high: i64) -> i64 {
     let span = high.wrapping_sub(low) as u64;
-    let bits = join(words[0], words[1]);
     let distance = if span == 0 { bits } else { bits % span };
     low.wrapping_add(distance as i64)
 }
 
 /// Whether an event of this probability happens.
 #[inline(always)]
-pub(super) fn is_chosen(words: [u32; 4], probability: f64) -> bool {
-    unit_24(words[0]) < probability
+pub(super) fn is_chosen(word: u32, probability: f64) -> bool {
+    unit_24(word) < probability
 }
 
-/// A uniform number from (0, 1], where the logarithm is finite.
+/// The number of words that a real element takes.
+const fn words_of<S: FromReal>() -> usize {
+    if S::WIDE { 2 } else { 1 }
+}
+
+/// Two uniform numbers from [0, 1).
 #[inline(always)]
-fn above_zero<S: FromReal>(words: [u32; 4]) -> f64 {
+fn units<S: FromReal>(words: [u32; 4]) -> [f64; 2] {
     match S::WIDE {
-        true => ((join(words[0], words[1]) >> 11) + 1) as f64 * TO_53_BITS,
-        false => f64::from((words[0] >> 8) + 1) * TO_24_BITS,
+        true => [unit_53(words[0], words[1]), unit_53(words[2], words[3])],
+        false => [unit_24(words[0]), unit_24(words[1])],
     }
+}
+
+/// Two uniform numbers from (0, 1], where the logarithm is finite: the next ones above [`units`].
+#[inline(always)]
+fn above_zero<S: FromReal>(words: [u32; 4]) -> [f64; 2] {
+    units::<S>(words).map(|unit| unit + if S::WIDE { TO_53_BITS } else { TO_24_BITS })
 }
 
 #[inline(always)]
@@ -156,11 +184,6 @@ fn unit_24(word: u32) -> f64 {
 #[inline(always)]
 fn unit_53(high: u32, low: u32) -> f64 {
     (join(high, low) >> 11) as f64 * TO_53_BITS
-}
-
-#[inline(always)]
-fn join(high: u32, low: u32) -> u64 {
-    (u64::from(high) << 32) | u64::from(low)
 }
 
 /// The natural logarithm of a normal u > 0, to about one unit in the last place: u = 2^e * m with m
@@ -192,9 +215,10 @@ fn ln(u: f64) -> f64 {
     f64::from(exponent) * std::f64::consts::LN_2 + s * polynomial(s * s, SERIES)
 }
 
-/// cos(2 pi u) for 0 <= u < 1. The angle is taken from the nearest quarter turn, which is exact.
+/// The cosine and the sine of 2 pi u for 0 <= u < 1. The angle is taken from the nearest quarter
+/// turn, which is exact.
 #[inline(always)]
-fn cos_turns(u: f64) -> f64 {
+fn cos_and_sin_turns(u: f64) -> [f64; 2] {
     const COS: [f64; 9] = [
         1.0,
         -1.0 / 2.0,
@@ -223,9 +247,12 @@ fn cos_turns(u: f64) -> f64 {
     let x = (quarters - f64::from(nearest)) * std::f64::consts::FRAC_PI_2;
     let z = x * x;
     let (sin, cos) = (x * polynomial(z, SIN), polynomial(z, COS));
-    let magnitude = if nearest & 1 == 1 { sin } else { cos };
-    // A quarter turn on, the cosine is -sin; two, -cos; three, sin.
-    if (nearest == 1) | (nearest == 2) { -magnitude } else { magnitude }
+    let (even, odd) = if nearest & 1 == 1 { (sin, cos) } else { (cos, sin) };
+    // A quarter turn on, the cosine is -sin and the sine cos; two, -cos and -sin; three, sin and
+    // -cos.
+    let cos = if (nearest == 1) | (nearest == 2) { -even } else { even };
+    let sin = if (nearest == 2) | (nearest == 3) { -odd } else { odd };
+    [cos, sin]
 }
 
 /// c[0] + z * (c[1] + z * (c[2] + ..)), from the innermost outwards.
@@ -244,7 +271,9 @@ mod tests {
     use crate::values::TruthByte;
 
     fn uniform<S: FromReal>(words: [u32; 4], a: f64, b: f64) -> S {
-        UniformReals::element(Parameters { a, b, ..Parameters::default() }, words)
+        let [first, _]: [S; 2] =
+            UniformReals::pair(Parameters { a, b, ..Parameters::default() }, words);
+        first
     }
 
     #[test]
@@ -259,9 +288,10 @@ mod tests {
     fn normal_numbers_are_finite_at_both_ends() {
         let parameters = Parameters { b: 1.0, ..Parameters::default() };
         for words in [[0; 4], [!0; 4], [0, !0, 0, !0], [!0, 0, !0, 0]] {
-            let single: f32 = NormalReals::element(parameters, words);
-            let double: f64 = NormalReals::element(parameters, words);
-            assert!(single.is_finite() && double.is_finite());
+            let singles: [f32; 2] = NormalReals::pair(parameters, words);
+            let doubles: [f64; 2] = NormalReals::pair(parameters, words);
+            assert!(singles.iter().all(|x| x.is_finite()));
+            assert!(doubles.iter().all(|x| x.is_finite()));
         }
     }
 
@@ -271,23 +301,26 @@ mod tests {
             let u = f64::from(i) / 1000.0;
             assert!((ln(u) - u.ln()).abs() <= 1e-15 * (1.0 + u.ln().abs()), "ln {u}");
             if i < 1000 {
-                let expected = (u * std::f64::consts::TAU).cos();
-                assert!((cos_turns(u) - expected).abs() < 1e-14, "cos {u}");
+                let (sin, cos) = (u * std::f64::consts::TAU).sin_cos();
+                let ours = cos_and_sin_turns(u);
+                assert!((ours[0] - cos).abs() < 1e-14, "cos {u}");
+                assert!((ours[1] - sin).abs() < 1e-14, "sin {u}");
             }
         }
     }
 
     #[test]
     fn whole_numbers_cover_the_widest_range_without_overflow() {
-        assert_eq!(integer([0; 4], i64::MIN, i64::MAX), i64::MIN);
-        assert!((5..7).contains(&integer([!0; 4], 5, 7)));
+        assert_eq!(integer(0, i64::MIN, i64::MAX), i64::MIN);
+        assert!((5..7).contains(&integer(!0, 5, 7)));
     }
 
     #[test]
     fn certain_events_are_certain() {
-        assert!(is_chosen([!0; 4], 1.0));
-        assert!(!is_chosen([0; 4], 0.0));
-        let one: TruthByte = Ones::element(Parameters { a: 1.0, ..Parameters::default() }, [!0; 4]);
-        assert_eq!(one.0, 1);
+        assert!(is_chosen(!0, 1.0));
+        assert!(!is_chosen(0, 0.0));
+        let ones: [TruthByte; 2] =
+            Ones::pair(Parameters { a: 1.0, ..Parameters::default() }, [!0; 4]);
+        assert_eq!(ones, [TruthByte(1); 2]);
     }
 }

@@ -2,21 +2,22 @@
 //! on CUDA, whatever the number of threads and the instruction set.
 
 mod distribution;
+mod dropout;
 mod philox;
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use expression::DType;
 
-use self::distribution::{
-    Drawn, ExponentialReals, NormalReals, Ones, UniformReals, WholeNumbers, is_chosen,
-};
+use self::distribution::{Drawn, ExponentialReals, NormalReals, Ones, UniformReals, WholeNumbers};
 pub use self::distribution::{Parameters, integer};
+pub use self::dropout::DropoutKernel;
 pub use self::philox::Philox;
 use crate::instruction_set::{InstructionSet, Isa, Multiversioned, Version};
 use crate::pool;
 use crate::shared_pointer::SharedPointer;
-use crate::values::{BrainBits, ComputeValue, ConvertedFrom, HalfBits, StoredValue, TruthByte};
+use crate::values::{BrainBits, HalfBits, StoredValue, TruthByte};
 
 /// A distribution of random numbers. [`Parameters`] says which parameters are which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -91,10 +92,8 @@ impl RandomKernel {
     /// # Safety
     /// `out` is valid for writes of `len` elements of the dtype, and nobody else uses it.
     pub unsafe fn run(&self, out: *mut u8, len: usize, philox: Philox, parameters: Parameters) {
-        // About a nanosecond per element.
-        const COST: usize = 25;
         let out = SharedPointer::new(out);
-        pool::split(len, COST, |range| {
+        split(len, |range| {
             let (first, len) = (range.start, range.len());
             // SAFETY: the part lies within the elements, and no other thread uses it; the version is
             // of a set that the processor has.
@@ -104,6 +103,15 @@ impl RandomKernel {
             }
         });
     }
+}
+
+/// Runs `work` on all elements, in parts that begin with a block of random words.
+fn split(len: usize, work: impl Fn(Range<usize>) + Sync) {
+    // About a nanosecond and a half for the elements of a block.
+    const COST: usize = 40;
+    pool::split(len.div_ceil(BLOCK), COST, |blocks| {
+        work(blocks.start * BLOCK..len.min(blocks.end * BLOCK));
+    });
 }
 
 fn reals<D>(dtype: DType, set: InstructionSet) -> Option<Version<Filled<UniformReals, f32>>>
@@ -138,10 +146,29 @@ where
     }
 }
 
+/// The words of a block.
+const BLOCK: usize = 4;
+
+/// Words that are drawn at a time.
+const CHUNK: usize = 64;
+
+/// The random words from `first` on, which is the first word of a block.
+#[inline(always)]
+fn chunk_of_words(philox: Philox, first: usize) -> [u32; CHUNK] {
+    let mut words = [0; CHUNK];
+    for block in 0..CHUNK / BLOCK {
+        let drawn = philox.words((first / BLOCK + block) as u64);
+        for (lane, word) in drawn.into_iter().enumerate() {
+            words[block * BLOCK + lane] = word;
+        }
+    }
+    words
+}
+
 /// The loop that fills elements of `S` by the distribution `D`.
 struct Filled<D, S>(PhantomData<fn(D, S)>);
 
-impl<S: StoredValue, D: Drawn<S>> Multiversioned for Filled<D, S> {
+impl<S: StoredValue + Default, D: Drawn<S>> Multiversioned for Filled<D, S> {
     type Arguments = DrawnPart;
     type Output = ();
 
@@ -150,101 +177,28 @@ impl<S: StoredValue, D: Drawn<S>> Multiversioned for Filled<D, S> {
     #[inline(always)]
     unsafe fn run<I: Isa>(part: DrawnPart) {
         let out = part.out.get().cast::<S>();
-        for at in 0..part.len {
-            let words = part.philox.words((part.first + at) as u64);
-            // SAFETY: `at` is below `len`.
-            unsafe { out.add(at).write(D::element(part.parameters, words)) };
-        }
-    }
-}
-
-/// Dropout of elements of a floating-point dtype: each one times `scale` with probability `keep`,
-/// else times zero. The elements that stay are those that [`Distribution::Bernoulli`] with the same
-/// numbers gives one for, so no mask need be stored: backward is the same function of the gradient.
-#[derive(Clone, Copy, Debug)]
-pub struct DropoutKernel {
-    size: usize,
-    run: Version<DroppedOut<f32>>,
-}
-
-/// A part of the elements of a dropout.
-struct DropoutPart {
-    out: SharedPointer<u8>,
-    input: SharedPointer<u8>,
-    /// The number of the part's first element.
-    first: usize,
-    len: usize,
-    philox: Philox,
-    keep: f64,
-    scale: f64,
-}
-
-impl DropoutKernel {
-    /// The kernel for a dtype, in the current instruction set; `None` for integers.
-    pub fn new(dtype: DType) -> Option<DropoutKernel> {
-        DropoutKernel::in_set(dtype, InstructionSet::current())
-    }
-
-    /// [`DropoutKernel::new`] in a set that the processor has.
-    pub fn in_set(dtype: DType, set: InstructionSet) -> Option<DropoutKernel> {
-        assert!(set.is_supported(), "the processor does not have {}", set.name());
-        let run = match dtype {
-            DType::F64 => set.version::<DroppedOut<f64>>(),
-            DType::F32 => set.version::<DroppedOut<f32>>(),
-            DType::F16 => set.version::<DroppedOut<HalfBits>>(),
-            DType::BF16 => set.version::<DroppedOut<BrainBits>>(),
-            _ => return None,
-        };
-        Some(DropoutKernel { size: dtype.size(), run })
-    }
-
-    /// Writes `input`, dense and of `len` elements, to `out`, in the threads of the pool if it is
-    /// large.
-    ///
-    /// # Safety
-    /// `input` is valid for reads of `len` elements of the dtype, which nobody writes, and `out` for
-    /// writes of as many, which nobody else uses. They are one array, or do not overlap.
-    pub unsafe fn run(
-        &self,
-        (out, input): (*mut u8, *const u8),
-        len: usize,
-        philox: Philox,
-        (keep, scale): (f64, f64),
-    ) {
-        const COST: usize = 25;
-        let (out, input) = (SharedPointer::new(out), SharedPointer::of_const(input));
-        pool::split(len, COST, |range| {
-            let (first, len) = (range.start, range.len());
-            // SAFETY: the part lies within the elements, and no other thread uses it; the version is
-            // of a set that the processor has.
-            unsafe {
-                let [out, input] = [out, input]
-                    .map(|start| SharedPointer::new(start.get().add(first * self.size)));
-                (self.run)(DropoutPart { out, input, first, len, philox, keep, scale });
+        let per_chunk = CHUNK / D::WORDS;
+        let mut at = 0;
+        while at < part.len {
+            let words = chunk_of_words(part.philox, (part.first + at) * D::WORDS);
+            let mut elements = [S::default(); CHUNK];
+            for pair in 0..per_chunk / 2 {
+                let first = pair * 2 * D::WORDS;
+                let second_half = if D::WORDS == 2 { 2 } else { 0 };
+                let words = [
+                    words[first],
+                    words[first + 1],
+                    words[first + second_half],
+                    words[first + second_half + 1],
+                ];
+                let [first, second] = D::pair(part.parameters, words);
+                elements[2 * pair] = first;
+                elements[2 * pair + 1] = second;
             }
-        });
-    }
-}
-
-/// The loop of dropout over elements of `S`.
-struct DroppedOut<S>(PhantomData<S>);
-
-impl<S: StoredValue<Compute: ConvertedFrom<f64>>> Multiversioned for DroppedOut<S> {
-    type Arguments = DropoutPart;
-    type Output = ();
-
-    /// # Safety
-    /// `input` is valid for reads and `out` for writes of `len` elements; they are one array, or do
-    /// not overlap.
-    #[inline(always)]
-    unsafe fn run<I: Isa>(part: DropoutPart) {
-        let scale = S::Compute::converted_from(part.scale);
-        let (out, input) = (part.out.get().cast::<S>(), part.input.get().cast::<S>());
-        for at in 0..part.len {
-            let words = part.philox.words((part.first + at) as u64);
-            let factor = if is_chosen(words, part.keep) { scale } else { S::Compute::ZERO };
-            // SAFETY: `at` is below `len`.
-            unsafe { out.add(at).write(S::store(input.add(at).read().load().times(factor))) };
+            let count = per_chunk.min(part.len - at);
+            // SAFETY: the elements from `at` on end within `len`.
+            unsafe { out.add(at).copy_from_nonoverlapping(elements.as_ptr(), count) };
+            at += count;
         }
     }
 }

@@ -7,18 +7,21 @@ const ROUNDS: usize = 10;
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
-/// The random numbers of one draw. Those of element `i` follow from `i`, the seed and the offset
-/// alone, so elements can be computed in any order and on any device.
+/// The random words of one draw, four for each block. Those of a block follow from its number, the
+/// seed and the offset alone, so elements can be computed in any order and on any device.
+///
+/// Elements take the words one after another: one each, or two where an element takes 64 bits. A
+/// pair of normal numbers takes the words of both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Philox {
     /// The key.
     pub seed: u64,
-    /// The number of the draw, the upper half of the counter; the lower half is the element.
+    /// The number of the draw, the upper half of the counter; the lower half is the block.
     pub offset: u64,
 }
 
 impl Philox {
-    /// Four random words for an element.
+    /// The four random words of a block.
     ///
     /// ```
     /// use cpu_kernels::random::Philox;
@@ -28,15 +31,29 @@ impl Philox {
     /// assert_eq!(words, [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]);
     /// ```
     #[inline(always)]
-    pub fn words(self, element: u64) -> [u32; 4] {
-        let (e, o) = (element, self.offset);
-        block([e as u32, (e >> 32) as u32, o as u32, (o >> 32) as u32], self.key())
+    pub fn words(self, number: u64) -> [u32; 4] {
+        let (n, o) = (number, self.offset);
+        block([n as u32, (n >> 32) as u32, o as u32, (o >> 32) as u32], self.key())
+    }
+
+    /// The 64 bits of an element that takes two words, the first of which has the upper ones.
+    #[inline(always)]
+    pub fn bits(self, element: u64) -> u64 {
+        let words = self.words(element / 2);
+        let first = (element % 2 * 2) as usize;
+        join(words[first], words[first + 1])
     }
 
     #[inline(always)]
     fn key(self) -> [u32; 2] {
         [self.seed as u32, (self.seed >> 32) as u32]
     }
+}
+
+/// The 64 bits of two words.
+#[inline(always)]
+pub(super) fn join(high: u32, low: u32) -> u64 {
+    (u64::from(high) << 32) | u64::from(low)
 }
 
 /// One block of the generator: ten rounds of the bijection that `key` chooses, applied to

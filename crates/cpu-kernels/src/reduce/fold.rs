@@ -9,7 +9,7 @@ use crate::values::TruthByte;
 /// The number of independent partial results of a row: two of the widest vectors of `f32`, so that
 /// no addition waits for the one before. It is the same for every instruction set, so that the
 /// results are.
-pub(super) const LANES: usize = 32;
+pub(crate) const LANES: usize = 32;
 
 /// The number of rows that are combined in registers before the partial results in memory are
 /// touched.
@@ -141,10 +141,16 @@ unsafe fn fold_row<F: Fold>(start: *const F::Value, len: usize) -> F::Value {
             lanes[lane] = F::combine(lanes[lane], rest[lane]);
         }
     }
+    fold_lanes(lanes, F::combine)
+}
+
+/// The partial results of a row, combined as a tree.
+#[inline(always)]
+pub(crate) fn fold_lanes<V: Copy>(mut lanes: [V; LANES], combine: impl Fn(V, V) -> V) -> V {
     let mut half = LANES / 2;
     while half > 0 {
         for lane in 0..half {
-            lanes[lane] = F::combine(lanes[lane], lanes[lane + half]);
+            lanes[lane] = combine(lanes[lane], lanes[lane + half]);
         }
         half /= 2;
     }

@@ -1,8 +1,4 @@
-//! Variances and means, in `f64`.
-//!
-//! The mean of a block is found first, and the squared distances from it in a second pass over the
-//! block in the cache; blocks are combined by the formulas of T. Chan, G. Golub and R. LeVeque
-//! ("Updating Formulae and a Pairwise Algorithm for Computing Sample Variances", 1979).
+//! Variances and means, in `f64`, from the moments of blocks.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -10,7 +6,8 @@ use std::ops::Range;
 use expression::DType;
 
 use super::columns::CHUNK_ROWS;
-use super::fold::{Added, Columns, DenseRows, FoldColumns, FoldRows, LANES};
+use super::fold::{Added, Columns, FoldColumns};
+use super::moments::{Moments, MomentsOfValues};
 use super::rows::{CHUNK, LEAF, pairwise};
 use super::source::{ReducedInput, ReducedSource};
 use crate::convert::{Loaded, Store};
@@ -36,31 +33,6 @@ pub struct VarianceResults {
     pub deviations: Option<*mut u8>,
     /// The means.
     pub means: Option<*mut u8>,
-}
-
-/// The number of some elements, their mean, and the sum of their squared distances from it.
-#[derive(Clone, Copy, Default)]
-struct BlockMoments {
-    count: f64,
-    mean: f64,
-    squares: f64,
-}
-
-impl BlockMoments {
-    /// The moments of two parts together.
-    fn combine(a: BlockMoments, b: BlockMoments) -> BlockMoments {
-        let count = a.count + b.count;
-        if b.count == 0.0 || a.count == 0.0 {
-            return if b.count == 0.0 { a } else { b };
-        }
-        let distance = b.mean - a.mean;
-        let share = b.count / count;
-        BlockMoments {
-            count,
-            mean: a.mean + distance * share,
-            squares: a.squares + b.squares + distance * distance * a.count * share,
-        }
-    }
 }
 
 impl VarianceKernel {
@@ -91,11 +63,11 @@ impl VarianceKernel {
         let (outputs, count) = (source.outputs(), source.count());
         let places = [results.variances, results.deviations, results.means]
             .map(|place| place.map(SharedPointer::new));
-        let finish = |first: usize, moments: &[BlockMoments]| {
-            let variance = |of: &BlockMoments| of.squares / (of.count - correction).max(0.0);
-            let values: [&dyn Fn(&BlockMoments) -> f64; 3] =
+        let finish = |first: usize, moments: &[Moments<f64>]| {
+            let variance = |of: &Moments<f64>| of.squares / (of.count as f64 - correction).max(0.0);
+            let values: [&dyn Fn(&Moments<f64>) -> f64; 3] =
                 [&variance, &|of| variance(of).sqrt(), &|of| {
-                    if of.count == 0.0 { f64::NAN } else { of.mean }
+                    if of.count == 0 { f64::NAN } else { of.mean }
                 }];
             for (place, value) in places.iter().zip(values) {
                 let Some(place) = place else { continue };
@@ -111,7 +83,7 @@ impl VarianceKernel {
         }
         // An element costs more than in a sum.
         pool::split(outputs, count.max(1) * source.element_size() * 2, |range| {
-            let mut moments = [BlockMoments::default(); WIDTH];
+            let mut moments = [Moments::default(); WIDTH];
             for start in range.clone().step_by(WIDTH) {
                 let part = start..range.end.min(start + WIDTH);
                 let moments = &mut moments[..part.len()];
@@ -136,9 +108,9 @@ unsafe fn moments_in_parts(
     source: &ReducedSource<'_, f64>,
     chunks: usize,
     set: InstructionSet,
-) -> Vec<BlockMoments> {
+) -> Vec<Moments<f64>> {
     let (outputs, count) = (source.outputs(), source.count());
-    let mut partial = vec![BlockMoments::default(); outputs * chunks];
+    let mut partial = vec![Moments::default(); outputs * chunks];
     let place = SharedPointer::new(partial.as_mut_ptr());
     pool::split(partial.len(), CHUNK * source.element_size() * 2, |range| {
         let rows = RowMoments::new(source, set);
@@ -153,7 +125,7 @@ unsafe fn moments_in_parts(
         }
     });
     let merge =
-        |parts: &[BlockMoments]| pairwise(0..chunks, &mut |at| parts[at], &BlockMoments::combine);
+        |parts: &[Moments<f64>]| pairwise(0..chunks, &mut |at| parts[at], &Moments::combine);
     partial.chunks(chunks).map(|parts| merge(parts).unwrap_or_default()).collect()
 }
 
@@ -163,7 +135,7 @@ unsafe fn moments_of_rows(
     source: &ReducedSource<'_, f64>,
     outputs: Range<usize>,
     set: InstructionSet,
-    moments: &mut [BlockMoments],
+    moments: &mut [Moments<f64>],
 ) {
     let rows = RowMoments::new(source, set);
     let (first, step, count) = (outputs.start, source.kept.innermost().1, source.count());
@@ -174,7 +146,7 @@ unsafe fn moments_of_rows(
             // SAFETY: it is a row of the source, whose elements are valid (a condition of this
             // function).
             let mut of_chunk = |at: usize| unsafe { rows.of_chunk(start, chunk(at)) };
-            let total = pairwise(0..count.div_ceil(CHUNK), &mut of_chunk, &BlockMoments::combine);
+            let total = pairwise(0..count.div_ceil(CHUNK), &mut of_chunk, &Moments::combine);
             moments[at - first + row] = total.unwrap_or_default();
         }
     });
@@ -183,73 +155,31 @@ unsafe fn moments_of_rows(
 /// The moments of rows in one instruction set.
 struct RowMoments<'a> {
     source: &'a ReducedSource<'a, f64>,
-    sum: Version<FoldRows<Added<f64>>>,
-    squares: Version<SquaredDistances>,
+    of_leaf: Version<MomentsOfValues<f64>>,
 }
 
 impl<'a> RowMoments<'a> {
     fn new(source: &'a ReducedSource<'a, f64>, set: InstructionSet) -> RowMoments<'a> {
-        let (sum, squares) =
-            (set.version::<FoldRows<Added<f64>>>(), set.version::<SquaredDistances>());
-        RowMoments { source, sum, squares }
+        RowMoments { source, of_leaf: set.version::<MomentsOfValues<f64>>() }
     }
 
     /// # Safety
     /// The elements `range` of the output at `row` are valid for reads.
-    unsafe fn of_chunk(&self, row: *const u8, range: Range<usize>) -> BlockMoments {
+    unsafe fn of_chunk(&self, row: *const u8, range: Range<usize>) -> Moments<f64> {
         let mut space = MaybeUninit::<[f64; LEAF]>::uninit();
         let mut leaf = |leaf: usize| {
             let start = range.start + leaf * LEAF;
             let part = start..range.end.min(start + LEAF);
-            let (len, count) = (part.len(), part.len() as f64);
-            let mut sum = 0.0;
+            let len = part.len();
             // SAFETY: the leaf is a part of the elements (a condition of this function), the space
-            // has room for it, and the versions are of a set that the processor has.
+            // has room for it, and the version is of a set that the processor has.
             unsafe {
                 let start = self.source.block(row, part, space.as_mut_ptr().cast());
-                (self.sum)(DenseRows { start, stride: 0, len, rows: 1, results: &mut sum });
-                let mean = sum / count;
-                BlockMoments { count, mean, squares: (self.squares)((start, len, mean)) }
+                (self.of_leaf)((start, len))
             }
         };
         let leaves = range.len().div_ceil(LEAF);
-        pairwise(0..leaves, &mut leaf, &BlockMoments::combine).unwrap_or_default()
-    }
-}
-
-/// The sum of the squared distances of elements from their mean.
-struct SquaredDistances;
-
-impl Multiversioned for SquaredDistances {
-    /// The elements, their number, and the mean.
-    type Arguments = (*const f64, usize, f64);
-    type Output = f64;
-
-    /// # Safety
-    /// The elements are valid for reads.
-    #[inline(always)]
-    unsafe fn run<I: Isa>((start, len, mean): Self::Arguments) -> f64 {
-        // SAFETY: a condition of this function; rows of `f64` are aligned.
-        let elements = unsafe { std::slice::from_raw_parts(start, len) };
-        let mut lanes = [0.0; LANES];
-        let mut whole = elements.chunks_exact(LANES);
-        for elements in whole.by_ref() {
-            for lane in 0..LANES {
-                let distance = elements[lane] - mean;
-                lanes[lane] += distance * distance;
-            }
-        }
-        for (lane, &element) in lanes.iter_mut().zip(whole.remainder()) {
-            *lane += (element - mean) * (element - mean);
-        }
-        let mut half = LANES / 2;
-        while half > 0 {
-            for lane in 0..half {
-                lanes[lane] += lanes[lane + half];
-            }
-            half /= 2;
-        }
-        lanes[0]
+        pairwise(0..leaves, &mut leaf, &Moments::combine).unwrap_or_default()
     }
 }
 
@@ -269,7 +199,7 @@ unsafe fn moments_of_columns(
     source: &ReducedSource<'_, f64>,
     outputs: Range<usize>,
     set: InstructionSet,
-    moments: &mut [BlockMoments],
+    moments: &mut [Moments<f64>],
 ) {
     let first = outputs.start;
     let step = source.kept.innermost().1;
@@ -278,7 +208,7 @@ unsafe fn moments_of_columns(
     let mut tile = [0.0; TILE_ROWS * WIDTH];
     source.kept.for_each_run(outputs, |at, offset, width| {
         let moments = &mut moments[at - first..][..width];
-        moments.fill(BlockMoments::default());
+        moments.fill(Moments::default());
         let (mut means, mut distances) = ([0.0; WIDTH], [0.0; WIDTH]);
         for_each_tile(source, |rows| {
             for (row, &inner) in rows.iter().enumerate() {
@@ -290,18 +220,17 @@ unsafe fn moments_of_columns(
             means.fill(0.0);
             distances.fill(0.0);
             let (start, results, rows) = (tile.as_ptr(), means.as_mut_ptr(), rows.len());
-            let count = rows as f64;
             // SAFETY: the rows of the tile were just written, and the results have room for them.
             unsafe { sum(Columns { start, stride: WIDTH as isize, rows, width, results }) };
-            means.iter_mut().for_each(|sum| *sum /= count);
+            means.iter_mut().for_each(|sum| *sum /= rows as f64);
             for row in 0..rows {
                 let row = &tile[row * WIDTH..][..WIDTH];
                 // SAFETY: all are arrays of `WIDTH`, of which `width` are used.
                 unsafe { squares((row.as_ptr(), width, means.as_ptr(), distances.as_mut_ptr())) };
             }
             for (column, total) in moments.iter_mut().enumerate() {
-                let tile = BlockMoments { count, mean: means[column], squares: distances[column] };
-                *total = BlockMoments::combine(*total, tile);
+                let (count, mean, squares) = (rows, means[column], distances[column]);
+                *total = Moments::combine(*total, Moments { count, mean, squares });
             }
         });
     });

@@ -2,17 +2,15 @@
 
 use std::marker::PhantomData;
 
-use crate::convert::Loaded;
+use crate::convert::FloatValue;
 use crate::functions::{Exp, Log, UnaryFunction};
 use crate::instruction_set::{Isa, Multiversioned};
 use crate::loops::long_map2;
 
 /// A float that softmax is computed in.
-pub(crate) trait SoftmaxFloat: Loaded {
+pub(crate) trait SoftmaxFloat: FloatValue {
     fn exp(self) -> Self;
     fn ln(self) -> Self;
-    fn minus(self, other: Self) -> Self;
-    fn over(self, other: Self) -> Self;
 }
 
 macro_rules! softmax_floats {
@@ -26,16 +24,6 @@ macro_rules! softmax_floats {
             #[inline(always)]
             fn ln(self) -> $type {
                 <Log as UnaryFunction<$type>>::moderate(self)
-            }
-
-            #[inline(always)]
-            fn minus(self, other: $type) -> $type {
-                self - other
-            }
-
-            #[inline(always)]
-            fn over(self, other: $type) -> $type {
-                self / other
             }
         }
     )+};
@@ -64,19 +52,19 @@ macro_rules! row_maps {
 
 row_maps! {
     /// The exponential of the distance from the largest element.
-    Exponential: |x, _, [largest, _]| x.minus(largest).exp();
-    /// An exponential divided by the sum of all.
-    Share: |e, _, [_, sum]| e.over(sum);
+    Exponential: |x, _, [largest, _]| (x - largest).exp();
+    /// An exponential times the inverse of the sum of all.
+    Share: |e, _, [_, inverse]| e * inverse;
     /// Both at once.
-    ExponentialShare: |x, _, [largest, sum]| x.minus(largest).exp().over(sum);
+    ExponentialShare: |x, _, [largest, inverse]| (x - largest).exp() * inverse;
     /// The logarithm of [`ExponentialShare`], where the second number is that of the sum.
-    LogShare: |x, _, [largest, log]| x.minus(largest).minus(log);
+    LogShare: |x, _, [largest, log]| x - largest - log;
     /// A term of the sum that the gradient of softmax needs, of gradient and result.
-    Product: |g, y, _| g.times(y);
+    Product: |g, y, _| g * y;
     /// The gradient of softmax, of gradient and result.
-    SoftmaxGradient: |g, y, [sum, _]| y.times(g.minus(sum));
+    SoftmaxGradient: |g, y, [sum, _]| y * (g - sum);
     /// The gradient of log-softmax, of gradient and result.
-    LogSoftmaxGradient: |g, y, [sum, _]| g.minus(y.exp().times(sum));
+    LogSoftmaxGradient: |g, y, [sum, _]| g - y.exp() * sum;
 }
 
 /// The rows that a [`RowMap`] is applied to, which do not overlap the result.

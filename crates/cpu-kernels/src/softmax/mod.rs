@@ -6,7 +6,6 @@
 
 mod maps;
 
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use expression::DType;
@@ -16,11 +15,10 @@ use self::maps::{
     Exponential, ExponentialShare, LogShare, LogSoftmaxGradient, MapArguments, MapRow, Product,
     RowMap, Share, SoftmaxGradient,
 };
-use crate::convert::{Load, LoadArguments, Store};
 use crate::instruction_set::{InstructionSet, Version};
+use crate::matrix::{Matrix, PieceRoom};
 use crate::pool;
 use crate::reduce::{Added, DenseRows, FoldRows, Largest, pairwise};
-use crate::shared_pointer::SharedPointer;
 
 /// A function of whole rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -103,55 +101,37 @@ impl RowKernel {
     }
 }
 
-/// Bytes of a piece of a row: with its results it fits into the cache of first level.
-const PIECE_BYTES: usize = 8192;
-
-/// The most elements of a piece.
-const PIECE: usize = PIECE_BYTES / 4;
-
 /// Bytes that could be moved in the time that an element takes.
 const COST: usize = 24;
 
 /// The work on rows in one instruction set.
 struct RowPasses<V: SoftmaxFloat> {
-    out: SharedPointer<u8>,
-    a: SharedPointer<u8>,
-    b: SharedPointer<u8>,
+    out: Matrix<V>,
+    a: Matrix<V>,
+    b: Matrix<V>,
     rows: usize,
     cols: usize,
-    size: usize,
-    /// Elements per piece.
-    piece: usize,
-    /// Whether elements lie in memory as values.
-    is_plain: bool,
-    load: Load,
-    store: Store,
     set: InstructionSet,
     largest: Version<FoldRows<Largest<V>>>,
     sum: Version<FoldRows<Added<V>>>,
 }
 
-/// Two numbers that a row's result follows from: the largest element and the sum of exponentials,
-/// or a sum alone.
+/// Two numbers that a row's result follows from: the largest element, and the sum of exponentials (in
+/// the end its inverse or its logarithm), or a sum alone.
 type RowNumbers<V> = [V; 2];
-
-/// Room for a piece of a row.
-type PieceRoom<V> = MaybeUninit<[V; PIECE]>;
 
 impl<V: SoftmaxFloat> RowPasses<V> {
     fn new(kernel: &RowKernel, operands: RowOperands) -> RowPasses<V> {
         let (dtype, set) = (kernel.dtype, kernel.set);
+        let matrix = |start: *const u8| {
+            Matrix::new(start, operands.cols, dtype, set).expect("floats are computed as floats")
+        };
         RowPasses {
-            out: SharedPointer::new(operands.out),
-            a: SharedPointer::of_const(operands.a),
-            b: SharedPointer::of_const(operands.b),
+            out: matrix(operands.out),
+            a: matrix(operands.a),
+            b: matrix(operands.b),
             rows: operands.rows,
             cols: operands.cols,
-            size: dtype.size(),
-            piece: PIECE_BYTES / size_of::<V>(),
-            is_plain: dtype == V::DTYPE,
-            load: V::load_from(dtype, set).expect("floats are loaded as floats"),
-            store: V::store_to(dtype, set).expect("floats are stored as floats"),
             set,
             largest: set.version::<FoldRows<Largest<V>>>(),
             sum: set.version::<FoldRows<Added<V>>>(),
@@ -161,18 +141,18 @@ impl<V: SoftmaxFloat> RowPasses<V> {
     /// # Safety
     /// The conditions of [`RowKernel::run`].
     unsafe fn run(&self, function: RowFunction) {
-        let pieces = self.cols.div_ceil(self.piece);
+        let pieces = self.out.pieces();
         let is_split = pieces > 1 && self.rows < pool::threads();
         if is_split {
             for row in 0..self.rows {
                 // SAFETY: the conditions of this function; a piece is written by one thread.
                 unsafe {
-                    let part = |piece: usize| self.numbers_of(function, row, self.part(piece));
+                    let part = |piece: usize| self.numbers_of(function, row, self.out.part(piece));
                     let parts = pool::map(pieces, part);
                     let numbers = self.combined(function, &parts);
-                    pool::split(pieces, self.piece * COST, |range| {
+                    pool::split(pieces, Matrix::<V>::PIECE_LEN * COST, |range| {
                         for piece in range {
-                            self.finish(function, row, self.part(piece), numbers);
+                            self.finish(function, row, self.out.part(piece), numbers);
                         }
                     });
                 }
@@ -189,19 +169,15 @@ impl<V: SoftmaxFloat> RowPasses<V> {
                         continue;
                     }
                     parts.clear();
-                    let part = |piece: usize| self.numbers_of(function, row, self.part(piece));
+                    let part = |piece: usize| self.numbers_of(function, row, self.out.part(piece));
                     parts.extend((0..pieces).map(part));
                     let numbers = self.combined(function, &parts);
                     for piece in 0..pieces {
-                        self.finish(function, row, self.part(piece), numbers);
+                        self.finish(function, row, self.out.part(piece), numbers);
                     }
                 }
             }
         });
-    }
-
-    fn part(&self, piece: usize) -> Range<usize> {
-        piece * self.piece..self.cols.min((piece + 1) * self.piece)
     }
 
     /// Softmax of a row of a single piece, whose exponentials are computed once.
@@ -214,12 +190,12 @@ impl<V: SoftmaxFloat> RowPasses<V> {
         // SAFETY: the row's elements are valid (a condition of this function), and the rooms are
         // large enough for a piece.
         unsafe {
-            let x = self.elements(self.a, row, part.clone(), &mut x);
+            let x = self.a.values(row, part.clone(), &mut x);
             let largest = self.fold(self.largest, x, part.len());
             let e = e.as_mut_ptr().cast::<V>();
             self.map::<Exponential>(e, [x, x], part.len(), [largest; 2]);
             let sum = self.fold(self.sum, e, part.len());
-            self.map_to_row::<Share>(row, part, [e, e], [sum; 2]);
+            self.map_to_row::<Share>(row, part, [e, e], [V::ONE / sum; 2]);
         }
     }
 
@@ -238,7 +214,7 @@ impl<V: SoftmaxFloat> RowPasses<V> {
         // SAFETY: the part's elements are valid (a condition of this function), and the rooms are
         // large enough for a piece.
         unsafe {
-            let a = self.elements(self.a, row, part.clone(), &mut room_a);
+            let a = self.a.values(row, part.clone(), &mut room_a);
             match function {
                 RowFunction::Softmax | RowFunction::LogSoftmax => {
                     let largest = self.fold(self.largest, a, len);
@@ -246,7 +222,7 @@ impl<V: SoftmaxFloat> RowPasses<V> {
                     [largest, self.fold(self.sum, terms, len)]
                 }
                 RowFunction::SoftmaxBackward => {
-                    let b = self.elements(self.b, row, part, &mut room_b);
+                    let b = self.b.values(row, part, &mut room_b);
                     self.map::<Product>(terms, [a, b], len, [V::ZERO; 2]);
                     [self.fold(self.sum, terms, len); 2]
                 }
@@ -263,7 +239,7 @@ impl<V: SoftmaxFloat> RowPasses<V> {
             let scaled = |part: RowNumbers<V>| match part[0] == largest {
                 true => part[1],
                 false if part[0] == V::LEAST => V::ZERO,
-                false => part[1].times(part[0].minus(largest).exp()),
+                false => part[1] * (part[0] - largest).exp(),
             };
             [largest, scaled(a).plus(scaled(b))]
         };
@@ -275,7 +251,11 @@ impl<V: SoftmaxFloat> RowPasses<V> {
             pairwise(0..parts.len(), &mut |part| parts[part], &sums)
         };
         let [first, second] = numbers.expect("a row has parts");
-        if function == RowFunction::LogSoftmax { [first, second.ln()] } else { [first, second] }
+        match function {
+            RowFunction::Softmax => [first, V::ONE / second],
+            RowFunction::LogSoftmax => [first, second.ln()],
+            RowFunction::SoftmaxBackward | RowFunction::LogSoftmaxBackward => [first, second],
+        }
     }
 
     /// Writes a part of a row's result.
@@ -293,8 +273,8 @@ impl<V: SoftmaxFloat> RowPasses<V> {
         // SAFETY: the part's elements are valid (a condition of this function), and the rooms are
         // large enough for a piece.
         unsafe {
-            let a = self.elements(self.a, row, part.clone(), &mut room_a);
-            let mut b = || self.elements(self.b, row, part.clone(), &mut room_b);
+            let a = self.a.values(row, part.clone(), &mut room_a);
+            let mut b = || self.b.values(row, part.clone(), &mut room_b);
             match function {
                 RowFunction::Softmax => {
                     self.map_to_row::<ExponentialShare>(row, part, [a, a], numbers);
@@ -311,29 +291,6 @@ impl<V: SoftmaxFloat> RowPasses<V> {
                     self.map_to_row::<LogSoftmaxGradient>(row, part, [a, b], numbers);
                 }
             }
-        }
-    }
-
-    /// The values of a part of a row: where they lie, or in `room`.
-    ///
-    /// # Safety
-    /// The matrix is valid for reads; the part is a piece at most.
-    unsafe fn elements(
-        &self,
-        matrix: SharedPointer<u8>,
-        row: usize,
-        part: Range<usize>,
-        room: &mut PieceRoom<V>,
-    ) -> *const V {
-        // SAFETY: the part lies within the matrix, and the room has a place for each element.
-        unsafe {
-            let from = matrix.get().add((row * self.cols + part.start) * self.size).cast_const();
-            if self.is_plain {
-                return from.cast();
-            }
-            let to = room.as_mut_ptr().cast::<V>();
-            (self.load)(LoadArguments { from, stride: 1, len: part.len(), to: to.cast() });
-            to
         }
     }
 
@@ -371,17 +328,10 @@ impl<V: SoftmaxFloat> RowPasses<V> {
         operands: [*const V; 2],
         numbers: RowNumbers<V>,
     ) {
-        let first = row * self.cols + part.start;
-        let mut room = PieceRoom::<V>::uninit();
-        // SAFETY: the part lies within the result, and the room has a place for each element.
+        let len = part.len();
+        // SAFETY: the part lies within the result, and the map writes each of its values.
         unsafe {
-            if self.is_plain {
-                let out = self.out.get().cast::<V>().add(first);
-                return self.map::<M>(out, operands, part.len(), numbers);
-            }
-            let values = room.as_mut_ptr().cast::<V>();
-            self.map::<M>(values, operands, part.len(), numbers);
-            self.store.store(std::slice::from_raw_parts(values, part.len()), self.out.get(), first);
+            self.out.write(row, part, |out| self.map::<M>(out, operands, len, numbers));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod guarded;
 mod index;
+mod layer_norm;
 mod matmul;
 mod random;
 mod reductions;

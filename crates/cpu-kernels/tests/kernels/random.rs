@@ -56,11 +56,35 @@ fn elements_follow_from_their_own_words() {
     let parameters = Parameters { a: 0.3, b: 0.0, low: -5, high: 12 };
     let whole = draw(Distribution::Integers, (DType::I64, current), 100, parameters);
     let ones = draw(Distribution::Bernoulli, (DType::F16, current), 100, parameters);
+    let uniform = draw(Distribution::Uniform, (DType::F32, current), 100, UNIT);
     for at in 0..100 {
-        let words = PHILOX.words(at as u64);
-        let one = f64::from(words[0] >> 8) / f64::from(1 << 24) < 0.3;
-        assert_eq!(whole.as_ref().expect("drawn")[at], integer(words, -5, 12) as f64);
-        assert_eq!(ones.as_ref().expect("drawn")[at], f64::from(one));
+        let words = PHILOX.words(at as u64 / 4);
+        let unit = f64::from(words[at % 4] >> 8) / f64::from(1 << 24);
+        let number = integer(PHILOX.bits(at as u64), -5, 12);
+        assert_eq!(whole.as_ref().expect("drawn")[at], number as f64);
+        assert_eq!(ones.as_ref().expect("drawn")[at], f64::from(unit < 0.3));
+        assert_eq!(uniform.as_ref().expect("drawn")[at], unit);
+    }
+}
+
+/// The numbers from 0 to 1.
+const UNIT: Parameters = Parameters { a: 0.0, b: 1.0, low: 0, high: 0 };
+
+#[test]
+fn pairs_of_normal_numbers_lie_on_a_circle_of_the_first_ones_radius() {
+    let set = InstructionSet::current();
+    let standard = Parameters { a: 0.0, b: 1.0, ..Parameters::default() };
+    for (dtype, words) in [(DType::F32, 1), (DType::F64, 2)] {
+        let normal = draw(Distribution::Normal, (dtype, set), 1000, standard).expect("a float");
+        let uniform = draw(Distribution::Uniform, (dtype, set), 1000, UNIT).expect("a float");
+        let step = if words == 1 { 2f64.powi(-24) } else { 2f64.powi(-53) };
+        for (normal, uniform) in normal.chunks(2).zip(uniform.chunks(2)) {
+            let radius = (-2.0 * (uniform[0] + step).ln()).sqrt();
+            assert!((normal[0].hypot(normal[1]) - radius).abs() < 1e-6, "{normal:?}");
+            let (sin, cos) = (uniform[1] * std::f64::consts::TAU).sin_cos();
+            assert!((normal[0] - radius * cos).abs() < 1e-6, "{normal:?}");
+            assert!((normal[1] - radius * sin).abs() < 1e-6, "{normal:?}");
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use super::no_parameters;
 use crate::{Module, Result};
 
 /// Dropout. In training it sets each element to zero with probability `p`, and scales the others by
-/// `1 / (1 - p)`; in evaluation ([`Module::set_training`]) it changes nothing.
+/// `1 / (1 - p)`; in evaluation ([`Module::set_training`]) it changes nothing. It keeps no mask for
+/// the gradient: see [`Tensor::dropout`].
 ///
 /// N. Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting" (JMLR
 /// 15, 2014), in the inverted form that PyTorch uses: the scaling happens in training.
@@ -45,14 +46,7 @@ impl Dropout {
 
 impl Module for Dropout {
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        if !self.training || self.p == 0.0 {
-            return Ok(input.clone());
-        }
-        if self.p == 1.0 {
-            return input * 0.0;
-        }
-        let kept = input.empty_like()?.bernoulli_(1.0 - self.p)?;
-        input * &(&kept * (1.0 / (1.0 - self.p)))?
+        input.dropout(self.p, self.training)
     }
 
     fn set_training(&mut self, training: bool) {

@@ -152,8 +152,11 @@ impl SavedTensor {
             SavedHistory::Output(node, index) => Ok(of(&kept.layout, output(node, *index))),
             SavedHistory::PartOfOutput(node, part) => {
                 // The view's own history, so that gradients flow through the view.
-                match part.view.get().filter(|node| node.strong_count() > 0) {
-                    Some(node) => Ok(of(&kept.layout, output(node, 0))),
+                match part.view.get().and_then(WeakCounted::upgrade) {
+                    Some(node) => {
+                        let own = Edge::Node(NodeOutput { node, index: 0 });
+                        Ok(of(&kept.layout, Meta::of_edge(own)))
+                    }
                     None => of(&part.whole, output(node, 0)).part_at(&kept.layout),
                 }
             }

@@ -80,7 +80,8 @@ pub(crate) struct Index {
     pub(crate) inner: i64,
 }
 
-/// Random numbers from Philox into dense memory: element `i` depends on `seed`, `offset` and `i`.
+/// Random numbers from Philox into dense memory, or dropout of dense memory: element `i` depends on
+/// `seed`, `offset` and `i`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Random {
@@ -88,7 +89,8 @@ pub(crate) struct Random {
     pub(crate) numel: i64,
     pub(crate) seed: u64,
     pub(crate) offset: u64,
-    /// Bounds, or mean and standard deviation, or a probability in `a`.
+    /// Bounds, or mean and standard deviation, or a probability in `a`; for dropout, which `a` is the
+    /// probability to stay for, a factor in `b`.
     pub(crate) a: f64,
     pub(crate) b: f64,
     /// Bounds of integers.
@@ -97,6 +99,8 @@ pub(crate) struct Random {
     /// The address of two `i64` on the device, or 0: a seed, which is used in place of `seed`, and
     /// a number that is added to `offset`. Graphs use it, whose launches each draw other numbers.
     pub(crate) state: u64,
+    /// What dropout drops elements of; it may be `out`.
+    pub(crate) input: u64,
 }
 
 /// `start + i * step` into dense memory; integers use `istart` and `istep`.
@@ -118,6 +122,6 @@ const _: () = {
     assert!(size_of::<Matmul>() == 288 && offset_of!(Matmul, batch_dims) == 88);
     assert!(offset_of!(Matmul, batch_sizes) == 96);
     assert!(size_of::<Rowwise>() == 40 && size_of::<Index>() == 56);
-    assert!(size_of::<Random>() == 72 && offset_of!(Random, low) == 48);
+    assert!(size_of::<Random>() == 80 && offset_of!(Random, low) == 48);
     assert!(size_of::<Range>() == 48 && offset_of!(Range, istart) == 32);
 };

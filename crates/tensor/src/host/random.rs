@@ -1,9 +1,9 @@
 //! CPU kernels of random numbers: element `i` follows from seed, offset and `i` alone, so that they
 //! are the same as on CUDA, whatever the number of threads.
 
-use cpu_kernels::random::{Distribution, Parameters, Philox, RandomKernel};
+use cpu_kernels::random::{Distribution, DropoutKernel, Parameters, Philox, RandomKernel};
 
-use super::memory::target;
+use super::memory::{source, target};
 use crate::DType;
 use crate::dispatch::HostKernels;
 use crate::dispatch::abi::Random;
@@ -28,6 +28,24 @@ distributions! {
     RANDOM: Integers;
     /// One with probability a, else zero.
     BERNOULLI: Bernoulli;
+}
+
+/// Elements times b with probability a, else times zero.
+pub(crate) const DROPOUT: HostKernels<Random> = HostKernels {
+    supports: DType::is_float,
+    // SAFETY: the conditions of `HostKernels::run` are those of `drop_out`.
+    run: |call, dtype| unsafe { drop_out(call, dtype) },
+};
+
+/// # Safety
+/// The conditions of [`HostKernels::run`].
+unsafe fn drop_out(call: &Random, dtype: DType) {
+    let kernel = DropoutKernel::new(dtype).expect("the dtype was checked");
+    let philox = Philox { seed: call.seed, offset: call.offset };
+    let memory = (target(call.out), source(call.input));
+    // SAFETY: both have `numel` elements of the dtype, which are held, and are one array or lie
+    // apart (conditions of this function).
+    unsafe { kernel.run(memory, call.numel as usize, philox, (call.a, call.b)) }
 }
 
 /// # Safety

@@ -12,6 +12,7 @@ mod index;
 mod indexing;
 mod join;
 mod large;
+mod layer_norm;
 mod loss;
 mod matmul;
 mod memory_format;

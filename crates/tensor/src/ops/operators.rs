@@ -1,32 +1,34 @@
 //! The operators `+ - * /` and `-x` of Rust, on tensors (owned or borrowed) and numbers. They give
-//! a `Result`, since shapes may not fit.
+//! a `Result`, since shapes may not fit. The result of owned tensors may lie in the memory of one of
+//! them.
 
 use std::borrow::Borrow;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use half::f16;
 
-use super::elementwise::arithmetic::{ADD, DIV, MUL, SUB, subtract};
+use super::elementwise::arithmetic::{ADD, DIV, MUL, NEG, SUB, not_of_bools};
 use super::operand::TensorOrScalar;
 use super::pointwise::Pointwise;
 use crate::{Result, Scalar, Tensor};
 
 macro_rules! operators {
     ($($trait:ident::$method:ident => $operator:ident;)*) => {$(
-        tensor_first!($trait::$method => $operator: Tensor, &Tensor);
+        tensor_first!($trait::$method => $operator: Tensor = OWNED, &Tensor = BORROWED);
         number_first!($trait::$method => $operator: f16, f32, f64, i32, i64, u8, Scalar);
     )*};
 }
 
 /// A tensor, owned or borrowed, with a number or a borrowed tensor, and with an owned tensor.
 macro_rules! tensor_first {
-    ($trait:ident::$method:ident => $operator:ident: $($tensor:ty),*) => {$(
+    ($trait:ident::$method:ident => $operator:ident: $($tensor:ty = $first:ident),*) => {$(
         impl<'a, O: Into<TensorOrScalar<'a>>> $trait<O> for $tensor {
             type Output = Result<Tensor>;
 
             #[track_caller]
             fn $method(self, other: O) -> Result<Tensor> {
-                apply(&$operator, [TensorOrScalar::Tensor(self.borrow()), other.into()])
+                let operands = [TensorOrScalar::Tensor(self.borrow()), other.into()];
+                apply(&$operator, [$first, BORROWED], operands)
             }
         }
 
@@ -36,7 +38,7 @@ macro_rules! tensor_first {
             #[track_caller]
             fn $method(self, other: Tensor) -> Result<Tensor> {
                 let operands = [self.borrow(), &other].map(TensorOrScalar::Tensor);
-                apply(&$operator, operands)
+                apply(&$operator, [$first, OWNED], operands)
             }
         }
     )*};
@@ -44,17 +46,18 @@ macro_rules! tensor_first {
 
 macro_rules! number_first {
     ($trait:ident::$method:ident => $operator:ident: $($number:ty),*) => {$(
-        number_first!(@with $trait::$method => $operator: $number, Tensor);
-        number_first!(@with $trait::$method => $operator: $number, &Tensor);
+        number_first!(@with $trait::$method => $operator: $number, Tensor = OWNED);
+        number_first!(@with $trait::$method => $operator: $number, &Tensor = BORROWED);
     )*};
-    (@with $trait:ident::$method:ident => $operator:ident: $number:ty, $tensor:ty) => {
+    (@with $trait:ident::$method:ident => $operator:ident: $number:ty, $tensor:ty = $second:ident) => {
         impl $trait<$tensor> for $number {
             type Output = Result<Tensor>;
 
             #[track_caller]
             fn $method(self, other: $tensor) -> Result<Tensor> {
                 let number = TensorOrScalar::Scalar(Scalar::from(self));
-                apply(&$operator, [number, TensorOrScalar::Tensor(other.borrow())])
+                let operands = [number, TensorOrScalar::Tensor(other.borrow())];
+                apply(&$operator, [BORROWED, $second], operands)
             }
         }
     };
@@ -72,7 +75,7 @@ impl Neg for Tensor {
 
     #[track_caller]
     fn neg(self) -> Result<Tensor> {
-        Tensor::neg(&self)
+        NEG.apply_giving_up([OWNED], [TensorOrScalar::Tensor(&self)])
     }
 }
 
@@ -85,11 +88,19 @@ impl Neg for &Tensor {
     }
 }
 
+/// Whether an operator has got its operand by value, and drops it.
+const OWNED: bool = true;
+const BORROWED: bool = false;
+
 /// Applies an operation; differences of truth values are refused, as by [`Tensor::sub`].
 #[track_caller]
-fn apply(operation: &'static Pointwise<2>, operands: [TensorOrScalar<'_>; 2]) -> Result<Tensor> {
-    match std::ptr::eq(operation, &SUB) {
-        true => subtract(operation, operands),
-        false => operation.apply(operands),
+fn apply(
+    operation: &'static Pointwise<2>,
+    owned: [bool; 2],
+    operands: [TensorOrScalar<'_>; 2],
+) -> Result<Tensor> {
+    if std::ptr::eq(operation, &SUB) {
+        not_of_bools(operation.name(), &operands)?;
     }
+    operation.apply_giving_up(owned, operands)
 }

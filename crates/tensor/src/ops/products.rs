@@ -130,7 +130,8 @@ impl Tensor {
         let is_half = matches!(self.dtype(), DType::F16 | DType::BF16);
         match bias {
             Some(bias) if is_half && weight.dims() == 2 => half_linear(self, weight, bias),
-            Some(bias) => self.matmul(&weight.t()?)?.add(bias),
+            // In the product's memory.
+            Some(bias) => self.matmul(&weight.t()?)? + bias,
             None => self.matmul(&weight.t()?),
         }
     }

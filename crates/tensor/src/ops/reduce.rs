@@ -44,6 +44,7 @@ const fn reduction(
 }
 
 /// The dimensions that a reduction is over.
+#[derive(Clone)]
 pub(super) struct Folded {
     dims: smallvec::SmallVec<[usize; 4]>,
     pub(super) keepdim: bool,
@@ -90,6 +91,24 @@ impl Folded {
         }
         // The result of a reduction is no view, which could not be written in place as it can.
         Ok(output.detach())
+    }
+
+    /// Records that `output` is the means of `x`.
+    #[track_caller]
+    pub(super) fn record_mean(self, x: &Tensor, output: Tensor) -> Tensor {
+        record("mean", [x], output, |_| {
+            let shape = x.layout().shape().clone();
+            let count = self.count(&shape);
+            move |grad: &Tensor, _| {
+                let share = self.restore(grad)?.div(count)?;
+                Ok([Some(share.expand(&shape)?)])
+            }
+        })
+    }
+
+    /// The dimensions, in ascending order.
+    pub(super) fn dims(&self) -> &[usize] {
+        &self.dims
     }
 
     /// The dimensions, as operations take them.
@@ -168,14 +187,7 @@ impl Tensor {
     pub fn mean_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
         let folded = Folded::new("mean", self, dims, keepdim)?;
         let output = fold(&MEAN, self, self.dtype(), &folded)?;
-        Ok(record("mean", [self], output, |_| {
-            let shape = self.layout().shape().clone();
-            let count = folded.count(&shape);
-            move |grad: &Tensor, _| {
-                let share = folded.restore(grad)?.div(count)?;
-                Ok([Some(share.expand(&shape)?)])
-            }
-        }))
+        Ok(folded.record_mean(self, output))
     }
 
     /// The product of all elements; of integers and truth values as `I64`.

@@ -7,6 +7,7 @@ use gpu_runtime::at_place;
 use super::reduce::Folded;
 use super::scan::widened;
 use crate::autograd::record;
+use crate::dispatch::{self, SpreadForm};
 use crate::{Result, Tensor, no_grad};
 
 /// The spread of the elements over some dimensions (all, if the list is empty): the sum of the
@@ -27,12 +28,8 @@ impl Tensor {
     #[track_caller]
     pub fn var(&self, dims: &[isize], correction: impl Into<f64>, keepdim: bool) -> Result<Tensor> {
         let spread = Spread::new("var", self, dims, correction.into(), keepdim)?;
-        let compute = || spread.variance(self)?.to(self.dtype());
-        let output = at_place(Location::caller(), || no_grad(compute))?;
-        Ok(record(spread.op, [self], output, |saving| {
-            let x = saving.save(self);
-            move |grad: &Tensor, _| Ok([Some(spread.gradient(&x.get()?, grad)?)])
-        }))
+        let [output, _] = spread.with_mean(SpreadForm::Variance, self)?;
+        Ok(spread.record_variance(self, output))
     }
 
     /// The standard deviations over some dimensions: the square roots of [`Tensor::var`]. The
@@ -47,17 +44,8 @@ impl Tensor {
     #[track_caller]
     pub fn std(&self, dims: &[isize], correction: impl Into<f64>, keepdim: bool) -> Result<Tensor> {
         let spread = Spread::new("std", self, dims, correction.into(), keepdim)?;
-        let compute = || spread.variance(self)?.sqrt()?.to(self.dtype());
-        let output = at_place(Location::caller(), || no_grad(compute))?;
-        Ok(record(spread.op, [self], output, |saving| {
-            let (x, output) = (saving.save(self), saving.save_output());
-            move |grad: &Tensor, _| {
-                let deviation = output.get()?;
-                let of_variance = grad.div(&deviation.mul(2)?)?;
-                let of_variance = of_variance.masked_fill(&deviation.eq(0)?, 0)?;
-                Ok([Some(spread.gradient(&x.get()?, &of_variance)?)])
-            }
-        }))
+        let [output, _] = spread.with_mean(SpreadForm::Deviation, self)?;
+        Ok(spread.record_deviation(self, output))
     }
 
     /// The variances and the means over some dimensions.
@@ -68,7 +56,10 @@ impl Tensor {
         correction: impl Into<f64>,
         keepdim: bool,
     ) -> Result<(Tensor, Tensor)> {
-        Ok((self.var(dims, correction, keepdim)?, self.mean_dims(dims, keepdim)?))
+        let spread = Spread::new("var", self, dims, correction.into(), keepdim)?;
+        let [output, mean] = spread.with_mean(SpreadForm::Variance, self)?;
+        let mean = spread.folded.clone().record_mean(self, mean);
+        Ok((spread.record_variance(self, output), mean))
     }
 
     /// The standard deviations and the means over some dimensions.
@@ -79,7 +70,10 @@ impl Tensor {
         correction: impl Into<f64>,
         keepdim: bool,
     ) -> Result<(Tensor, Tensor)> {
-        Ok((self.std(dims, correction, keepdim)?, self.mean_dims(dims, keepdim)?))
+        let spread = Spread::new("std", self, dims, correction.into(), keepdim)?;
+        let [output, mean] = spread.with_mean(SpreadForm::Deviation, self)?;
+        let mean = spread.folded.clone().record_mean(self, mean);
+        Ok((spread.record_deviation(self, output), mean))
     }
 }
 
@@ -87,6 +81,7 @@ impl Tensor {
 struct Spread {
     op: &'static str,
     folded: Folded,
+    correction: f64,
     /// The number of elements, less the correction.
     degrees: f64,
     /// Whether all elements are folded, without a list of dimensions.
@@ -105,7 +100,48 @@ impl Spread {
         let folded = Folded::new(op, x, dims, keepdim)?;
         let degrees = folded.count(x.shape()) as f64 - correction;
         let is_whole = dims.is_empty();
-        Ok(Spread { op, folded, degrees, is_whole })
+        Ok(Spread { op, folded, correction, degrees, is_whole })
+    }
+
+    /// The spread and the mean, without history: in one pass over memory on the CPU, unless elements
+    /// are repeated there.
+    #[track_caller]
+    fn with_mean(&self, form: SpreadForm, x: &Tensor) -> Result<[Tensor; 2]> {
+        let compute = || {
+            if !x.is_cuda() && !x.layout().overlaps_itself() {
+                let how = (self.correction, self.folded.keepdim);
+                return dispatch::spread_and_mean(self.op, form, x, self.folded.dims(), how);
+            }
+            let variance = self.variance(x)?;
+            let spread = match form {
+                SpreadForm::Variance => variance,
+                SpreadForm::Deviation => variance.sqrt()?,
+            };
+            let mean = x.mean_dims(&self.folded.signed(), self.folded.keepdim)?;
+            Ok([spread.to(x.dtype())?, mean])
+        };
+        at_place(Location::caller(), || no_grad(compute))
+    }
+
+    #[track_caller]
+    fn record_variance(self, x: &Tensor, output: Tensor) -> Tensor {
+        record(self.op, [x], output, |saving| {
+            let x = saving.save(x);
+            move |grad: &Tensor, _| Ok([Some(self.gradient(&x.get()?, grad)?)])
+        })
+    }
+
+    #[track_caller]
+    fn record_deviation(self, x: &Tensor, output: Tensor) -> Tensor {
+        record(self.op, [x], output, |saving| {
+            let (x, output) = (saving.save(x), saving.save_output());
+            move |grad: &Tensor, _| {
+                let deviation = output.get()?;
+                let of_variance = grad.div(&deviation.mul(2)?)?;
+                let of_variance = of_variance.masked_fill(&deviation.eq(0)?, 0)?;
+                Ok([Some(self.gradient(&x.get()?, &of_variance)?)])
+            }
+        })
     }
 
     /// The distances from the mean, in a dtype whose squares do not overflow.

@@ -2,6 +2,8 @@
 
 mod captured;
 pub(crate) mod distribute;
+mod draw;
+mod dropout;
 mod generator;
 mod ops;
 mod seed;

@@ -64,7 +64,7 @@ impl Tensor {
     }
 }
 
-fn expect(
+pub(super) fn expect(
     op: &'static str,
     argument: &'static str,
     value: f64,

@@ -42,7 +42,7 @@ impl<T> Counted<T> {
     /// The value, if this is the only handle, and no weak handle is left.
     #[inline]
     pub(crate) fn get_mut(this: &mut Counted<T>) -> Option<&mut T> {
-        if !this.owners().is_sole() {
+        if !Counted::is_sole(this) {
             return None;
         }
         // SAFETY: the allocation lives as long as this handle. There is no other handle that could
@@ -71,6 +71,12 @@ impl<T> Counted<T> {
     #[inline]
     pub(crate) fn handles(this: &Counted<T>) -> u64 {
         this.owners().count()
+    }
+
+    /// Whether this is the only handle, and no weak handle is left, so that nobody can get another.
+    #[inline]
+    pub(crate) fn is_sole(this: &Counted<T>) -> bool {
+        this.owners().is_sole()
     }
 
     /// Whether the two are handles on the same value.

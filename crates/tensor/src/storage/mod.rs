@@ -169,9 +169,9 @@ impl Storage {
         WeakStorage(Counted::downgrade(&self.inner))
     }
 
-    /// The number of handles.
-    pub(crate) fn handles(&self) -> u64 {
-        Counted::handles(&self.inner)
+    /// Whether this is the only handle, and nobody watches the memory either.
+    pub(crate) fn is_sole(&self) -> bool {
+        Counted::is_sole(&self.inner)
     }
 
     /// The number of times that the contents were changed in place (PyTorch's version counter).

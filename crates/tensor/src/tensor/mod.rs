@@ -322,13 +322,13 @@ impl Tensor {
         self.layout().offset()
     }
 
-    /// Whether this is the only handle, and the storage has no other tensor but perhaps the one
-    /// that this is a view of, which nobody else has either.
+    /// Whether this is the only handle, which nobody can get another one of, and the storage has no
+    /// other tensor but perhaps the one that this is a view of, which nobody else has either.
     pub(crate) fn is_sole_owner(&self) -> bool {
-        let is_sole = |tensor: &Tensor| Counted::handles(&tensor.inner) == 1;
+        let is_sole = |tensor: &Tensor| Counted::is_sole(&tensor.inner);
         is_sole(self)
             && self.view_of_base().is_none_or(|view| is_sole(&view.base))
-            && self.storage().handles() == 1
+            && self.storage().is_sole()
     }
 
     /// # Errors

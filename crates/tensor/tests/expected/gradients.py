@@ -106,6 +106,12 @@ def reductions():
     yield make.case("cross_entropy", [logits, target], F.cross_entropy)
     yield make.case("nll_loss", [F.log_softmax(logits, dim=1), target], F.nll_loss)
     yield make.case("mse_loss", [make.uniform((3, 4)), make.uniform((3, 4))], F.mse_loss)
+    for shape, dims, dtype in (((3, 5), 1, torch.float32), ((2, 2, 3), 2, F64)):
+        operands = [make.uniform(shape, dtype=dtype)]
+        operands += [make.uniform(shape[-dims:], dtype=dtype) for _ in range(2)]
+        for count in (1, 2, 3):
+            run = lambda x, *parameters: F.layer_norm(x, shape[-dims:], *parameters, eps=0.1)
+            yield make.case("layer_norm", operands[:count], run, dims=dims, eps=0.1)
 
 
 def products():

@@ -203,6 +203,15 @@ def rows():
     yield case("nll_loss", [chances, target], output=F.nll_loss(chances, target))
     a, b = source.uniform((3, 4)), source.uniform((3, 4))
     yield case("mse_loss", [a, b], output=F.mse_loss(a, b))
+    for dtype, parameters in ((F16, F16), (F16, F32), (F32, F32), (F64, F64)):
+        x, weight, bias = source.uniform((3, 5), -1, 4, dtype), source.any((5,), parameters), source.any((5,), parameters)
+        for given in ([x], [x, weight], [x, weight, bias]):
+            output = F.layer_norm(x, (5,), *given[1:], eps=0.01)
+            yield case("layer_norm", given, {"dims": 1, "eps": 0.01}, output=output)
+    for x, dims in ((source.uniform((2, 3, 4)), 2), (source.uniform((2, 0)), 1), (source.uniform((0, 3)), 1)):
+        weight = source.uniform(x.shape[x.dim() - dims:])
+        output = F.layer_norm(x, weight.shape, weight, eps=1e-5)
+        yield case("layer_norm", [x, weight], {"dims": dims, "eps": 1e-5}, output=output)
 
 
 def matmul():

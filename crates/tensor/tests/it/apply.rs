@@ -169,6 +169,10 @@ const REDUCTIONS: Table = &[
     ("all", |case, x| x[0].all_dims(&[case.int("dim")], case.flag("keepdim"))),
     ("softmax", |case, x| x[0].softmax(case.int("dim"))),
     ("log_softmax", |case, x| x[0].log_softmax(case.int("dim"))),
+    ("layer_norm", |case, x| {
+        let shape = &x[0].shape()[x[0].dims() - case.int("dims") as usize..];
+        x[0].layer_norm(shape, x.get(1), x.get(2), case.float("eps"))
+    }),
     ("cross_entropy", |_, x| x[0].cross_entropy(&x[1])),
     ("nll_loss", |_, x| x[0].nll_loss(&x[1])),
     ("mse_loss", |_, x| x[0].mse_loss(&x[1])),

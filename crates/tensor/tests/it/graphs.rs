@@ -304,6 +304,55 @@ fn a_captured_step_with_dropout_trains_as_the_calls_do() {
 }
 
 #[test]
+fn dropout_in_a_graph_drops_the_same_forward_and_backward() {
+    isolate(|| {
+        each_device(|device| {
+            let x = Tensor::ones([COUNT], device)?.requires_grad_(true)?;
+            let step = || {
+                x.clear_grad();
+                let y = x.dropout(0.4, true)?;
+                y.sum()?.backward()?;
+                Ok::<_, Error>((y.detach(), x.grad().expect("it was computed")))
+            };
+            manual_seed(8);
+            let mut expected = Vec::new();
+            for _ in 0..3 {
+                let (y, gradient) = step()?;
+                expected.push(y.to_vec::<f32>()?);
+                assert_eq!(gradient.to_vec::<f32>()?, y.to_vec::<f32>()?);
+            }
+            manual_seed(8);
+            let stream = Stream::new(device)?;
+            let (graph, (y, gradient)) = captured(&stream, step)?;
+            for expected in &expected {
+                graph.launch(&stream)?;
+                assert_eq!(&y.to_vec::<f32>()?, expected);
+                assert_eq!(&gradient.to_vec::<f32>()?, expected);
+            }
+            Ok(())
+        });
+    })
+    .run();
+}
+
+#[test]
+fn an_operator_in_a_graph_leaves_its_operand_to_the_next_launch() {
+    isolate(|| {
+        each_device(|device| {
+            let stream = Stream::new(device)?;
+            let x = Tensor::full([1 << 15], 3.0, device)?;
+            let (graph, y) = captured(&stream, || x + 1.0)?;
+            for _ in 0..3 {
+                graph.launch(&stream)?;
+                assert_eq!(y.to_vec::<f32>()?[5], 4.0);
+            }
+            Ok(())
+        });
+    })
+    .run();
+}
+
+#[test]
 fn a_launch_that_overwrites_what_was_saved_for_a_gradient_is_noticed() {
     isolate(|| {
         each_device(|device| {

@@ -24,6 +24,9 @@ pub(super) static ROWS: &[AdapterRow] = &[
     row("randint", "high, size, *, dtype=None", |c| {
         give(Tensor::randint(0, c.get("high")?, c.get::<Vec<usize>>("size")?, c.options()?))
     }),
+    row("dropout|nn.functional.dropout", "x, p=0.5, training=True", |c| {
+        give(c.x()?.dropout(c.get("p")?, c.get("training")?))
+    }),
     row("uniform", "x, from=0.0, to=1.0", |c| {
         give(c.x()?.clone_data()?.uniform_(c.get("from")?, c.get("to")?))
     }),

@@ -44,7 +44,7 @@ impl Collection {
         for &position in self.wanted.get(&id).into_iter().flatten() {
             let slot = &mut self.gradients[position];
             *slot = Some(match slot.take() {
-                Some(so_far) => so_far.add(gradient)?,
+                Some(so_far) => (so_far + gradient)?,
                 None => gradient.clone(),
             });
         }

@@ -110,7 +110,7 @@ impl Tensor {
     /// `self - other`; not of truth values.
     #[track_caller]
     pub fn sub<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
-        subtract(&SUB, [self.into(), other.into()])
+        difference(&SUB, [self.into(), other.into()])
     }
 
     /// [`Tensor::sub`] in place.
@@ -124,7 +124,7 @@ impl Tensor {
     /// `other - self`; not of truth values.
     #[track_caller]
     pub fn rsub<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
-        subtract(&RSUB, [self.into(), other.into()])
+        difference(&RSUB, [self.into(), other.into()])
     }
 
     /// `other - alpha * self` (PyTorch's `rsub` with `alpha`); not of truth values.
@@ -221,7 +221,7 @@ impl Tensor {
 
 /// Applies a difference.
 #[track_caller]
-pub(in crate::ops) fn subtract(
+fn difference(
     operation: &'static Pointwise<2>,
     operands: [TensorOrScalar<'_>; 2],
 ) -> Result<Tensor> {
@@ -231,7 +231,10 @@ pub(in crate::ops) fn subtract(
 
 /// # Errors
 /// One of the operands is a truth value, of which there are no differences.
-fn not_of_bools(op: &'static str, operands: &[TensorOrScalar<'_>]) -> Result<()> {
+pub(in crate::ops) fn not_of_bools(
+    op: &'static str,
+    operands: &[TensorOrScalar<'_>],
+) -> Result<()> {
     let dtype = |operand: &TensorOrScalar<'_>| match operand {
         TensorOrScalar::Tensor(tensor) => tensor.dtype(),
         TensorOrScalar::Scalar(number) => number.dtype(),

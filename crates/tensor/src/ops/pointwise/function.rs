@@ -10,11 +10,11 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::autograd::{InPlace, SavedTensor, Saving, record_many, record_outputs};
 use crate::dispatch::{Elementwise, Outputs};
-use crate::layout::Layout;
+use crate::layout::{Layout, NoLayout};
 use crate::resolved_device::ResolvedDevice;
 use crate::specializations::Specializations;
 use crate::tensor::Gradients;
-use crate::{DType, Result, Shape, Tensor};
+use crate::{DType, Result, Shape, Tensor, is_grad_enabled};
 
 /// An elementwise function of tensors of given dtypes and of numbers, with its derivative. It lives
 /// as long as the process.
@@ -54,19 +54,27 @@ pub(in crate::ops) enum ResultOrder {
 }
 
 impl ResultPlace {
+    /// The layout of the results of a call with these inputs.
+    ///
+    /// # Errors
+    /// The shape is too large.
+    pub(super) fn layout(&self, inputs: &[&Tensor]) -> Result<Layout, NoLayout> {
+        let is_even = |input: &&Tensor| input.is_contiguous();
+        if self.order == ResultOrder::RowMajor || inputs.iter().all(is_even) {
+            return Layout::contiguous(self.shape.clone());
+        }
+        let inputs: SmallVec<[&Layout; 4]> = inputs.iter().map(|input| input.layout()).collect();
+        Layout::of_result(self.shape.clone(), &inputs)
+    }
+
     /// New tensors for the results of a call with these inputs.
     ///
     /// # Errors
     /// The shape is too large, or memory is short.
     #[track_caller]
     fn uninit(&self, inputs: &[&Tensor], dtype: DType) -> Result<Tensor> {
-        let is_even = |input: &&Tensor| input.is_contiguous();
-        if self.order == ResultOrder::RowMajor || inputs.iter().all(is_even) {
-            return Tensor::uninit(self.shape.clone(), dtype, self.device);
-        }
-        let inputs: SmallVec<[&Layout; 4]> = inputs.iter().map(|input| input.layout()).collect();
-        let layout = Layout::of_result(self.shape.clone(), &inputs);
-        Tensor::uninit_in(layout.map_err(|problem| problem.of(dtype))?, dtype, self.device)
+        let layout = self.layout(inputs).map_err(|problem| problem.of(dtype))?;
+        Tensor::uninit_in(layout, dtype, self.device)
     }
 }
 
@@ -180,6 +188,33 @@ impl PointwiseFunction {
             Ok(output) => Ok(self.record(inputs, output, scalars)),
             error => error,
         })
+    }
+
+    /// [`PointwiseFunction::apply`] with the result in the memory of an input of its shape and
+    /// dtype, which is not used afterwards.
+    ///
+    /// # Errors
+    /// The runtime failed.
+    #[track_caller]
+    pub(super) fn apply_over(
+        &'static self,
+        position: usize,
+        inputs: &[&Tensor],
+        scalars: &[u64],
+    ) -> Result<Tensor> {
+        let output = inputs[position].detach();
+        self.write(&output, inputs, scalars)?;
+        Ok(self.record(inputs, output, scalars))
+    }
+
+    /// Whether a call on these inputs would save the one at `position` for its gradients.
+    pub(super) fn saves_input(&'static self, position: usize, inputs: &[&Tensor]) -> bool {
+        if !is_grad_enabled() || matches!(self.derivative, FunctionDerivative::None) {
+            return false;
+        }
+        let needed = needs(inputs.iter().map(|input| input.requires_grad()));
+        let saved = GradientOperand::Input(position);
+        needed != 0 && self.gradients(needed).operands.contains(&saved)
     }
 
     /// [`PointwiseFunction::apply`] without recording it.

@@ -10,6 +10,7 @@ mod dense;
 mod function;
 mod key;
 mod promotion;
+mod reuse;
 
 use expression::Value;
 

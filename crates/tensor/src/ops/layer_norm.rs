@@ -1,0 +1,246 @@
+//! Layer normalisation.
+
+use std::panic::Location;
+
+use gpu_runtime::at_place;
+use smallvec::SmallVec;
+
+use super::convert::dense;
+use super::operand::TensorOrScalar;
+use super::pointwise::{Kinds, Pointwise};
+use super::scan::widened;
+use crate::autograd::{SavedTensor, record_many};
+use crate::dispatch::{self, LayerNormCall};
+use crate::{DType, Error, Result, Shape, Tensor, is_grad_enabled};
+
+const OP: &str = "layer_norm";
+
+/// The squared distance from the mean.
+static SQUARED_DISTANCE: Pointwise<2> =
+    Pointwise::common(OP, |[x, mean]| (x - mean).square()).of(Kinds::FLOATS);
+/// An element that is normalised with the mean and the variance, times a weight, plus a bias.
+static NORMALIZED: Pointwise<6> =
+    Pointwise::common(OP, |[x, mean, variance, epsilon, weight, bias]| {
+        (x - mean) * (variance + epsilon).rsqrt() * weight + bias
+    })
+    .of(Kinds::FLOATS);
+
+/// Normalisation, of floats only.
+impl Tensor {
+    /// Layer normalisation: brings the elements of the last dimensions, which are those of
+    /// `normalized_shape`, to mean 0 and variance 1 together, and applies `weight * x + bias`. The
+    /// variance is that of a whole population; `epsilon` is added to it (PyTorch's default is 1e-5).
+    ///
+    /// Halves are computed in `F32`, and may have parameters of `F32`. For the gradients nothing is
+    /// kept but the operands. On CUDA the work is enqueued.
+    ///
+    /// J. Ba, J. Kiros, G. Hinton: "Layer Normalization" (2016).
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 3.0], [8.0, 4.0]]?;
+    /// let y = x.layer_norm(&[2], Some(&tensor![1.0, 10.0]?), None, 0.0)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [-1.0, 10.0, 1.0, -10.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `normalized_shape` is empty, or not that of the last dimensions; a parameter has another
+    /// shape, lies on another device, or is of another dtype than the tensor and not `F32` beside
+    /// halves; the parameters are of different dtypes; the tensor is of no floats.
+    #[track_caller]
+    pub fn layer_norm(
+        &self,
+        normalized_shape: &[usize],
+        weight: Option<&Tensor>,
+        bias: Option<&Tensor>,
+        epsilon: f64,
+    ) -> Result<Tensor> {
+        check(self, normalized_shape, [("weight", weight), ("bias", bias)])?;
+        let norm = Norm { dims: normalized_shape.len(), epsilon };
+        let output = norm.forward(self, weight, bias)?;
+        let inputs: SmallVec<[&Tensor; 3]> =
+            [Some(self), weight, bias].into_iter().flatten().collect();
+        Ok(record_many(OP, &inputs, output, |saving| {
+            let (has_weight, has_bias) = (weight.is_some(), bias.is_some());
+            let of_x = saving.needs(0);
+            let x = (of_x || (has_weight && saving.needs(1))).then(|| saving.save(self));
+            let factor = weight.filter(|_| of_x).map(|weight| saving.save(weight));
+            let parameters = weight.or(bias).map_or(self.dtype(), Tensor::dtype);
+            move |grad: &Tensor, needs: &[bool]| {
+                let of_bias = has_bias && needs[1 + usize::from(has_weight)];
+                let needs = [needs[0], has_weight && needs[1], of_bias];
+                let gradients = match &x {
+                    Some(x) => {
+                        let weight = factor.as_ref().map(SavedTensor::get).transpose()?;
+                        let gradients =
+                            NormGradients { norm, grad, x: x.get()?, weight, parameters };
+                        gradients.of(needs)?
+                    }
+                    // Only that of the bias is needed.
+                    None => [None, None, of_bias.then(|| grad.clone())],
+                };
+                let is_there = [true, has_weight, has_bias];
+                let there = gradients.into_iter().zip(is_there).filter(|(_, is_there)| *is_there);
+                Ok(there.map(|(gradient, _)| gradient).collect())
+            }
+        }))
+    }
+}
+
+/// A layer normalisation.
+#[derive(Clone, Copy)]
+struct Norm {
+    /// The number of dimensions, the last ones, that are normalised together.
+    dims: usize,
+    epsilon: f64,
+}
+
+impl Norm {
+    /// The dimensions, as operations take them.
+    fn over(self) -> SmallVec<[isize; 4]> {
+        (0..self.dims).map(|dim| -1 - dim as isize).collect()
+    }
+
+    /// The result, without history.
+    #[track_caller]
+    fn forward(self, x: &Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>) -> Result<Tensor> {
+        let compute = || {
+            let [x, weight, bias] = [Some(x), weight, bias].map(|x| x.map(Tensor::detach));
+            let x = x.expect("it is there");
+            match x.is_cuda() {
+                true => self.composed(&x, weight.as_ref(), bias.as_ref()),
+                false => self.on_cpu(&x, weight.as_ref(), bias.as_ref()),
+            }
+        };
+        at_place(Location::caller(), compute)
+    }
+
+    #[track_caller]
+    fn on_cpu(self, x: &Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>) -> Result<Tensor> {
+        let dense_parameter = |x: Option<&Tensor>| x.map(|x| dense(x, x.dtype())).transpose();
+        let (weight, bias) = (dense_parameter(weight)?, dense_parameter(bias)?);
+        let parameters = weight.as_ref().or(bias.as_ref()).map_or(x.dtype(), Tensor::dtype);
+        let Norm { dims, epsilon } = self;
+        let (weight, bias) = (weight.as_ref(), bias.as_ref());
+        let x = &dense(x, x.dtype())?;
+        LayerNormCall { x, weight, bias, parameters, dims, epsilon }.forward()
+    }
+
+    #[track_caller]
+    fn composed(
+        self,
+        x: &Tensor,
+        weight: Option<&Tensor>,
+        bias: Option<&Tensor>,
+    ) -> Result<Tensor> {
+        let (dims, wide) = (self.over(), widened(x)?);
+        let mean = wide.mean_dims(&dims, true)?;
+        let squares = SQUARED_DISTANCE.apply([(&wide).into(), (&mean).into()])?;
+        let variance = squares.mean_dims(&dims, true)?;
+        let weight = weight.map_or(1.into(), TensorOrScalar::from);
+        let bias = bias.map_or(0.into(), TensorOrScalar::from);
+        let operands =
+            [x.into(), (&mean).into(), (&variance).into(), self.epsilon.into(), weight, bias];
+        NORMALIZED.compute(wide.dtype(), x.dtype(), operands)
+    }
+}
+
+/// What the gradients of a layer normalisation are computed from.
+struct NormGradients<'a> {
+    norm: Norm,
+    /// The gradient of the result.
+    grad: &'a Tensor,
+    x: Tensor,
+    weight: Option<Tensor>,
+    /// The dtype of the parameters.
+    parameters: DType,
+}
+
+impl NormGradients<'_> {
+    /// The gradients that are needed of `x`, the weight and the bias.
+    #[track_caller]
+    fn of(&self, needs: [bool; 3]) -> Result<[Option<Tensor>; 3]> {
+        if is_grad_enabled() || self.x.is_cuda() {
+            return self.composed(needs);
+        }
+        let compute = || {
+            let of_weight = |weight: &Tensor| dense(weight, weight.dtype());
+            let weight = self.weight.as_ref().map(of_weight).transpose()?;
+            let Norm { dims, epsilon } = self.norm;
+            let (x, weight) = (&dense(&self.x, self.x.dtype())?, weight.as_ref());
+            let parameters = self.parameters;
+            let call = LayerNormCall { x, weight, bias: None, parameters, dims, epsilon };
+            call.backward(&dense(self.grad, x.dtype())?, needs)
+        };
+        at_place(Location::caller(), compute)
+    }
+
+    /// The gradients by recorded operations. Those of the parameters are broadcast.
+    #[track_caller]
+    fn composed(&self, [of_x, of_weight, of_bias]: [bool; 3]) -> Result<[Option<Tensor>; 3]> {
+        let dims = self.norm.over();
+        let (x, grad) = (widened(&self.x)?, widened(self.grad)?);
+        let distance = x.sub(&x.mean_dims(&dims, true)?)?;
+        let variance = distance.square()?.mean_dims(&dims, true)?;
+        let rstd = variance.add(self.norm.epsilon)?.rsqrt()?;
+        let normalized = distance.mul(&rstd)?;
+        let gradient_of_x = || {
+            let weighted = match &self.weight {
+                Some(weight) => grad.mul(&widened(weight)?)?,
+                None => grad.clone(),
+            };
+            let mean = weighted.mean_dims(&dims, true)?;
+            let product = weighted.mul(&normalized)?.mean_dims(&dims, true)?;
+            weighted.sub(&mean)?.sub(&normalized.mul(&product)?)?.mul(&rstd)
+        };
+        let gradients = [
+            of_x.then(gradient_of_x).transpose()?,
+            of_weight.then(|| grad.mul(&normalized)).transpose()?,
+            of_bias.then(|| grad.clone()),
+        ];
+        Ok(gradients)
+    }
+}
+
+/// # Errors
+/// The tensor or a parameter does not fit.
+fn check(
+    x: &Tensor,
+    normalized_shape: &[usize],
+    parameters: [(&'static str, Option<&Tensor>); 2],
+) -> Result<()> {
+    x.expect_floats(OP)?;
+    if normalized_shape.is_empty() {
+        let (argument, value) = ("normalized_shape", "[]".to_owned());
+        let why = "at least one dimension must be normalised";
+        return Err(Error::InvalidArgument { op: OP, argument, value, why });
+    }
+    let shape = Shape::from(normalized_shape);
+    let parameters: SmallVec<[(&'static str, &Tensor); 2]> =
+        parameters.into_iter().filter_map(|(name, x)| Some((name, x?))).collect();
+    let mismatch = |rule| {
+        let of = |(name, x): &(&'static str, &Tensor)| (*name, x.layout().shape().clone());
+        let own = [("self", x.layout().shape().clone()), ("normalized_shape", shape.clone())];
+        let shapes = own.into_iter().chain(parameters.iter().map(of)).collect();
+        Err(Error::ShapeMismatch { op: OP, shapes, rule })
+    };
+    if !x.shape().ends_with(normalized_shape) {
+        return mismatch("`normalized_shape` must be the last dimensions of `self`");
+    }
+    if parameters.iter().any(|(_, parameter)| parameter.shape() != normalized_shape) {
+        return mismatch("`weight` and `bias` must have the shape `normalized_shape`");
+    }
+    let all: SmallVec<[(&'static str, &Tensor); 3]> =
+        std::iter::once(("self", x)).chain(parameters.iter().copied()).collect();
+    dispatch::same_device(OP, &all)?;
+    let is_half = matches!(x.dtype(), DType::F16 | DType::BF16);
+    let fits = |dtype| dtype == x.dtype() || (is_half && dtype == DType::F32);
+    let first = parameters.first().map_or(x.dtype(), |(_, parameter)| parameter.dtype());
+    if parameters.iter().all(|(_, parameter)| parameter.dtype() == first) && fits(first) {
+        return Ok(());
+    }
+    let arguments = all.iter().map(|(name, x)| (*name, x.dtype())).collect();
+    let rule = "parameters must be of the dtype of `self`, or both `F32` beside halves";
+    Err(Error::DTypeMismatch { op: OP, arguments, rule })
+}
