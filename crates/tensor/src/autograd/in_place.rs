@@ -125,12 +125,12 @@ impl<'a> InPlace<'a> {
             stream: forward_stream(owner),
             inputs,
         };
-        let view = WrittenView::default();
+        let view = base.map(|_| WrittenView::default());
         let node = Node::new(parts, |node| {
             let needs: SmallVec<[bool; 4]> = node.inputs.iter().map(Option::is_some).collect();
             let saved = RefCell::new(smallvec![]);
             let written = Some((storage, before));
-            let base = base.map(|base| (base, &view));
+            let base = base.zip(view.as_ref());
             let saving = Saving { node, needs: &needs, outputs: &[target], base, written, saved };
             let backward = save(&saving);
             let function: Arc<BackwardFunction> = match base {
@@ -141,7 +141,7 @@ impl<'a> InPlace<'a> {
         });
         let version = owner.storage().version();
         owner.autograd().replace_history(NodeOutput { node, index: 0 }, version);
-        if Arc::strong_count(&view) > 1
+        if let Some(view) = view.filter(|view| Arc::strong_count(view) > 1)
             && let Some(part) = output_of(target)
         {
             // The part was saved.
