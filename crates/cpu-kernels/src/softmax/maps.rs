@@ -9,8 +9,8 @@ use crate::loops::long_map2;
 
 /// A float that softmax is computed in.
 pub(crate) trait SoftmaxFloat: Loaded {
-    fn exp(self) -> Self;
-    fn ln(self) -> Self;
+    fn exp<I: Isa>(self) -> Self;
+    fn ln<I: Isa>(self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn over(self, other: Self) -> Self;
 }
@@ -19,13 +19,13 @@ macro_rules! softmax_floats {
     ($($type:ty)+) => {$(
         impl SoftmaxFloat for $type {
             #[inline(always)]
-            fn exp(self) -> $type {
-                <Exp as UnaryFunction<$type>>::moderate(self)
+            fn exp<I: Isa>(self) -> $type {
+                <Exp as UnaryFunction<$type>>::moderate::<I>(self)
             }
 
             #[inline(always)]
-            fn ln(self) -> $type {
-                <Log as UnaryFunction<$type>>::moderate(self)
+            fn ln<I: Isa>(self) -> $type {
+                <Log as UnaryFunction<$type>>::moderate::<I>(self)
             }
 
             #[inline(always)]
@@ -45,7 +45,7 @@ softmax_floats! { f32 f64 }
 
 /// A function of the elements of one or two rows, and of two numbers that are the same for a row.
 pub(super) trait RowMap<V>: 'static {
-    fn of(a: V, b: V, numbers: [V; 2]) -> V;
+    fn of<I: Isa>(a: V, b: V, numbers: [V; 2]) -> V;
 }
 
 macro_rules! row_maps {
@@ -55,7 +55,7 @@ macro_rules! row_maps {
 
         impl<V: SoftmaxFloat> RowMap<V> for $name {
             #[inline(always)]
-            fn of($a: V, $b: V, $numbers: [V; 2]) -> V {
+            fn of<I: Isa>($a: V, $b: V, $numbers: [V; 2]) -> V {
                 $result
             }
         }
@@ -64,11 +64,11 @@ macro_rules! row_maps {
 
 row_maps! {
     /// The exponential of the distance from the largest element.
-    Exponential: |x, _, [largest, _]| x.minus(largest).exp();
+    Exponential: |x, _, [largest, _]| x.minus(largest).exp::<I>();
     /// An exponential divided by the sum of all.
     Share: |e, _, [_, sum]| e.over(sum);
     /// Both at once.
-    ExponentialShare: |x, _, [largest, sum]| x.minus(largest).exp().over(sum);
+    ExponentialShare: |x, _, [largest, sum]| x.minus(largest).exp::<I>().over(sum);
     /// The logarithm of [`ExponentialShare`], where the second number is that of the sum.
     LogShare: |x, _, [largest, log]| x.minus(largest).minus(log);
     /// A term of the sum that the gradient of softmax needs, of gradient and result.
@@ -76,7 +76,7 @@ row_maps! {
     /// The gradient of softmax, of gradient and result.
     SoftmaxGradient: |g, y, [sum, _]| y.times(g.minus(sum));
     /// The gradient of log-softmax, of gradient and result.
-    LogSoftmaxGradient: |g, y, [sum, _]| g.minus(y.exp().times(sum));
+    LogSoftmaxGradient: |g, y, [sum, _]| g.minus(y.exp::<I>().times(sum));
 }
 
 /// The rows that a [`RowMap`] is applied to, which do not overlap the result.
@@ -103,7 +103,7 @@ impl<V: SoftmaxFloat, M: RowMap<V>> Multiversioned for MapRow<M, V> {
     unsafe fn run<I: Isa>(row: MapArguments<V>) {
         // SAFETY: the conditions of this function.
         unsafe {
-            long_map2(row.out, (row.a, row.b), row.len, |a, b| M::of(a, b, row.numbers));
+            long_map2(row.out, (row.a, row.b), row.len, |a, b| M::of::<I>(a, b, row.numbers));
         }
     }
 }

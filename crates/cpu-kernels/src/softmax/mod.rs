@@ -17,7 +17,7 @@ use self::maps::{
     RowMap, Share, SoftmaxGradient,
 };
 use crate::convert::{Load, LoadArguments, Store};
-use crate::instruction_set::{InstructionSet, Version};
+use crate::instruction_set::{Baseline, InstructionSet, Version};
 use crate::pool;
 use crate::reduce::{Added, DenseRows, FoldRows, Largest, pairwise};
 use crate::shared_pointer::SharedPointer;
@@ -263,7 +263,7 @@ impl<V: SoftmaxFloat> RowPasses<V> {
             let scaled = |part: RowNumbers<V>| match part[0] == largest {
                 true => part[1],
                 false if part[0] == V::LEAST => V::ZERO,
-                false => part[1].times(part[0].minus(largest).exp()),
+                false => part[1].times(part[0].minus(largest).exp::<Baseline>()),
             };
             [largest, scaled(a).plus(scaled(b))]
         };
@@ -275,7 +275,11 @@ impl<V: SoftmaxFloat> RowPasses<V> {
             pairwise(0..parts.len(), &mut |part| parts[part], &sums)
         };
         let [first, second] = numbers.expect("a row has parts");
-        if function == RowFunction::LogSoftmax { [first, second.ln()] } else { [first, second] }
+        if function == RowFunction::LogSoftmax {
+            [first, second.ln::<Baseline>()]
+        } else {
+            [first, second]
+        }
     }
 
     /// Writes a part of a row's result.
