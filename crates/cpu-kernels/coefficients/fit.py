@@ -88,11 +88,17 @@ def erf_weight(z):
     return mp.sqrt(z) / mp.erf(mp.sqrt(z))
 
 
-polynomial("ERF_F32", 24, erf_tail, 0, 1, 6, erf_weight)
+polynomial("ERF_F32", 24, erf_tail, 0, mp.mpf("1.21"), 6, erf_weight)
 polynomial("ERF_F64", 53, erf_tail, 0, 1, 12, erf_weight)
-# erfc(x) = exp(x p(x)), weighted by the error that it makes in erf(x)
+
+
+# erfc(x) = p(x)^8, weighted by the error that it makes in erf(x)
+def root_of_erfc(x):
+    return mp.root(mp.erfc(x), 8)
+
+
 polynomial(
-    "ERFC_EXPONENT_F32", 24, lambda x: mp.log(mp.erfc(x)) / x, 0.99, 4, 7, lambda x: x * mp.erfc(x) / mp.erf(x)
+    "ERFC_ROOT_F32", 24, root_of_erfc, 1.09, 4, 7, lambda x: 8 * mp.erfc(x) / (root_of_erfc(x) * mp.erf(x))
 )
 
 # log(1 + f) = s (2 + 2/3 z + z^2 p(z)), with z = s^2 and s in double-word arithmetic.

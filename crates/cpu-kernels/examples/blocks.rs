@@ -60,7 +60,12 @@ impl BlockCase {
         let program =
             Program::for_instruction_set(set, &self.expression, &self.dtypes, &[self.output]);
         let count: usize = self.sizes.iter().product();
-        let memory = |of: &DType| vec![0x3c3c_3c3c_u32; count * of.size() / 4 + 16];
+        let memory = |of: &DType| vec![0x3c3c_3c3c_u32; count * of.size() / 4 + 32];
+        // As tensors lie in memory.
+        let aligned = |memory: &mut Vec<u32>| {
+            let start = memory.as_mut_ptr();
+            start.wrapping_add(start.align_offset(64)).cast()
+        };
         let mut inputs: Vec<Vec<u32>> = self.dtypes.iter().map(memory).collect();
         let mut output = memory(&self.output);
         let mut dense = vec![1; self.sizes.len()];
@@ -70,9 +75,9 @@ impl BlockCase {
         let pointers: Vec<StridedPointer<'_>> = inputs
             .iter_mut()
             .zip(&self.strides)
-            .map(|(memory, strides)| StridedPointer::new(memory.as_mut_ptr().cast(), strides))
+            .map(|(memory, strides)| StridedPointer::new(aligned(memory), strides))
             .collect();
-        let own = StridedPointer::new(output.as_mut_ptr().cast(), &dense);
+        let own = StridedPointer::new(aligned(&mut output), &dense);
         let outputs = [if self.is_in_place { pointers[0] } else { own }];
         let call = || {
             // SAFETY: the vectors have all elements, and the output is an input or apart.
@@ -215,6 +220,8 @@ fn layouts() -> Vec<BlockCase> {
     vec![
         BlockCase::broadcast("row 4096x1024", [4096, 1024], [[1024, 1], [0, 1]]),
         BlockCase::broadcast("column 4096x1024", [4096, 1024], [[1024, 1], [1, 0]]),
+        BlockCase::broadcast("row 64x1024", [64, 1024], [[1024, 1], [0, 1]]),
+        BlockCase::broadcast("column 64x1024", [64, 1024], [[1024, 1], [1, 0]]),
         BlockCase::broadcast("row 65536x12", [65536, 12], [[12, 1], [0, 1]]),
         BlockCase::broadcast("column 65536x12", [65536, 12], [[12, 1], [1, 0]]),
         BlockCase::broadcast("transposed 256", [256, 256], [[256, 1], [1, 256]]),

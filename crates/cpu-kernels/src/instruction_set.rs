@@ -4,8 +4,10 @@
 //! a function compiled for one instruction set. Nothing in it names vectors: LLVM makes them, as
 //! wide as the set has them.
 //!
-//! All sets give the same numbers. Multiplications are never fused with additions, unless a loop
-//! asks for it by name ([`f32::mul_add`]), and then it has to do so in every set.
+//! A multiplication is fused with an addition only where a loop asks for it by name
+//! ([`f32::mul_add`]). Elementary functions do so in the sets that have an instruction for it, which
+//! therefore agree with each other, and with the baseline within the functions' bounds. All else gives
+//! the same numbers in every set.
 
 use std::env;
 use std::sync::LazyLock;

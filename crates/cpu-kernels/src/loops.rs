@@ -13,25 +13,83 @@ use std::mem::MaybeUninit;
 /// With 16 or 32, LLVM unrolls the chunk before it looks for vectors, and finds worse ones.
 const CHUNK: usize = 64;
 
+/// Values that a repeated operand has in memory, unless the loop is shorter.
+pub(crate) const REPEATS: usize = PIECE;
+
+/// An operand of a loop: dense elements, or one value instead of them, which lies in memory
+/// [`REPEATS`] times.
+#[derive(Clone, Copy)]
+pub(crate) struct LoopOperand<T> {
+    start: *const T,
+    /// The bits of an element's number that count: all of them, or none.
+    counted: usize,
+}
+
+impl<T: Copy> LoopOperand<T> {
+    /// Elements that lie one after the other.
+    #[inline(always)]
+    pub(crate) fn dense(start: *const T) -> LoopOperand<T> {
+        LoopOperand { start, counted: usize::MAX }
+    }
+
+    /// Dense elements, or repeated ones.
+    #[inline(always)]
+    pub(crate) fn new(start: *const T, is_repeated: bool) -> LoopOperand<T> {
+        LoopOperand { start, counted: if is_repeated { 0 } else { usize::MAX } }
+    }
+
+    #[inline(always)]
+    fn is_repeated(self) -> bool {
+        self.counted == 0
+    }
+
+    /// The address of an element.
+    ///
+    /// # Safety
+    /// The operand has it.
+    #[inline(always)]
+    pub(crate) unsafe fn at(self, index: usize) -> *const T {
+        // SAFETY: the element is within the operand, and so is the first one.
+        unsafe { self.start.add(index & self.counted) }
+    }
+
+    /// # Safety
+    /// The operand has the element.
+    #[inline(always)]
+    unsafe fn one(self, index: usize) -> T {
+        // SAFETY: it has the element.
+        unsafe { self.at(index).read_unaligned() }
+    }
+
+    /// # Safety
+    /// The operand has so many elements from the index on.
+    #[inline(always)]
+    unsafe fn chunk(self, index: usize) -> [T; CHUNK] {
+        // SAFETY: it has them, and repeated ones are at least as many.
+        unsafe { self.at(index).cast::<[T; CHUNK]>().read_unaligned() }
+    }
+}
+
 /// Writes `f` of each element of `a` to `out`. Used within a
 /// [`Multiversioned`](crate::instruction_set::Multiversioned) loop; `f` is inlined.
 ///
 /// # Safety
 /// `a` is valid for reads and `out` for writes of `length` elements, which need not be aligned. The
-/// two do not overlap, or begin at the same address and have elements of the same size.
+/// two do not overlap, or begin at the same address and have elements of the same size; repeated
+/// operands do not overlap `out`.
 #[inline(always)]
-pub(crate) unsafe fn map1<A: Copy, R: Copy, F>(out: *mut R, a: *const A, length: usize, f: F)
+pub(crate) unsafe fn map1<A: Copy, R: Copy, F>(out: *mut R, a: LoopOperand<A>, length: usize, f: F)
 where
     F: Fn(A) -> R,
 {
     // SAFETY: the elements from `at` on lie within the operands, see `in_chunks`; what is read is
     // read before it is written.
     let chunk = |at: usize| unsafe {
-        let a = a.add(at).cast::<[A; CHUNK]>().read_unaligned();
+        let a = a.chunk(at);
         array::from_fn(|lane| f(a[lane]))
     };
     // SAFETY: the element lies within the operand.
-    let one = |at: usize| unsafe { f(a.add(at).read_unaligned()) };
+    let one = |at: usize| unsafe { f(a.one(at)) };
     // SAFETY: `out` is valid for writes of `length` elements; `chunk` and `one` read just what lies
     // where their results go, since operands lie there exactly or not at all.
     unsafe { in_chunks(out, length, chunk, one) }
@@ -44,20 +102,32 @@ where
 #[inline(always)]
 pub(crate) unsafe fn map2<A: Copy, B: Copy, R: Copy, F>(
     out: *mut R,
-    (a, b): (*const A, *const B),
+    (a, b): (LoopOperand<A>, LoopOperand<B>),
     length: usize,
     f: F,
 ) where
     F: Fn(A, B) -> R,
 {
+    // A repeated operand stays in a register.
+    // SAFETY: the conditions are those of the other loops; a repeated operand has an element if there
+    // is any.
+    unsafe {
+        if a.is_repeated() && length > 0 {
+            let value = a.one(0);
+            return map1(out, b, length, |b| f(value, b));
+        }
+        if b.is_repeated() && length > 0 {
+            let value = b.one(0);
+            return map1(out, a, length, |a| f(a, value));
+        }
+    }
     // SAFETY: as in `map1`.
     let chunk = |at: usize| unsafe {
-        let a = a.add(at).cast::<[A; CHUNK]>().read_unaligned();
-        let b = b.add(at).cast::<[B; CHUNK]>().read_unaligned();
+        let (a, b) = (a.chunk(at), b.chunk(at));
         array::from_fn(|lane| f(a[lane], b[lane]))
     };
     // SAFETY: as in `map1`.
-    let one = |at: usize| unsafe { f(a.add(at).read_unaligned(), b.add(at).read_unaligned()) };
+    let one = |at: usize| unsafe { f(a.one(at), b.one(at)) };
     // SAFETY: as in `map1`.
     unsafe { in_chunks(out, length, chunk, one) }
 }
@@ -69,7 +139,7 @@ pub(crate) unsafe fn map2<A: Copy, B: Copy, R: Copy, F>(
 #[inline(always)]
 pub(crate) unsafe fn map3<A: Copy, B: Copy, C: Copy, R: Copy, F>(
     out: *mut R,
-    (a, b, c): (*const A, *const B, *const C),
+    (a, b, c): (LoopOperand<A>, LoopOperand<B>, LoopOperand<C>),
     length: usize,
     f: F,
 ) where
@@ -77,15 +147,11 @@ pub(crate) unsafe fn map3<A: Copy, B: Copy, C: Copy, R: Copy, F>(
 {
     // SAFETY: as in `map1`.
     let chunk = |at: usize| unsafe {
-        let a = a.add(at).cast::<[A; CHUNK]>().read_unaligned();
-        let b = b.add(at).cast::<[B; CHUNK]>().read_unaligned();
-        let c = c.add(at).cast::<[C; CHUNK]>().read_unaligned();
+        let (a, b, c) = (a.chunk(at), b.chunk(at), c.chunk(at));
         array::from_fn(|lane| f(a[lane], b[lane], c[lane]))
     };
     // SAFETY: as in `map1`.
-    let one = |at: usize| unsafe {
-        f(a.add(at).read_unaligned(), b.add(at).read_unaligned(), c.add(at).read_unaligned())
-    };
+    let one = |at: usize| unsafe { f(a.one(at), b.one(at), c.one(at)) };
     // SAFETY: as in `map1`.
     unsafe { in_chunks(out, length, chunk, one) }
 }
@@ -254,14 +320,20 @@ mod tests {
         for length in 0..=300 {
             let a: Vec<i32> = (0..length).collect();
             let doubled: Vec<i32> = a.iter().map(|x| x * 2).collect();
-            for loops in [map1::<i32, i32, Unary>, long_map1::<i32, i32, Unary>] {
+            let short = |out, a, length, f| {
+                // SAFETY: the conditions are those of the other loop.
+                unsafe { map1::<i32, i32, Unary>(out, LoopOperand::dense(a), length, f) }
+            };
+            // SAFETY: it is called as it has to be, below.
+            let long =
+                |out, a, length, f| unsafe { long_map1::<i32, i32, Unary>(out, a, length, f) };
+            let loops: [fn(*mut i32, *const i32, usize, Unary); 2] = [short, long];
+            for loops in loops {
                 let (mut in_place, mut apart) = (a.clone(), vec![0; a.len()]);
                 let start = in_place.as_mut_ptr();
-                // SAFETY: the vectors have so many elements, and are the same or apart.
-                unsafe {
-                    loops(start, start, a.len(), double);
-                    loops(apart.as_mut_ptr(), a.as_ptr(), a.len(), double);
-                }
+                // The vectors have so many elements, and are the same or apart.
+                loops(start, start, a.len(), double);
+                loops(apart.as_mut_ptr(), a.as_ptr(), a.len(), double);
                 assert_eq!((&in_place, &apart), (&doubled, &doubled));
             }
         }
@@ -273,15 +345,23 @@ mod tests {
         for length in 0..=300 {
             let (a, b): (Vec<i32>, Vec<i32>) = (0..length).map(|x| (3 * x, x * x)).unzip();
             let difference: Vec<i32> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
-            for loops in [map2::<i32, i32, i32, Binary>, long_map2::<i32, i32, i32, Binary>] {
+            let short = |out, (a, b), length, f| {
+                let operands = (LoopOperand::dense(a), LoopOperand::dense(b));
+                // SAFETY: the conditions are those of the other loop.
+                unsafe { map2::<i32, i32, i32, Binary>(out, operands, length, f) }
+            };
+            let long = |out, operands, length, f| {
+                // SAFETY: it is called as it has to be, below.
+                unsafe { long_map2::<i32, i32, i32, Binary>(out, operands, length, f) }
+            };
+            let loops: [fn(*mut i32, (*const i32, *const i32), usize, Binary); 2] = [short, long];
+            for loops in loops {
                 let (mut first, mut second, mut both) = (a.clone(), b.clone(), a.clone());
                 let (x, y, z) = (first.as_mut_ptr(), second.as_mut_ptr(), both.as_mut_ptr());
-                // SAFETY: the vectors have so many elements, and are the same or apart.
-                unsafe {
-                    loops(x, (x, b.as_ptr()), a.len(), subtract);
-                    loops(y, (a.as_ptr(), y), a.len(), subtract);
-                    loops(z, (z, z), a.len(), subtract);
-                }
+                // The vectors have so many elements, and are the same or apart.
+                loops(x, (x, b.as_ptr()), a.len(), subtract);
+                loops(y, (a.as_ptr(), y), a.len(), subtract);
+                loops(z, (z, z), a.len(), subtract);
                 assert_eq!((&first, &second), (&difference, &difference));
                 assert!(both.iter().all(|&zero| zero == 0));
             }

@@ -17,9 +17,10 @@ impl<F: UnaryFunction<T>, T: Copy + 'static> Multiversioned for Elementary1<F, T
 
     #[inline(always)]
     unsafe fn run<I: Isa>(block: BlockArguments) {
-        let (out, a) = (block.out.cast(), block.operands[0].cast());
         // SAFETY: a block's conditions are those of the loop, and its values of the function's type.
-        unsafe { UnaryLoop::<F, T>::run::<I>((out, a, block.length)) }
+        unsafe {
+            block.in_pieces(|out, [a, ..], length| UnaryLoop::<F, T>::run::<I>((out, a, length)));
+        }
     }
 }
 
@@ -32,11 +33,21 @@ impl<F: BinaryFunction<T>, T: Copy + 'static> Multiversioned for Elementary2<F, 
 
     #[inline(always)]
     unsafe fn run<I: Isa>(block: BlockArguments) {
-        let [a, b, _] = block.operands;
-        let operands = (a.cast(), b.cast());
         // SAFETY: as for a function of one number.
-        unsafe { BinaryLoop::<F, T>::run::<I>((block.out.cast(), operands, block.length)) }
+        unsafe {
+            block.in_pieces(|out, [a, b, _], length| {
+                BinaryLoop::<F, T>::run::<I>((out, (a, b), length));
+            });
+        }
     }
+}
+
+/// The loop of [`functions::Gelu`].
+pub(super) fn gelu<T: Copy + 'static>(set: InstructionSet) -> BlockKernel
+where
+    functions::Gelu: UnaryFunction<T>,
+{
+    set.version::<Elementary1<functions::Gelu, T>>()
 }
 
 macro_rules! elementary_kernels {

@@ -1,4 +1,5 @@
-//! The primitives as loops over dense blocks: one for each primitive, type and instruction set.
+//! The primitives as loops over dense blocks: one for each primitive, type and instruction set; and
+//! some that are several primitives.
 
 mod block;
 mod convert;
@@ -6,6 +7,7 @@ mod elementary;
 mod float;
 mod integer;
 mod integer_arithmetic;
+mod joint;
 mod rounding;
 mod select;
 mod truth;
@@ -13,6 +15,7 @@ mod truth;
 use expression::{ComputeType, Primitive};
 
 pub(crate) use block::{BlockArguments, BlockKernel};
+pub(crate) use joint::Joint;
 
 use crate::instruction_set::InstructionSet;
 
@@ -46,9 +49,13 @@ pub(crate) fn kernel(
     }
 }
 
-/// The loop of `select(x <= bound, bound, x)` of floats.
-pub(crate) fn lower_bound(of: ComputeType, set: InstructionSet) -> Option<BlockKernel> {
-    select::lower_bound(of, set)
+/// The loop of several primitives at once, or `None` if they are not joined for the type.
+pub(crate) fn joint_kernel(
+    joint: Joint,
+    of: ComputeType,
+    set: InstructionSet,
+) -> Option<BlockKernel> {
+    joint::kernel(joint, of, set)
 }
 
 #[cfg(test)]

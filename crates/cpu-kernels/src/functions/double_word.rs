@@ -3,6 +3,9 @@
 //! the available precision" (1971), and Joldes, Muller and Popescu, "Tight and rigorous error bounds
 //! for basic building blocks of double-word arithmetic" (2017).
 
+use super::multiply_add::mul_add_f64;
+use crate::instruction_set::Isa;
+
 /// `high + low`
 #[derive(Clone, Copy)]
 pub(super) struct DoubleWord {
@@ -40,9 +43,12 @@ impl DoubleWord {
 
     /// `a * b`, but for 2^-106 of it, unless it is near the largest or the smallest numbers.
     #[inline(always)]
-    pub(super) fn product(a: f64, b: f64) -> DoubleWord {
-        let ((ah, al), (bh, bl)) = (halves(a), halves(b));
+    pub(super) fn product<I: Isa>(a: f64, b: f64) -> DoubleWord {
         let high = a * b;
+        if I::HAS_ROUND_AND_FMA {
+            return DoubleWord { high, low: mul_add_f64::<I>(a, b, -high) };
+        }
+        let ((ah, al), (bh, bl)) = (halves(a), halves(b));
         DoubleWord { high, low: ((ah * bh - high) + ah * bl + al * bh) + al * bl }
     }
 
@@ -61,19 +67,19 @@ impl DoubleWord {
 
     /// `self / other`
     #[inline(always)]
-    pub(super) fn over(self, other: DoubleWord) -> DoubleWord {
+    pub(super) fn over<I: Isa>(self, other: DoubleWord) -> DoubleWord {
         let inverse = 1.0 / other.high;
         let high = self.high * inverse;
-        let product = DoubleWord::product(high, other.high);
+        let product = DoubleWord::product::<I>(high, other.high);
         let rest = ((self.high - product.high) - product.low) + (self.low - high * other.low);
         DoubleWord::new(high, rest * inverse).normalized()
     }
 
     /// The square root; not of 0.
     #[inline(always)]
-    pub(super) fn sqrt(self) -> DoubleWord {
+    pub(super) fn sqrt<I: Isa>(self) -> DoubleWord {
         let high = self.high.sqrt();
-        let square = DoubleWord::product(high, high);
+        let square = DoubleWord::product::<I>(high, high);
         let rest = ((self.high - square.high) - square.low) + self.low;
         DoubleWord::new(high, rest / (high + high)).normalized()
     }

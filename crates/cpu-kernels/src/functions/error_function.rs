@@ -1,45 +1,63 @@
 //! The error function and its relatives.
 
 use super::double_word::DoubleWord;
-use super::exp::{exp_f32, exp_parts};
+use super::exp::exp_parts;
 use super::exponent::scale_f64;
+use super::multiply_add::{mul_add_f32, mul_add_f64};
 use super::polynomial::{polynomial_f32, polynomial_f64};
 use super::short::exp2_short;
+use crate::instruction_set::Isa;
 
-/// erf(x) = x + x p(x²) up to 1. `coefficients/fit.py`: error 2^-29.4.
+/// erf(x) = x + x p(x²) up to 1.1. `coefficients/fit.py`: error 2^-27.6.
 const ERF_F32: [f32; 7] = [
     1.283_791_7e-1,
-    -3.761_262_6e-1,
-    1.128_357_9e-1,
-    -2.685_334_7e-2,
-    5.187_162e-3,
-    -7.997_853e-4,
-    7.806_904e-5,
+    -3.761_261e-1,
+    1.128_336_4e-1,
+    -2.684_351_8e-2,
+    5.167_731e-3,
+    -7.824_739_4e-4,
+    7.236_069e-5,
 ];
 
-/// erfc(x) = exp(x p(x)) from 1 to 4. `coefficients/fit.py`: error in erf 2^-32.5.
-const ERFC_EXPONENT_F32: [f32; 8] = [
-    -1.128_590_7,
-    -6.354_495e-1,
-    -1.055_955_9e-1,
-    2.301_709_4e-2,
-    -3.137_590_6e-3,
-    1.232_122_6e-4,
-    3.138_702_6e-5,
-    -3.791_945e-6,
+/// erfc(x) = p(x)^8 from 1.1 to 4. `coefficients/fit.py`: error in erf 2^-28.6.
+const ERFC_ROOT_F32: [f32; 8] = [
+    1.000_540_1,
+    -1.436_393_3e-1,
+    -6.429_051_6e-2,
+    -8.248_455e-3,
+    1.093_224_5e-2,
+    -1.726_268_1e-3,
+    -1.972_271_4e-7,
+    1.264_122_9e-5,
 ];
 
-/// The error function.
+/// The error function: a series, and a power of a polynomial in the tails, after the approximation
+/// 7.1.28 of Abramowitz and Stegun, "Handbook of Mathematical Functions" (1964), but without its
+/// division.
 #[inline(always)]
-pub(crate) fn erf_f32(x: f32) -> f32 {
+pub(crate) fn erf_f32<I: Isa>(x: f32) -> f32 {
     let size = x.abs();
     let square = x * x;
-    let small = size + size * polynomial_f32(square, ERF_F32);
+    let small = mul_add_f32::<I>(x, polynomial_f32::<I, _>(square, ERF_F32), x);
     // From 4 on, erf is 1 to 25 bits.
     let bounded = if size > 4.0 { 4.0 } else { size };
-    let large = 1.0 - exp_f32(bounded * polynomial_f32(bounded, ERFC_EXPONENT_F32));
+    let root = polynomial_f32::<I, _>(bounded, ERFC_ROOT_F32);
+    let fourth = (root * root) * (root * root);
+    let large = mul_add_f32::<I>(-fourth, fourth, 1.0).copysign(x);
     // NaN takes the series.
-    (if size > 1.0 { large } else { small }).copysign(x)
+    if size > 1.1 { large } else { small }
+}
+
+/// [`Value::gelu`](expression::Value::gelu), with the rounding errors of its steps.
+#[inline(always)]
+pub(crate) fn gelu_f32<I: Isa>(x: f32) -> f32 {
+    x * 0.5 * (1.0 + erf_f32::<I>(x * std::f32::consts::FRAC_1_SQRT_2))
+}
+
+/// [`Value::gelu`](expression::Value::gelu), with the rounding errors of its steps.
+#[inline(always)]
+pub(crate) fn gelu_f64<I: Isa>(x: f64) -> f64 {
+    x * 0.5 * (1.0 + erf_f64::<I>(x * std::f64::consts::FRAC_1_SQRT_2))
 }
 
 /// erfc(x) = exp(-x²) p((x - 4) / (x + 4)) up to 10. `coefficients/fit.py`: error 2^-32.8.
@@ -61,11 +79,11 @@ const ERFC_SHORT: [f64; 13] = [
 
 /// `1 - erf(x)`
 #[inline(always)]
-pub(crate) fn erfc_f32(x: f32) -> f32 {
+pub(crate) fn erfc_f32<I: Isa>(x: f32) -> f32 {
     let size = f64::from(x.abs());
     let size = if size > 11.0 { 11.0 } else { size };
-    let exponential = exp2_short(size * size * -std::f64::consts::LOG2_E);
-    let erfc = exponential * polynomial_f64((size - 4.0) / (size + 4.0), ERFC_SHORT);
+    let exponential = exp2_short::<I>(size * size * -std::f64::consts::LOG2_E);
+    let erfc = exponential * polynomial_f64::<I, _>((size - 4.0) / (size + 4.0), ERFC_SHORT);
     (if x < 0.0 { 2.0 - erfc } else { erfc }) as f32
 }
 
@@ -115,32 +133,32 @@ const ERFC_F64: [f64; 23] = [
 
 /// erf(x) for x from -1 to 1.
 #[inline(always)]
-fn small_erf(x: f64) -> f64 {
-    x + x * polynomial_f64(x * x, ERF_F64)
+fn small_erf<I: Isa>(x: f64) -> f64 {
+    mul_add_f64::<I>(x, polynomial_f64::<I, _>(x * x, ERF_F64), x)
 }
 
 /// erfc(x) for x from 1/2 on.
 #[inline(always)]
-fn large_erfc(x: f64) -> f64 {
+fn large_erfc<I: Isa>(x: f64) -> f64 {
     let x = if x > 28.0 { 28.0 } else { x };
     // The exponent is large, so the square's rounding error matters.
-    let square = DoubleWord::product(x, x);
-    let parts = exp_parts(DoubleWord::new(-square.high, -square.low));
-    let factor = polynomial_f64((x - 4.0) / (x + 4.0), ERFC_F64);
+    let square = DoubleWord::product::<I>(x, x);
+    let parts = exp_parts::<I>(DoubleWord::new(-square.high, -square.low));
+    let factor = polynomial_f64::<I, _>((x - 4.0) / (x + 4.0), ERFC_F64);
     scale_f64(parts.mantissa().rounded() * factor / (1.0 + 2.0 * x), parts.n)
 }
 
 /// The error function.
 #[inline(always)]
-pub(crate) fn erf_f64(x: f64) -> f64 {
+pub(crate) fn erf_f64<I: Isa>(x: f64) -> f64 {
     let size = x.abs();
-    (if size > 1.0 { 1.0 - large_erfc(size) } else { small_erf(size) }).copysign(x)
+    (if size > 1.0 { 1.0 - large_erfc::<I>(size) } else { small_erf::<I>(size) }).copysign(x)
 }
 
 /// `1 - erf(x)`
 #[inline(always)]
-pub(crate) fn erfc_f64(x: f64) -> f64 {
-    let large = large_erfc(x.abs());
+pub(crate) fn erfc_f64<I: Isa>(x: f64) -> f64 {
+    let large = large_erfc::<I>(x.abs());
     let large = if x < 0.0 { 2.0 - large } else { large };
-    if x.abs() > 0.5 { large } else { 1.0 - small_erf(x) }
+    if x.abs() > 0.5 { large } else { 1.0 - small_erf::<I>(x) }
 }

@@ -7,8 +7,10 @@ use std::f64::consts::LN_2;
 
 use super::double_word::DoubleWord;
 use super::exponent::{nearest_f32, nearest_f64, power_of_two_f64, scale_f32, scale_f64};
+use super::multiply_add::{mul_add_f32, mul_add_f64};
 use super::polynomial::{polynomial_f32, polynomial_f64};
 use super::short::{exp2_short, expm1_short};
+use crate::instruction_set::Isa;
 
 /// ln 2 in two parts, of which the first has so few bits that products with exponents are exact.
 pub(super) const LN_2_F32: (f32, f32) = (355.0 / 512.0, -2.121_944_4e-4);
@@ -21,13 +23,15 @@ const EXP_F32: [f32; 5] =
 
 /// e to the power of `x`.
 #[inline(always)]
-pub(crate) fn exp_f32(x: f32) -> f32 {
+pub(crate) fn exp_f32<I: Isa>(x: f32) -> f32 {
     // Beyond these the result is infinite, or 0. NaN is neither above nor below, and stays.
     let x = if x > 89.0 { 89.0 } else { x };
     let x = if x < -104.0 { -104.0 } else { x };
-    let (whole, n) = nearest_f32(x * std::f32::consts::LOG2_E);
-    let r = (x - whole * LN_2_F32.0) - whole * LN_2_F32.1;
-    scale_f32(1.0 + (r + r * r * polynomial_f32(r, EXP_F32)), n)
+    let (whole, n) = nearest_f32::<I>(x, std::f32::consts::LOG2_E);
+    let r = mul_add_f32::<I>(-whole, LN_2_F32.0, x);
+    let r = mul_add_f32::<I>(-whole, LN_2_F32.1, r);
+    let tail = mul_add_f32::<I>(r * r, polynomial_f32::<I, _>(r, EXP_F32), r);
+    scale_f32(1.0 + tail, n)
 }
 
 /// e^r = 1 + r + r² p(r). `coefficients/fit.py`: error 2^-59.8.
@@ -47,32 +51,34 @@ const EXP_F64: [f64; 11] = [
 
 /// e to the power of `x`.
 #[inline(always)]
-pub(crate) fn exp_f64(x: f64) -> f64 {
+pub(crate) fn exp_f64<I: Isa>(x: f64) -> f64 {
     let x = if x > 710.0 { 710.0 } else { x };
     let x = if x < -746.0 { -746.0 } else { x };
     let (whole, n) = nearest_f64(x * std::f64::consts::LOG2_E);
-    let r = (x - whole * LN_2_F64.0) - whole * LN_2_F64.1;
-    scale_f64(1.0 + (r + r * r * polynomial_f64(r, EXP_F64)), n)
+    let r = mul_add_f64::<I>(-whole, LN_2_F64.0, x);
+    let r = mul_add_f64::<I>(-whole, LN_2_F64.1, r);
+    let tail = mul_add_f64::<I>(r * r, polynomial_f64::<I, _>(r, EXP_F64), r);
+    scale_f64(1.0 + tail, n)
 }
 
 /// The logistic function, `1 / (1 + exp(-x))`, also where exp(-x) is infinite.
 #[inline(always)]
-pub(crate) fn sigmoid_f32(x: f32) -> f32 {
-    let e = exp_f32(-x.abs());
+pub(crate) fn sigmoid_f32<I: Isa>(x: f32) -> f32 {
+    let e = exp_f32::<I>(-x.abs());
     (if x < 0.0 { e } else { 1.0 }) / (1.0 + e)
 }
 
 /// The logistic function, `1 / (1 + exp(-x))`, also where exp(-x) is infinite.
 #[inline(always)]
-pub(crate) fn sigmoid_f64(x: f64) -> f64 {
-    let e = exp_f64(-x.abs());
+pub(crate) fn sigmoid_f64<I: Isa>(x: f64) -> f64 {
+    let e = exp_f64::<I>(-x.abs());
     (if x < 0.0 { e } else { 1.0 }) / (1.0 + e)
 }
 
 /// 2 to the power of `x`.
 #[inline(always)]
-pub(crate) fn exp2_f32(x: f32) -> f32 {
-    exp2_short(x.into()) as f32
+pub(crate) fn exp2_f32<I: Isa>(x: f32) -> f32 {
+    exp2_short::<I>(x.into()) as f32
 }
 
 /// 2^r = 1 + r p(r). `coefficients/fit.py`: error 2^-55.5.
@@ -93,12 +99,12 @@ const EXP2_F64: [f64; 12] = [
 
 /// 2 to the power of `x`.
 #[inline(always)]
-pub(crate) fn exp2_f64(x: f64) -> f64 {
+pub(crate) fn exp2_f64<I: Isa>(x: f64) -> f64 {
     let x = if x > 1100.0 { 1100.0 } else { x };
     let x = if x < -1100.0 { -1100.0 } else { x };
     let (whole, n) = nearest_f64(x);
     let r = x - whole;
-    scale_f64(1.0 + r * polynomial_f64(r, EXP2_F64), n)
+    scale_f64(mul_add_f64::<I>(r, polynomial_f64::<I, _>(r, EXP2_F64), 1.0), n)
 }
 
 /// e^x = 2^n (1 + r + tail), to about 2^-62 of it.
@@ -111,12 +117,12 @@ pub(super) struct ExpParts {
 
 /// The parts of e^x; |x| is at most 1000.
 #[inline(always)]
-pub(super) fn exp_parts(x: DoubleWord) -> ExpParts {
+pub(super) fn exp_parts<I: Isa>(x: DoubleWord) -> ExpParts {
     let (whole, n) = nearest_f64(x.high * std::f64::consts::LOG2_E);
     let r = DoubleWord::sum(x.high - whole * LN_2_F64.0, -(whole * LN_2_F64.1));
     let r = DoubleWord::ordered_sum(r.high, r.low + x.low);
     let square = r.high * r.high;
-    let tail = square * polynomial_f64(r.high, EXP_F64) + (r.low + r.low * r.high);
+    let tail = square * polynomial_f64::<I, _>(r.high, EXP_F64) + (r.low + r.low * r.high);
     ExpParts { n, r: r.high, tail }
 }
 
@@ -139,16 +145,16 @@ impl ExpParts {
 
 /// `exp(x) - 1`
 #[inline(always)]
-pub(crate) fn expm1_f32(x: f32) -> f32 {
-    expm1_short(x.into()) as f32
+pub(crate) fn expm1_f32<I: Isa>(x: f32) -> f32 {
+    expm1_short::<I>(x.into()) as f32
 }
 
 /// `exp(x) - 1`
 #[inline(always)]
-pub(crate) fn expm1_f64(x: f64) -> f64 {
+pub(crate) fn expm1_f64<I: Isa>(x: f64) -> f64 {
     let bounded = if x > 710.0 { 710.0 } else { x };
     let bounded = if bounded < -100.0 { -100.0 } else { bounded };
     // Half of it, which is finite where the largest results are.
-    let half = exp_parts(DoubleWord::new(bounded, 0.0)).minus_one(1).rounded();
+    let half = exp_parts::<I>(DoubleWord::new(bounded, 0.0)).minus_one(1).rounded();
     if x.abs() < 1e-17 { x } else { half + half }
 }

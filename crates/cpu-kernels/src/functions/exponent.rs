@@ -1,17 +1,22 @@
 //! Floats taken apart into an exponent and a mantissa, and put together again, without conversions
 //! between floats and integers: SSE2 and AVX2 have none for 64 bits.
 
-/// 1.5 * 2^23. A float of up to 2^22 plus this has no bits for a fraction left, so the sum is
-/// rounded to a whole number (halves to even), which stands in its low bits.
-const WHOLE_F32: f32 = 12_582_912.0;
-/// 1.5 * 2^52, in the same role for up to 2^51.
+use super::multiply_add::mul_add_f32;
+use crate::instruction_set::Isa;
+
+/// 1.5 * 2^23, and twice the exponent's bias. A float of less than 2^22 plus this has no bits for a
+/// fraction left, so the sum is rounded to a whole number (halves to even), which stands in its low
+/// bits, with the biases of two exponents.
+const WHOLE_F32: f32 = 12_582_912.0 + 254.0;
+/// 1.5 * 2^52, in the same role for up to 2^51, without biases.
 const WHOLE_F64: f64 = 6_755_399_441_055_744.0;
 
-/// The nearest whole number, as a float and as an integer; |x| is at most 2^22.
+/// The whole number n nearest to `x * factor`, which is at most 2^21 in size, as a float, and in the
+/// low bits of a word as [`scale_f32`] takes it.
 #[inline(always)]
-pub(super) fn nearest_f32(x: f32) -> (f32, i32) {
-    let shifted = x + WHOLE_F32;
-    (shifted - WHOLE_F32, shifted.to_bits().wrapping_sub(WHOLE_F32.to_bits()) as i32)
+pub(super) fn nearest_f32<I: Isa>(x: f32, factor: f32) -> (f32, u32) {
+    let shifted = mul_add_f32::<I>(x, factor, WHOLE_F32);
+    (shifted - WHOLE_F32, shifted.to_bits())
 }
 
 /// The nearest whole number, as a float and as an integer; |x| is at most 2^51.
@@ -27,20 +32,24 @@ pub(super) fn float_of(n: i64) -> f64 {
     f64::from_bits((n as u64).wrapping_add(WHOLE_F64.to_bits())) - WHOLE_F64
 }
 
-/// `x * 2^n`, rounded once, for n from -252 to 254.
+/// `x * 2^n`, rounded once, for the n of [`nearest_f32`] from -252 to 254.
 #[inline(always)]
-pub(super) fn scale_f32(x: f32, n: i32) -> f32 {
-    // In two steps, since 2^n alone may be out of range where the product is not.
-    let half = n >> 1;
-    x * power_of_two_f32(half) * power_of_two_f32(n.wrapping_sub(half))
+pub(super) fn scale_f32(x: f32, n: u32) -> f32 {
+    // In two steps, since 2^n alone may be out of range where the product is not. The biased exponent
+    // of the first is half of n with both biases, without the bit that is shifted below it.
+    let first = (n << 22) & !((1 << 23) - 1);
+    let second = (n << 23).wrapping_sub(first);
+    x * f32::from_bits(first) * f32::from_bits(second)
 }
 
 /// `x * 2^n`, rounded once if x is at least 2^-1022, for n from -2044 to 2046.
 #[inline(always)]
 pub(super) fn scale_f64(x: f64, n: i64) -> f64 {
-    // The same as an unsigned shift, which SSE2 and AVX2 have for 64 bits: n + 2048 is positive.
-    let half = ((n.wrapping_add(2048) as u64) >> 1).wrapping_sub(1024) as i64;
-    x * power_of_two_f64(half) * power_of_two_f64(n.wrapping_sub(half))
+    // As for `f32`.
+    let biased = n.wrapping_add(2 * 1023) as u64;
+    let first = (biased << 51) & !((1 << 52) - 1);
+    let second = (biased << 52).wrapping_sub(first);
+    x * f64::from_bits(first) * f64::from_bits(second)
 }
 
 /// 2^n, for exponents of normal numbers.

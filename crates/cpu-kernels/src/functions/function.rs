@@ -17,12 +17,12 @@ pub(crate) trait UnaryFunction<T>: 'static {
     }
 
     /// The function of moderate numbers.
-    fn moderate(x: T) -> T;
+    fn moderate<I: Isa>(x: T) -> T;
 
     /// The function of any number, with the same result for moderate ones.
     #[inline(always)]
-    fn any(x: T) -> T {
-        Self::moderate(x)
+    fn any<I: Isa>(x: T) -> T {
+        Self::moderate::<I>(x)
     }
 }
 
@@ -35,12 +35,12 @@ pub(crate) trait BinaryFunction<T>: 'static {
     }
 
     /// The function of moderate numbers.
-    fn moderate(a: T, b: T) -> T;
+    fn moderate<I: Isa>(a: T, b: T) -> T;
 
     /// The function of any numbers, with the same result for moderate ones.
     #[inline(always)]
-    fn any(a: T, b: T) -> T {
-        Self::moderate(a, b)
+    fn any<I: Isa>(a: T, b: T) -> T {
+        Self::moderate::<I>(a, b)
     }
 }
 
@@ -64,9 +64,9 @@ impl<F: UnaryFunction<T>, T: Copy + 'static> Multiversioned for UnaryLoop<F, T> 
         // SAFETY: `long_map1` has this function's conditions.
         unsafe {
             if all {
-                long_map1(out, a, length, |x| F::moderate(x));
+                long_map1(out, a, length, |x| F::moderate::<I>(x));
             } else {
-                long_map1(out, a, length, |x| F::any(x));
+                long_map1(out, a, length, |x| F::any::<I>(x));
             }
         }
     }
@@ -90,9 +90,9 @@ impl<F: BinaryFunction<T>, T: Copy + 'static> Multiversioned for BinaryLoop<F, T
         // SAFETY: `long_map2` has this function's conditions.
         unsafe {
             if all {
-                long_map2(out, (a, b), length, |a, b| F::moderate(a, b));
+                long_map2(out, (a, b), length, |a, b| F::moderate::<I>(a, b));
             } else {
-                long_map2(out, (a, b), length, |a, b| F::any(a, b));
+                long_map2(out, (a, b), length, |a, b| F::any::<I>(a, b));
             }
         }
     }

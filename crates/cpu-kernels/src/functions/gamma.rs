@@ -1,9 +1,11 @@
-//! The logarithm of the gamma function and its derivative: rare, and not made vectors of.
+//! The logarithm of the gamma function and its derivative: rare, and not made vectors of. All sets
+//! call the same code.
 
 use std::f64::consts::PI;
 
 use super::log::log_f64;
 use super::polynomial::polynomial_f64;
+use crate::instruction_set::Baseline;
 
 /// The logarithm of the absolute value of the gamma function.
 #[inline(always)]
@@ -85,7 +87,8 @@ fn positive_digamma(x: f64) -> f64 {
     // The asymptotic series (DLMF 5.11.2).
     if x >= 12.0 {
         let inverse = 1.0 / (x * x);
-        return log_f64(x) - (0.5 / x + inverse * polynomial_f64(inverse, BERNOULLI));
+        return log_f64::<Baseline>(x)
+            - (0.5 / x + inverse * polynomial_f64::<Baseline, _>(inverse, BERNOULLI));
     }
     // Recurrence (DLMF 5.5.2) down to [1, 2], where the root is, or up to it.
     let (mut x, mut sum) = (x, 0.0);
@@ -97,5 +100,5 @@ fn positive_digamma(x: f64) -> f64 {
         sum = -1.0 / x;
         x += 1.0;
     }
-    ((x - ROOT.0) - ROOT.1) * polynomial_f64(x - 1.5, NEAR_ROOT) + sum
+    ((x - ROOT.0) - ROOT.1) * polynomial_f64::<Baseline, _>(x - 1.5, NEAR_ROOT) + sum
 }

@@ -5,6 +5,7 @@ use super::error_function::{erf_f64, erfc_f64};
 use super::exp::exp_f64;
 use super::polynomial::polynomial_f64;
 use super::short::log2_short;
+use crate::instruction_set::Isa;
 
 /// erfinv(x) = x p(w - 3.5) with w = -log2(1 - x²) up to 7. `coefficients/fit.py`: error 2^-29.
 const MIDDLE: [f64; 11] = [
@@ -50,9 +51,9 @@ const TAIL_F64: [f64; 10] = [
 
 /// erfinv(x), where that is a number, with a polynomial for the tails.
 #[inline(always)]
-fn estimate(x: f64, tail: impl Fn(f64) -> f64) -> f64 {
-    let w = -log2_short((1.0 - x) * (1.0 + x));
-    let middle = polynomial_f64(w - 3.5, MIDDLE);
+fn estimate<I: Isa>(x: f64, tail: impl Fn(f64) -> f64) -> f64 {
+    let w = -log2_short::<I>((1.0 - x) * (1.0 + x));
+    let middle = polynomial_f64::<I, _>(w - 3.5, MIDDLE);
     x * if w > 7.0 { tail(w.sqrt() - 4.0) } else { middle }
 }
 
@@ -65,19 +66,20 @@ fn limits(x: f64, y: f64) -> f64 {
 
 /// The inverse of the error function.
 #[inline(always)]
-pub(crate) fn erfinv_f32(x: f32) -> f32 {
+pub(crate) fn erfinv_f32<I: Isa>(x: f32) -> f32 {
     let x = f64::from(x);
-    limits(x, estimate(x, |v| polynomial_f64(v, TAIL_SHORT))) as f32
+    limits(x, estimate::<I>(x, |v| polynomial_f64::<I, _>(v, TAIL_SHORT))) as f32
 }
 
 /// The inverse of the error function.
 #[inline(always)]
-pub(crate) fn erfinv_f64(x: f64) -> f64 {
+pub(crate) fn erfinv_f64<I: Isa>(x: f64) -> f64 {
     let size = x.abs();
-    let y = estimate(size, |v| polynomial_f64(v, TAIL_F64));
+    let y = estimate::<I>(size, |v| polynomial_f64::<I, _>(v, TAIL_F64));
     // A step of Halley's method, with the complements where those have more digits.
-    let difference = if size > 0.5 { (1.0 - size) - erfc_f64(y) } else { erf_f64(y) - size };
+    let difference =
+        if size > 0.5 { (1.0 - size) - erfc_f64::<I>(y) } else { erf_f64::<I>(y) - size };
     const HALF_ROOT_OF_PI: f64 = 0.886_226_925_452_758;
-    let step = difference * HALF_ROOT_OF_PI * exp_f64(y * y);
+    let step = difference * HALF_ROOT_OF_PI * exp_f64::<I>(y * y);
     limits(x, (y - step / (1.0 + y * step)).copysign(x))
 }

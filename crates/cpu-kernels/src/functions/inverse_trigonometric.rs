@@ -4,6 +4,7 @@ use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 
 use super::double_word::DoubleWord;
 use super::polynomial::polynomial_f64;
+use crate::instruction_set::Isa;
 
 /// π/2 in two parts.
 const HALF_PI: (f64, f64) = (FRAC_PI_2, 6.123233995736766e-17);
@@ -39,7 +40,7 @@ const ATAN_F64: [f64; 13] = [
 
 /// The angle of the point (x, y), with a polynomial p such that atan(t) = t + t³ p(t²) up to 1/2.
 #[inline(always)]
-fn angle(y: f64, x: f64, p: impl Fn(f64) -> f64) -> f64 {
+fn angle<I: Isa>(y: f64, x: f64, p: impl Fn(f64) -> f64) -> f64 {
     let (height, width) = (y.abs(), x.abs());
     let is_steep = height > width;
     let (small, large) = if is_steep { (width, height) } else { (height, width) };
@@ -67,26 +68,26 @@ fn angle(y: f64, x: f64, p: impl Fn(f64) -> f64) -> f64 {
 
 /// The angle of the point `(x, y)`.
 #[inline(always)]
-pub(crate) fn atan2_f32(y: f32, x: f32) -> f32 {
-    angle(y.into(), x.into(), |z| polynomial_f64(z, ATAN_SHORT)) as f32
+pub(crate) fn atan2_f32<I: Isa>(y: f32, x: f32) -> f32 {
+    angle::<I>(y.into(), x.into(), |z| polynomial_f64::<I, _>(z, ATAN_SHORT)) as f32
 }
 
 /// The angle of the point `(x, y)`.
 #[inline(always)]
-pub(crate) fn atan2_f64(y: f64, x: f64) -> f64 {
-    angle(y, x, |z| polynomial_f64(z, ATAN_F64))
+pub(crate) fn atan2_f64<I: Isa>(y: f64, x: f64) -> f64 {
+    angle::<I>(y, x, |z| polynomial_f64::<I, _>(z, ATAN_F64))
 }
 
 /// Arc tangent.
 #[inline(always)]
-pub(crate) fn atan_f32(x: f32) -> f32 {
-    atan2_f32(x, 1.0)
+pub(crate) fn atan_f32<I: Isa>(x: f32) -> f32 {
+    atan2_f32::<I>(x, 1.0)
 }
 
 /// Arc tangent.
 #[inline(always)]
-pub(crate) fn atan_f64(x: f64) -> f64 {
-    atan2_f64(x, 1.0)
+pub(crate) fn atan_f64<I: Isa>(x: f64) -> f64 {
+    atan2_f64::<I>(x, 1.0)
 }
 
 /// asin(x) = x + x³ p(x²) up to 1/2. `coefficients/fit.py`: error 2^-39.9.
@@ -120,13 +121,13 @@ const ASIN_F64: [f64; 13] = [
 /// The arc sine of a number up to 1/2 in size: of |x|, or of √((1 - |x|) / 2), with which
 /// asin|x| = π/2 - 2 asin √((1 - |x|) / 2). The sum of the two.
 #[inline(always)]
-fn half_asin(x: f64, p: impl Fn(f64) -> f64) -> (f64, f64) {
+fn half_asin<I: Isa>(x: f64, p: impl Fn(f64) -> f64) -> (f64, f64) {
     let size = x.abs();
     let is_large = size > 0.5;
     let z = if is_large { 0.5 * (1.0 - size) } else { size * size };
     let root = z.sqrt();
     // What the root lacks.
-    let square = DoubleWord::product(root, root);
+    let square = DoubleWord::product::<I>(root, root);
     let error = ((z - square.high) - square.low) / (root + root);
     let error = if is_large & (root > 0.0) { error } else { 0.0 };
     let s = if is_large { root } else { size };
@@ -134,15 +135,15 @@ fn half_asin(x: f64, p: impl Fn(f64) -> f64) -> (f64, f64) {
 }
 
 #[inline(always)]
-fn asin(x: f64, p: impl Fn(f64) -> f64) -> f64 {
-    let (s, tail) = half_asin(x, p);
+fn asin<I: Isa>(x: f64, p: impl Fn(f64) -> f64) -> f64 {
+    let (s, tail) = half_asin::<I>(x, p);
     let large = HALF_PI.0 - (2.0 * s - (HALF_PI.1 - 2.0 * tail));
     (if x.abs() > 0.5 { large } else { s + tail }).copysign(x)
 }
 
 #[inline(always)]
-fn acos(x: f64, p: impl Fn(f64) -> f64) -> f64 {
-    let (s, tail) = half_asin(x, p);
+fn acos<I: Isa>(x: f64, p: impl Fn(f64) -> f64) -> f64 {
+    let (s, tail) = half_asin::<I>(x, p);
     let near_one = 2.0 * (s + tail);
     let near_minus_one = 2.0 * (HALF_PI.0 - (s - (HALF_PI.1 - tail)));
     let (signed, signed_tail) = if x < 0.0 { (-s, -tail) } else { (s, tail) };
@@ -153,24 +154,24 @@ fn acos(x: f64, p: impl Fn(f64) -> f64) -> f64 {
 
 /// Arc sine.
 #[inline(always)]
-pub(crate) fn asin_f32(x: f32) -> f32 {
-    asin(x.into(), |z| polynomial_f64(z, ASIN_SHORT)) as f32
+pub(crate) fn asin_f32<I: Isa>(x: f32) -> f32 {
+    asin::<I>(x.into(), |z| polynomial_f64::<I, _>(z, ASIN_SHORT)) as f32
 }
 
 /// Arc sine.
 #[inline(always)]
-pub(crate) fn asin_f64(x: f64) -> f64 {
-    asin(x, |z| polynomial_f64(z, ASIN_F64))
+pub(crate) fn asin_f64<I: Isa>(x: f64) -> f64 {
+    asin::<I>(x, |z| polynomial_f64::<I, _>(z, ASIN_F64))
 }
 
 /// Arc cosine.
 #[inline(always)]
-pub(crate) fn acos_f32(x: f32) -> f32 {
-    acos(x.into(), |z| polynomial_f64(z, ASIN_SHORT)) as f32
+pub(crate) fn acos_f32<I: Isa>(x: f32) -> f32 {
+    acos::<I>(x.into(), |z| polynomial_f64::<I, _>(z, ASIN_SHORT)) as f32
 }
 
 /// Arc cosine.
 #[inline(always)]
-pub(crate) fn acos_f64(x: f64) -> f64 {
-    acos(x, |z| polynomial_f64(z, ASIN_F64))
+pub(crate) fn acos_f64<I: Isa>(x: f64) -> f64 {
+    acos::<I>(x, |z| polynomial_f64::<I, _>(z, ASIN_F64))
 }

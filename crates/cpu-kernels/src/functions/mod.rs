@@ -1,8 +1,8 @@
 //! Elementary functions, which LLVM makes vectors of when they are inlined into a loop: no branches,
-//! calls or tables, but selections. Each instruction set gives the same bits (but for those of NaN):
-//! nothing is fused, since the baseline has no instruction for that, and a fused multiplication in
-//! software costs more than it saves. Where more than the working precision is needed, functions of
-//! `f32` are computed in `f64` with short polynomials, and those of `f64` with sums of two numbers.
+//! calls or tables, but selections. The instruction sets with fused multiplications use them, and give
+//! the same bits (but for those of NaN); the baseline rounds products, within the same bounds. Where
+//! more than the working precision is needed, functions of `f32` are computed in `f64` with short
+//! polynomials, and those of `f64` with sums of two numbers.
 //!
 //! The polynomials are made by `coefficients/fit.py`. Special numbers give what C's functions give
 //! (C17, annex F), and what PyTorch gives where C has no such function. Subnormal numbers count.
@@ -60,6 +60,7 @@ mod integer;
 mod inverse_error_function;
 mod inverse_trigonometric;
 mod log;
+mod multiply_add;
 mod polynomial;
 mod pow;
 mod primitives;

@@ -6,27 +6,28 @@ use super::exp::exp_parts;
 use super::exponent::scale_f64;
 use super::log::{limits_f64, log_to_double_word};
 use super::short::{exp2_short, log2_short};
+use crate::instruction_set::Isa;
 
 /// `x` to the power of `y`.
 #[inline(always)]
-pub(crate) fn pow_f32(x: f32, y: f32) -> f32 {
+pub(crate) fn pow_f32<I: Isa>(x: f32, y: f32) -> f32 {
     let (x, y) = (f64::from(x), f64::from(y));
-    special_cases(x, y, exp2_short(y * log2_short(x.abs()))) as f32
+    special_cases(x, y, exp2_short::<I>(y * log2_short::<I>(x.abs()))) as f32
 }
 
 /// `x` to the power of `y`.
 #[inline(always)]
-pub(crate) fn pow_f64(x: f64, y: f64) -> f64 {
+pub(crate) fn pow_f64<I: Isa>(x: f64, y: f64) -> f64 {
     let size = x.abs();
-    let log = log_to_double_word(size);
-    let product = DoubleWord::product(y, log.high);
+    let log = log_to_double_word::<I>(size);
+    let product = DoubleWord::product::<I>(y, log.high);
     // Of 0 and infinity, and what lies far beyond the range of results. NaN stays.
     let high = y * limits_f64(size, log.high);
     let is_far = high.abs() > 800.0;
     let high = if high > 800.0 { 800.0 } else { high };
     let high = if high < -800.0 { -800.0 } else { high };
     let low = if is_far { 0.0 } else { product.low + y * log.low };
-    let parts = exp_parts(DoubleWord::ordered_sum(high, low));
+    let parts = exp_parts::<I>(DoubleWord::ordered_sum(high, low));
     special_cases(x, y, scale_f64(parts.mantissa().rounded(), parts.n))
 }
 

@@ -5,6 +5,7 @@ use super::{
     error_function, exp, gamma, hyperbolic, hypot, integer, inverse_error_function,
     inverse_trigonometric, log, pow, remainder, trigonometric,
 };
+use crate::instruction_set::Isa;
 
 /// A type for a primitive, documented as such.
 macro_rules! primitive {
@@ -18,14 +19,15 @@ macro_rules! primitive {
 macro_rules! unary {
     ($($name:ident: $module:ident $single:ident $double:ident;)*) => {$(
         primitive!($name);
-        unary!($name f32 $module $single);
-        unary!($name f64 $module $double);
+        unary!($name f32 $module $single ::<I>);
+        unary!($name f64 $module $double ::<I>);
     )*};
-    ($name:ident $float:ident $module:ident $function:ident) => {
+    // What follows is `::<I>` if the function depends on the instruction set.
+    ($name:ident $float:ident $module:ident $function:ident $($of_set:tt)*) => {
         impl UnaryFunction<$float> for $name {
             #[inline(always)]
-            fn moderate(x: $float) -> $float {
-                $module::$function(x)
+            fn moderate<I: Isa>(x: $float) -> $float {
+                $module::$function $($of_set)* (x)
             }
         }
     };
@@ -35,14 +37,14 @@ macro_rules! unary {
 macro_rules! binary {
     ($($name:ident: $module:ident $single:ident $double:ident;)*) => {$(
         primitive!($name);
-        binary!($name f32 $module $single);
-        binary!($name f64 $module $double);
+        binary!($name f32 $module $single ::<I>);
+        binary!($name f64 $module $double ::<I>);
     )*};
-    ($name:ident $number:ident $module:ident $function:ident) => {
+    ($name:ident $number:ident $module:ident $function:ident $($of_set:tt)*) => {
         impl BinaryFunction<$number> for $name {
             #[inline(always)]
-            fn moderate(a: $number, b: $number) -> $number {
-                $module::$function(a, b)
+            fn moderate<I: Isa>(a: $number, b: $number) -> $number {
+                $module::$function $($of_set)* (a, b)
             }
         }
     };
@@ -56,14 +58,12 @@ unary! {
     Atan: inverse_trigonometric atan_f32 atan_f64;
     Atanh: hyperbolic atanh_f32 atanh_f64;
     Cosh: hyperbolic cosh_f32 cosh_f64;
-    Digamma: gamma digamma_f32 digamma_f64;
     Erf: error_function erf_f32 erf_f64;
     Erfc: error_function erfc_f32 erfc_f64;
     Erfinv: inverse_error_function erfinv_f32 erfinv_f64;
     Exp: exp exp_f32 exp_f64;
     Exp2: exp exp2_f32 exp2_f64;
     Expm1: exp expm1_f32 expm1_f64;
-    Lgamma: gamma lgamma_f32 lgamma_f64;
     Log: log log_f32 log_f64;
     Log10: log log10_f32 log10_f64;
     Log1p: log log1p_f32 log1p_f64;
@@ -72,6 +72,19 @@ unary! {
     Sinh: hyperbolic sinh_f32 sinh_f64;
     Tanh: hyperbolic tanh_f32 tanh_f64;
 }
+
+/// The activation function, which is several primitives.
+pub(crate) struct Gelu;
+unary!(Gelu f32 error_function gelu_f32 ::<I>);
+unary!(Gelu f64 error_function gelu_f64 ::<I>);
+
+primitive!(Digamma);
+unary!(Digamma f32 gamma digamma_f32);
+unary!(Digamma f64 gamma digamma_f64);
+
+primitive!(Lgamma);
+unary!(Lgamma f32 gamma lgamma_f32);
+unary!(Lgamma f64 gamma lgamma_f64);
 
 binary! {
     Atan2: inverse_trigonometric atan2_f32 atan2_f64;
@@ -89,13 +102,13 @@ macro_rules! angles {
             }
 
             #[inline(always)]
-            fn moderate(x: $float) -> $float {
-                trigonometric::$moderate(x)
+            fn moderate<I: Isa>(x: $float) -> $float {
+                trigonometric::$moderate::<I>(x)
             }
 
             #[inline(always)]
-            fn any(x: $float) -> $float {
-                if Self::is_moderate(x) { Self::moderate(x) } else { libm::$any(x) }
+            fn any<I: Isa>(x: $float) -> $float {
+                if Self::is_moderate(x) { Self::moderate::<I>(x) } else { libm::$any(x) }
             }
         }
     )*};
@@ -125,14 +138,14 @@ macro_rules! remainders {
             }
 
             #[inline(always)]
-            fn moderate(a: $float, b: $float) -> $float {
-                ($function)(a, b, remainder::$fmod(a, b))
+            fn moderate<I: Isa>(a: $float, b: $float) -> $float {
+                ($function)(a, b, remainder::$fmod::<I>(a, b))
             }
 
             #[inline(always)]
-            fn any(a: $float, b: $float) -> $float {
+            fn any<I: Isa>(a: $float, b: $float) -> $float {
                 if Self::is_moderate(a, b) {
-                    Self::moderate(a, b)
+                    Self::moderate::<I>(a, b)
                 } else {
                     ($function)(a, b, libm::$any(a, b))
                 }
@@ -168,12 +181,12 @@ macro_rules! integer_powers {
             }
 
             #[inline(always)]
-            fn moderate(base: $integer, exponent: $integer) -> $integer {
+            fn moderate<I: Isa>(base: $integer, exponent: $integer) -> $integer {
                 integer::$small(base, exponent)
             }
 
             #[inline(always)]
-            fn any(base: $integer, exponent: $integer) -> $integer {
+            fn any<I: Isa>(base: $integer, exponent: $integer) -> $integer {
                 integer::$any(base, exponent)
             }
         }

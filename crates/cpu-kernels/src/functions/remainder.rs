@@ -3,6 +3,7 @@
 use super::double_word::DoubleWord;
 use super::exponent::nearest_f64;
 use super::rounding::{floor_f32, floor_f64};
+use crate::instruction_set::Isa;
 
 /// Whether the quotient has few bits; not if there is no remainder, or an infinite number.
 #[inline(always)]
@@ -20,7 +21,7 @@ pub(crate) fn is_moderate_f64(a: f64, b: f64) -> bool {
 
 /// The remainder with the sign of `a`, of moderate operands.
 #[inline(always)]
-pub(crate) fn fmod_f32(a: f32, b: f32) -> f32 {
+pub(crate) fn fmod_f32<I: Isa>(a: f32, b: f32) -> f32 {
     let (x, y) = (f64::from(a.abs()), f64::from(b.abs()));
     // The quotient has 28 bits, so its product with 24 bits is exact, and so is the difference.
     let rest = x - nearest_f64(x / y).0 * y;
@@ -29,9 +30,9 @@ pub(crate) fn fmod_f32(a: f32, b: f32) -> f32 {
 
 /// The remainder with the sign of `a`, of moderate operands.
 #[inline(always)]
-pub(crate) fn fmod_f64(a: f64, b: f64) -> f64 {
+pub(crate) fn fmod_f64<I: Isa>(a: f64, b: f64) -> f64 {
     let (x, y) = (a.abs(), b.abs());
-    let product = DoubleWord::product(nearest_f64(x / y).0, y);
+    let product = DoubleWord::product::<I>(nearest_f64(x / y).0, y);
     // Exact: the rest has no bit below the last one of x and y, and none above y.
     let rest = (x - product.high) - product.low;
     (if rest < 0.0 { rest + y } else { rest }).copysign(a)

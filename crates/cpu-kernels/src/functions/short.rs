@@ -3,7 +3,9 @@
 
 use super::exponent::{nearest_f64, power_of_two_f64, split_f64};
 use super::log::limits_f64;
+use super::multiply_add::mul_add_f64;
 use super::polynomial::polynomial_f64;
+use crate::instruction_set::Isa;
 
 /// 2^r = 1 + r p(r). `coefficients/fit.py`: error 2^-32.
 const EXP2_SHORT: [f64; 7] = [
@@ -18,26 +20,26 @@ const EXP2_SHORT: [f64; 7] = [
 
 /// `2^x` as `h + h t`, where h is a power of two. Results beyond an `f32` may be other ones that are.
 #[inline(always)]
-pub(super) fn exp2_parts(x: f64) -> (f64, f64) {
+pub(super) fn exp2_parts<I: Isa>(x: f64) -> (f64, f64) {
     let x = if x > 300.0 { 300.0 } else { x };
     let x = if x < -300.0 { -300.0 } else { x };
     let (whole, n) = nearest_f64(x);
     let r = x - whole;
-    (power_of_two_f64(n), r * polynomial_f64(r, EXP2_SHORT))
+    (power_of_two_f64(n), r * polynomial_f64::<I, _>(r, EXP2_SHORT))
 }
 
 /// 2 to the power of `x`.
 #[inline(always)]
-pub(super) fn exp2_short(x: f64) -> f64 {
-    let (h, t) = exp2_parts(x);
-    h + h * t
+pub(super) fn exp2_short<I: Isa>(x: f64) -> f64 {
+    let (h, t) = exp2_parts::<I>(x);
+    mul_add_f64::<I>(h, t, h)
 }
 
 /// `exp(x) - 1`, with the sign of x also where x is 0.
 #[inline(always)]
-pub(super) fn expm1_short(x: f64) -> f64 {
-    let (h, t) = exp2_parts(x * std::f64::consts::LOG2_E);
-    ((h - 1.0) + h * t).copysign(x)
+pub(super) fn expm1_short<I: Isa>(x: f64) -> f64 {
+    let (h, t) = exp2_parts::<I>(x * std::f64::consts::LOG2_E);
+    mul_add_f64::<I>(h, t, h - 1.0).copysign(x)
 }
 
 /// With s = f / (2 + f): log2(1 + f) = s p(s²). `coefficients/fit.py`: error 2^-36.3.
@@ -51,8 +53,8 @@ const LOG2_SHORT: [f64; 5] = [
 
 /// The logarithm to base 2.
 #[inline(always)]
-pub(super) fn log2_short(x: f64) -> f64 {
+pub(super) fn log2_short<I: Isa>(x: f64) -> f64 {
     let (m, k) = split_f64(x);
     let s = (m - 1.0) / (m + 1.0);
-    limits_f64(x, k + s * polynomial_f64(s * s, LOG2_SHORT))
+    limits_f64(x, mul_add_f64::<I>(s, polynomial_f64::<I, _>(s * s, LOG2_SHORT), k))
 }

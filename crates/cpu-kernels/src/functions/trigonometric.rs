@@ -8,7 +8,9 @@ use std::f64::consts::FRAC_2_PI;
 
 use super::double_word::DoubleWord;
 use super::exponent::nearest_f64;
+use super::multiply_add::mul_add_f64;
 use super::polynomial::polynomial_f64;
+use crate::instruction_set::Isa;
 
 /// Up to this the number of quarter turns has 20 bits, and its products with the parts of π/2 are
 /// exact.
@@ -41,14 +43,15 @@ const COS_SHORT: [f64; 4] =
 
 /// The quarter turns in an argument, and sine and cosine of what is left.
 #[inline(always)]
-fn turned_f32(x: f32) -> (i64, f64, f64) {
+fn turned_f32<I: Isa>(x: f32) -> (i64, f64, f64) {
     let x = f64::from(x);
     let (whole, n) = nearest_f64(x * FRAC_2_PI);
-    let r = (x - whole * HALF_PI[0]) - whole * HALF_PI_REST;
+    let r = mul_add_f64::<I>(-whole, HALF_PI[0], x);
+    let r = mul_add_f64::<I>(-whole, HALF_PI_REST, r);
     let z = r * r;
     // A product keeps the sign of -0, which a sum would lose.
-    let sin = r * (1.0 + z * polynomial_f64(z, SIN_SHORT));
-    let cos = (1.0 - 0.5 * z) + z * z * polynomial_f64(z, COS_SHORT);
+    let sin = r * (1.0 + z * polynomial_f64::<I, _>(z, SIN_SHORT));
+    let cos = (1.0 - 0.5 * z) + z * z * polynomial_f64::<I, _>(z, COS_SHORT);
     (n, sin, cos)
 }
 
@@ -69,22 +72,22 @@ fn tan_after_turns(n: i64, sin: f64, cos: f64) -> f64 {
 
 /// Sine, of moderate arguments.
 #[inline(always)]
-pub(crate) fn sin_f32(x: f32) -> f32 {
-    let (n, sin, cos) = turned_f32(x);
+pub(crate) fn sin_f32<I: Isa>(x: f32) -> f32 {
+    let (n, sin, cos) = turned_f32::<I>(x);
     after_turns(n, sin, cos) as f32
 }
 
 /// Cosine, of moderate arguments.
 #[inline(always)]
-pub(crate) fn cos_f32(x: f32) -> f32 {
-    let (n, sin, cos) = turned_f32(x);
+pub(crate) fn cos_f32<I: Isa>(x: f32) -> f32 {
+    let (n, sin, cos) = turned_f32::<I>(x);
     after_turns(n.wrapping_add(1), sin, cos) as f32
 }
 
 /// Tangent, of moderate arguments.
 #[inline(always)]
-pub(crate) fn tan_f32(x: f32) -> f32 {
-    let (n, sin, cos) = turned_f32(x);
+pub(crate) fn tan_f32<I: Isa>(x: f32) -> f32 {
+    let (n, sin, cos) = turned_f32::<I>(x);
     tan_after_turns(n, sin, cos) as f32
 }
 
@@ -109,7 +112,7 @@ const COS_F64: [f64; 6] = [
 
 /// The quarter turns in an argument, and sine and cosine of what is left.
 #[inline(always)]
-fn turned_f64(x: f64) -> (i64, f64, f64) {
+fn turned_f64<I: Isa>(x: f64) -> (i64, f64, f64) {
     let (whole, n) = nearest_f64(x * FRAC_2_PI);
     // The rest and its own rounding error: near multiples of π/2 many bits cancel out.
     let first = x - whole * HALF_PI[0];
@@ -120,32 +123,32 @@ fn turned_f64(x: f64) -> (i64, f64, f64) {
     // sin(r + tail) is sin(r) + tail cos(r), and cos(r + tail) is cos(r) - tail r, near enough.
     let z = r * r;
     let half = 0.5 * z;
-    let cubic = z * r * polynomial_f64(z, SIN_F64);
+    let cubic = z * r * polynomial_f64::<I, _>(z, SIN_F64);
     let sin = r + (cubic + (tail - half * tail));
     let largest = 1.0 - half;
-    let cos =
-        largest + (((1.0 - largest) - half) + (z * z * polynomial_f64(z, COS_F64) - r * tail));
+    let cos = largest
+        + (((1.0 - largest) - half) + (z * z * polynomial_f64::<I, _>(z, COS_F64) - r * tail));
     // -0 would become 0.
     (n, if x.abs() < 1e-9 { x } else { sin }, cos)
 }
 
 /// Sine, of moderate arguments.
 #[inline(always)]
-pub(crate) fn sin_f64(x: f64) -> f64 {
-    let (n, sin, cos) = turned_f64(x);
+pub(crate) fn sin_f64<I: Isa>(x: f64) -> f64 {
+    let (n, sin, cos) = turned_f64::<I>(x);
     after_turns(n, sin, cos)
 }
 
 /// Cosine, of moderate arguments.
 #[inline(always)]
-pub(crate) fn cos_f64(x: f64) -> f64 {
-    let (n, sin, cos) = turned_f64(x);
+pub(crate) fn cos_f64<I: Isa>(x: f64) -> f64 {
+    let (n, sin, cos) = turned_f64::<I>(x);
     after_turns(n.wrapping_add(1), sin, cos)
 }
 
 /// Tangent, of moderate arguments.
 #[inline(always)]
-pub(crate) fn tan_f64(x: f64) -> f64 {
-    let (n, sin, cos) = turned_f64(x);
+pub(crate) fn tan_f64<I: Isa>(x: f64) -> f64 {
+    let (n, sin, cos) = turned_f64::<I>(x);
     tan_after_turns(n, sin, cos)
 }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use crate::blocks::BlockArguments;
 use crate::instruction_set::{Isa, Multiversioned};
-use crate::loops::map1;
+use crate::loops::{LoopOperand, map1};
 use crate::values::StoredValue;
 
 /// The values of elements of type `S`.
@@ -20,7 +20,8 @@ impl<S: StoredValue> Multiversioned for ElementLoad<S> {
     unsafe fn run<I: Isa>(block: BlockArguments) {
         // SAFETY: the operand has elements of type `S`, and the result values of its compute type.
         unsafe {
-            map1(block.out.cast(), block.operands[0].cast::<S>(), block.length, |x| x.load());
+            let elements = LoopOperand::dense(block.operands[0].cast::<S>());
+            map1(block.out.cast(), elements, block.length, |x| x.load());
         }
     }
 }
@@ -37,6 +38,9 @@ impl<S: StoredValue> Multiversioned for ElementStore<S> {
     #[inline(always)]
     unsafe fn run<I: Isa>(block: BlockArguments) {
         // SAFETY: the operand has values of `S`'s compute type, and the result elements of type `S`.
-        unsafe { map1(block.out.cast::<S>(), block.operands[0].cast(), block.length, S::store) };
+        unsafe {
+            let values = LoopOperand::dense(block.operands[0].cast());
+            map1(block.out.cast::<S>(), values, block.length, S::store);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use expression::{ComputeType, DType, Expression, Primitive, ValueDef, ValueId};
 use smallvec::SmallVec;
 
-use super::bounds::{bound_operands, joined_comparisons};
+use super::joints::{Joints, joints};
 use super::{BlockStep, Program, UniformValue};
 use crate::blocks;
 use crate::instruction_set::InstructionSet;
@@ -55,8 +55,8 @@ enum ValuePlace {
 struct ExpressionCompiler<'e> {
     set: InstructionSet,
     expression: &'e Expression,
-    /// The comparisons that are done by the step of the choice that they decide.
-    is_joined: Vec<bool>,
+    /// The steps that are several primitives.
+    joints: Joints,
     /// The last step or store that reads a value.
     last_reads: Vec<usize>,
     /// The number of a value among the uniform ones.
@@ -74,12 +74,12 @@ struct ExpressionCompiler<'e> {
 impl<'e> ExpressionCompiler<'e> {
     fn new(set: InstructionSet, expression: &'e Expression) -> ExpressionCompiler<'e> {
         let count = expression.values().len();
-        let is_joined = joined_comparisons(expression);
+        let joints = joints(expression);
         ExpressionCompiler {
             set,
             expression,
-            last_reads: last_reads(expression, &is_joined),
-            is_joined,
+            last_reads: last_reads(expression, &joints),
+            joints,
             uniform_numbers: vec![None; count],
             locations: vec![None; count],
             uniforms: Vec::new(),
@@ -103,9 +103,11 @@ impl<'e> ExpressionCompiler<'e> {
                 ValueDef::Input(input) => {
                     self.locations[number] = Some(ValuePlace::Input(*input as usize));
                 }
-                ValueDef::Apply(..) if self.is_joined[number] => {}
                 ValueDef::Apply(primitive, operands) => {
-                    self.add_apply(number, *primitive, operands)
+                    self.cost += cost(*primitive);
+                    if !self.joints.is_inner[number] {
+                        self.add_apply(number, *primitive, operands);
+                    }
                 }
                 ValueDef::Scalar(_) | ValueDef::Constant(_) => {
                     unreachable!("numbers are the same for all elements")
@@ -139,15 +141,15 @@ impl<'e> ExpressionCompiler<'e> {
     }
 
     fn add_apply(&mut self, number: usize, primitive: Primitive, operands: &[ValueId]) {
-        if let Some(operands) = bound_operands(primitive, operands, &self.is_joined) {
-            let of = self.expression.type_of(operands[0]);
-            let kernel = blocks::lower_bound(of, self.set)
-                .expect("comparisons are joined where there is such a loop");
-            self.add_step(number, kernel, &operands);
-        } else {
-            self.add_step(number, self.kernel(primitive, operands), operands);
+        match self.joints.steps[number].take() {
+            Some(step) => {
+                let of = self.expression.type_of(ValueId(number as u32));
+                let kernel = blocks::joint_kernel(step.joint, of, self.set)
+                    .expect("values are joined where there is such a loop");
+                self.add_step(number, kernel, &step.operands);
+            }
+            None => self.add_step(number, self.kernel(primitive, operands), operands),
         }
-        self.cost += cost(primitive);
     }
 
     fn add_step(&mut self, number: usize, kernel: blocks::BlockKernel, operands: &[ValueId]) {
@@ -237,14 +239,20 @@ impl<'e> ExpressionCompiler<'e> {
         let of_operands = inputs.iter().chain(outputs);
         let values: usize = of_operands.clone().map(|of| of.compute_type().size()).sum();
         let uniform_values: usize = self.filled.iter().map(|(_, of)| of.size()).sum();
+        let stores: SmallVec<[usize; 2]> = stores.into_iter().map(block).collect();
+        let operands = inputs.len() + outputs.len();
+        let is_repeated = (0..operands + filled + self.slots.len())
+            .map(|at| (operands..operands + filled).contains(&at) && !stores.contains(&at))
+            .collect();
         Program {
             set: self.set,
+            is_repeated,
             inputs: inputs.into(),
             outputs: outputs.into(),
             copied,
             is_plain: are_own && of_operands.clone().all(is_plain),
             steps: self.steps.iter().map(numbered).collect(),
-            stores: stores.into_iter().map(block).collect(),
+            stores,
             last_reads,
             writes,
             value_bytes: values + uniform_values + self.slots.iter().sum::<usize>(),
@@ -257,16 +265,16 @@ impl<'e> ExpressionCompiler<'e> {
 }
 
 /// For each value the last step that reads it, or store, counted on from the steps.
-fn last_reads(expression: &Expression, is_joined: &[bool]) -> Vec<usize> {
+fn last_reads(expression: &Expression, joints: &Joints) -> Vec<usize> {
     let is_uniform = expression.uniform_values();
     let mut last = vec![0; expression.values().len()];
     let mut step = 0;
     for (number, (_, def)) in expression.values().iter().enumerate() {
         if let ValueDef::Apply(_, operands) = def
             && !is_uniform[number]
-            && !is_joined[number]
+            && !joints.is_inner[number]
         {
-            // A comparison's operands are among those of the choice that it is joined to.
+            let operands = joints.steps[number].as_ref().map_or(operands, |step| &step.operands);
             operands.iter().for_each(|operand| last[operand.0 as usize] = step);
             step += 1;
         }

@@ -7,8 +7,18 @@ use smallvec::SmallVec;
 use super::scratch::{ALIGNMENT, with_scratch};
 use super::{BlockStep, Program, StridedPointer};
 use crate::blocks::BlockArguments;
+use crate::movers::{end_of_streams, prefetch, stream};
 use crate::pool;
 use crate::shared_pointer::SharedPointer;
+
+/// Bytes of an output from which on it is copied past the caches: what comes next would not find it
+/// there anyway, or it would find nothing else there.
+const STREAMED: usize = 16 << 20;
+
+/// The most elements of a block where an output is streamed: so few that the lines which are on their
+/// way to memory at once, and those of the next block, which are on their way from there, are about as
+/// many as a processor keeps track of.
+const STREAMED_LENGTH: usize = 256;
 
 /// The addresses of blocks, by their numbers.
 pub(super) type BlockAddresses = SmallVec<[*mut u8; 16]>;
@@ -63,7 +73,7 @@ impl Program {
             .any(|(output, &write)| output.start == start && Some(write) < self.last_reads[input])
     }
 
-    /// Runs all steps on operands that are used where they lie.
+    /// Runs all steps on operands that are used where they lie, but for outputs that are streamed.
     ///
     /// # Safety
     /// The conditions of [`Program::run`], for dense operands that are neither converted nor
@@ -75,79 +85,37 @@ impl Program {
         inputs: &[StridedPointer<'_>],
         scalars: &[u64],
     ) {
+        // One step has no values in between, so it needs no blocks.
+        let is_one = self.steps.len() == 1;
         if let [step] = &self.steps[..]
             && self.filled.is_empty()
         {
             // SAFETY: the step's blocks are operands, since there is nothing else.
             return unsafe { self.run_step(step, count, outputs, inputs) };
         }
-        // SAFETY: the set is supported.
-        let uniforms = unsafe { self.uniforms(scalars) };
-        let starts = SharedStarts(inputs.iter().chain(outputs).map(|at| at.start).collect());
-        let most = self.block_length().min(count);
-        let sizes = || self.scratch_sizes().map(|size| (size * most).next_multiple_of(ALIGNMENT));
-        let scratch: usize = sizes().sum();
+        let is_streamed: SmallVec<[bool; 2]> = (0..outputs.len())
+            .map(|output| !is_one && self.is_streamed(output, count, outputs[output].start, inputs))
+            .collect();
+        let is_any_streamed = is_streamed.contains(&true);
+        let most = if is_any_streamed { STREAMED_LENGTH } else { self.block_length() };
+        let run = DenseRun {
+            program: self,
+            starts: inputs.iter().chain(outputs).map(|at| at.start).collect(),
+            is_streamed,
+            is_any_streamed,
+            // SAFETY: the set is supported.
+            uniforms: unsafe { self.uniforms(scalars) },
+            most: if is_one { count } else { most.min(count) },
+        };
+        let shared = SharedRun(&run);
         pool::split(count, self.cost, |range| {
-            with_scratch(scratch, |scratch| {
-                let mut addresses = BlockAddresses::from_slice(starts.addresses());
-                let mut next = scratch;
-                for size in sizes() {
-                    addresses.push(next);
-                    // SAFETY: the scratch memory is as large as all sizes.
-                    next = unsafe { next.add(size) };
-                }
-                // SAFETY: the operands have the range's elements; the other blocks are this
-                // thread's own, with room for the longest one.
-                unsafe { self.run_dense_range(addresses, &uniforms, range.clone(), most) };
+            let run = shared.run();
+            with_scratch(run.scratch(), |scratch| {
+                // SAFETY: the operands have the range's elements, and the scratch memory is this
+                // thread's own.
+                unsafe { run.run_range(range.clone(), scratch) };
             });
         });
-    }
-
-    /// Runs all steps on some elements, so many at a time.
-    ///
-    /// # Safety
-    /// The conditions of [`Program::run_dense`]; the addresses are those of the whole operands, and
-    /// of scratch blocks of the length.
-    unsafe fn run_dense_range(
-        &self,
-        mut addresses: BlockAddresses,
-        uniforms: &[u64],
-        range: Range<usize>,
-        most: usize,
-    ) {
-        // SAFETY: these blocks have room for so many elements.
-        unsafe { self.fill(&addresses, uniforms, most.min(range.len())) };
-        let sizes = self.inputs.iter().chain(&self.outputs).map(|of| of.size());
-        for (address, size) in addresses.iter_mut().zip(sizes.clone()) {
-            // SAFETY: the range is within the operand.
-            *address = unsafe { address.add(range.start * size) };
-        }
-        let mut left = range.len();
-        loop {
-            let length = left.min(most);
-            // SAFETY: all blocks have so many elements.
-            unsafe { self.compute(&addresses, length) };
-            left -= length;
-            if left == 0 {
-                break;
-            }
-            for (address, size) in addresses.iter_mut().zip(sizes.clone()) {
-                // SAFETY: there are more elements in the operand.
-                *address = unsafe { address.add(length * size) };
-            }
-        }
-    }
-
-    /// Runs all steps.
-    ///
-    /// # Safety
-    /// The blocks are valid for so many elements.
-    pub(super) unsafe fn compute(&self, addresses: &[*mut u8], length: usize) {
-        for step in &self.steps {
-            let operands = step.operands.map(|operand| addresses[operand].cast_const());
-            // SAFETY: blocks are the same or apart, and hold values of the kernel's types.
-            unsafe { (step.kernel)(BlockArguments { out: addresses[step.out], operands, length }) };
-        }
     }
 
     /// Runs the one step on the whole operands.
@@ -173,23 +141,158 @@ impl Program {
             };
             // SAFETY: the output has the elements up to the end of the range.
             let out = unsafe { out.get().add(range.start * out_size) };
-            let block =
-                BlockArguments { out, operands: [at(0), at(1), at(2)], length: range.len() };
+            let block = BlockArguments::dense(out, [at(0), at(1), at(2)], range.len());
             // SAFETY: the operands are valid, and the same as the output or apart from it; the set
             // is supported.
             unsafe { (step.kernel)(block) };
         });
     }
+
+    /// Whether an output is so large that it is copied past the caches. What is written where an
+    /// input lies was read from there, so its lines are in the caches already.
+    fn is_streamed(
+        &self,
+        output: usize,
+        count: usize,
+        start: *mut u8,
+        inputs: &[StridedPointer<'_>],
+    ) -> bool {
+        count * self.outputs[output].size() >= STREAMED
+            && inputs.iter().all(|input| input.start != start)
+    }
+
+    /// Runs all steps.
+    ///
+    /// # Safety
+    /// The blocks are valid for so many elements, or as many as repeated operands have.
+    pub(super) unsafe fn compute(
+        &self,
+        addresses: &[*mut u8],
+        is_repeated: &[bool],
+        length: usize,
+    ) {
+        for step in &self.steps {
+            let block = BlockArguments {
+                out: addresses[step.out],
+                operands: step.operands.map(|operand| addresses[operand].cast_const()),
+                is_repeated: step.operands.map(|operand| is_repeated[operand]),
+                length,
+            };
+            // SAFETY: blocks are the same or apart, and hold values of the kernel's types.
+            unsafe { (step.kernel)(block) };
+        }
+    }
 }
 
-/// Addresses that several threads know.
-struct SharedStarts(BlockAddresses);
+/// A run on dense operands.
+struct DenseRun<'p> {
+    program: &'p Program,
+    /// The addresses of the inputs and the outputs.
+    starts: BlockAddresses,
+    /// Whether an output is computed into a block, and copied past the caches.
+    is_streamed: SmallVec<[bool; 2]>,
+    is_any_streamed: bool,
+    uniforms: SmallVec<[u64; 8]>,
+    /// The most elements of a block.
+    most: usize,
+}
 
-// SAFETY: threads use elements of their own of what lies there.
-unsafe impl Sync for SharedStarts {}
+impl DenseRun<'_> {
+    /// Bytes of scratch memory for the blocks that are neither inputs nor outputs, and for outputs
+    /// that are streamed.
+    fn scratch_sizes(&self) -> impl Iterator<Item = usize> + '_ {
+        let streamed = self.program.outputs.iter().zip(&self.is_streamed);
+        let streamed = streamed.map(|(of, &is)| if is { of.size() * self.most } else { 0 });
+        let sizes = self.program.scratch_sizes(self.most).chain(streamed);
+        sizes.map(|size| size.next_multiple_of(ALIGNMENT))
+    }
 
-impl SharedStarts {
-    fn addresses(&self) -> &BlockAddresses {
-        &self.0
+    fn scratch(&self) -> usize {
+        self.scratch_sizes().sum()
+    }
+
+    /// Runs all steps on some elements, so many at a time.
+    ///
+    /// # Safety
+    /// The operands have these elements, of which nobody else uses those of the outputs; `scratch`
+    /// is as large as [`DenseRun::scratch`].
+    unsafe fn run_range(&self, range: Range<usize>, scratch: *mut u8) {
+        let program = self.program;
+        let mut next = scratch;
+        let of_scratch = self.scratch_sizes().map(|size| {
+            let start = next;
+            // SAFETY: the scratch memory is as large as all sizes.
+            next = unsafe { next.add(size) };
+            start
+        });
+        let mut addresses: BlockAddresses = self.starts.iter().copied().chain(of_scratch).collect();
+        let first_streamed = addresses.len() - self.is_streamed.len();
+        let of_streamed: BlockAddresses = addresses.drain(first_streamed..).collect();
+        let sizes = program.inputs.iter().chain(&program.outputs).map(|of| of.size());
+        // SAFETY: blocks that are filled have room for so many elements.
+        unsafe { program.fill(&addresses, &self.uniforms, self.most.min(range.len())) };
+        let mut operands: BlockAddresses = addresses
+            .iter()
+            .zip(sizes.clone())
+            // SAFETY: the range is within the operand.
+            .map(|(address, size)| unsafe { address.add(range.start * size) })
+            .collect();
+        let mut left = range.len();
+        while left > 0 {
+            let length = left.min(self.most);
+            addresses[..operands.len()].copy_from_slice(&operands);
+            let outputs = &mut addresses[program.inputs.len()..operands.len()];
+            for ((output, &block), &is) in
+                outputs.iter_mut().zip(&of_streamed).zip(&self.is_streamed)
+            {
+                *output = if is { block } else { *output };
+            }
+            if self.is_any_streamed {
+                let next = self.most.min(left - length);
+                for (start, of) in operands.iter().zip(&program.inputs) {
+                    prefetch(start.wrapping_add(length * of.size()), next * of.size());
+                }
+            }
+            // SAFETY: all blocks have so many elements, and there are as many in the operands.
+            unsafe {
+                program.compute(&addresses, &program.is_repeated, length);
+                self.stream(&operands[program.inputs.len()..], &of_streamed, length);
+            }
+            left -= length;
+            for (address, size) in operands.iter_mut().zip(sizes.clone()) {
+                // SAFETY: the range goes up to there.
+                *address = unsafe { address.add(length * size) };
+            }
+        }
+        if self.is_any_streamed {
+            end_of_streams();
+        }
+    }
+
+    /// Copies the blocks of outputs that are streamed to where they belong.
+    ///
+    /// # Safety
+    /// Both have so many elements.
+    unsafe fn stream(&self, outputs: &[*mut u8], blocks: &[*mut u8], length: usize) {
+        let copy = stream(self.program.set);
+        for (output, of) in self.program.outputs.iter().enumerate() {
+            if self.is_streamed[output] {
+                // SAFETY: blocks are apart from operands; the set is supported.
+                unsafe { copy((outputs[output], blocks[output], length * of.size())) };
+            }
+        }
+    }
+}
+
+/// A run that several threads take part in.
+struct SharedRun<'r, 'p>(&'r DenseRun<'p>);
+
+// SAFETY: what keeps a run from being shared are the addresses of operands, of which threads use
+// elements of their own.
+unsafe impl Sync for SharedRun<'_, '_> {}
+
+impl<'r, 'p> SharedRun<'r, 'p> {
+    fn run(&self) -> &'r DenseRun<'p> {
+        self.0
     }
 }

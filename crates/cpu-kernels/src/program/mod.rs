@@ -1,10 +1,10 @@
 //! Expressions that are compiled for dtypes and an instruction set, and their evaluation block by
 //! block.
 
-mod bounds;
 mod compile;
 mod copying;
 mod dense;
+mod joints;
 mod layout;
 mod plan;
 mod run;
@@ -59,6 +59,8 @@ pub struct Program {
     /// Operands and results are numbers of blocks: first those of the inputs, then those of the
     /// outputs, the filled ones, and the slots.
     steps: Vec<BlockStep<usize>>,
+    /// Whether a block is one value that is repeated, whatever the layouts of the operands are.
+    is_repeated: SmallVec<[bool; 16]>,
     /// The block of each output's values.
     stores: SmallVec<[usize; 2]>,
     /// For each input when it is read for the last time, if ever, and for each output when it is

@@ -6,6 +6,7 @@ use super::layout::{Refresh, is_box_dense, refresh};
 use super::scratch::ALIGNMENT;
 use super::walk::BlockWalk;
 use super::{Program, StridedPointer};
+use crate::loops::REPEATS;
 
 /// The most elements of a block: few enough for the first-level cache, and so many that a call for
 /// them costs nothing.
@@ -22,6 +23,8 @@ pub(super) struct Plan<'a> {
     pub(super) walk: BlockWalk<'a>,
     pub(super) inputs: SmallVec<[OperandPlace<'a>; 6]>,
     pub(super) outputs: SmallVec<[OperandPlace<'a>; 2]>,
+    /// Whether a block is one value that is repeated.
+    pub(super) is_repeated: SmallVec<[bool; 16]>,
     /// The bits of the values that are the same for all elements, of those that are filled.
     pub(super) uniforms: SmallVec<[u64; 8]>,
     /// The places of the blocks that are filled, and of the slots.
@@ -40,11 +43,11 @@ pub(super) struct OperandPlace<'a> {
     pub(super) size: usize,
     /// Whether blocks are dense in memory.
     pub(super) is_dense: bool,
-    /// Whether each block is one element, repeated.
-    pub(super) is_one: bool,
     /// The place in scratch memory, unless blocks are used where they lie in memory.
     pub(super) scratch: Option<usize>,
     pub(super) refresh: Refresh,
+    /// The bytes from a block to the next one, see [`BlockWalk::moves`].
+    pub(super) moves: [isize; 2],
 }
 
 impl<'a> Plan<'a> {
@@ -56,26 +59,38 @@ impl<'a> Plan<'a> {
         inputs: &[StridedPointer<'a>],
         uniforms: SmallVec<[u64; 8]>,
     ) -> Plan<'a> {
-        let place = |operand: &StridedPointer<'a>, size| OperandPlace {
+        let place = |operand: &StridedPointer<'a>, size: usize| OperandPlace {
             operand: *operand,
             size,
             is_dense: is_box_dense(&walk, operand.strides),
-            is_one: operand.strides[walk.dim()..].iter().all(|&stride| stride == 0),
             scratch: None,
             refresh: refresh(&walk, operand.strides),
+            moves: walk.moves(operand.strides).map(|elements| elements * size as isize),
         };
         let dtypes = (program.inputs.iter(), program.outputs.iter());
         let mut plan = Plan {
             inputs: inputs.iter().zip(dtypes.0).map(|(at, of)| place(at, of.size())).collect(),
             outputs: outputs.iter().zip(dtypes.1).map(|(at, of)| place(at, of.size())).collect(),
             walk,
+            is_repeated: program.is_repeated.clone(),
             uniforms,
             places: SmallVec::new(),
             transit: 0,
             scratch: 0,
         };
+        plan.find_repeated(program);
         plan.assign(program, outputs);
         plan
+    }
+
+    /// Finds the inputs of which each block is one element. They are only brought as often as loops
+    /// ask for, unless they are results, too.
+    fn find_repeated(&mut self, program: &Program) {
+        let dim = self.walk.dim();
+        for (input, place) in self.inputs.iter().enumerate() {
+            let is_one = place.operand.strides[dim..].iter().all(|&stride| stride == 0);
+            self.is_repeated[input] = is_one && !program.stores.contains(&input);
+        }
     }
 
     /// Assigns scratch memory to what is not used where it lies.
@@ -84,27 +99,28 @@ impl<'a> Plan<'a> {
         let mut end = 0;
         let mut next = |size: usize| {
             let start = end;
-            end += (size * length).next_multiple_of(ALIGNMENT);
+            end += size.next_multiple_of(ALIGNMENT);
             start
         };
-        self.transit = next(2);
+        self.transit = next(2 * length);
         for (output, place) in self.outputs.iter_mut().enumerate() {
             let is_own = program.stores[output] == program.output_block(output);
             let is_converted =
                 program.outputs[output].compute_type().dtype() != program.outputs[output];
             if is_own && (is_converted || !place.is_dense) {
-                place.scratch = Some(next(program.outputs[output].compute_type().size()));
+                place.scratch = Some(next(program.outputs[output].compute_type().size() * length));
             }
         }
         for (input, place) in self.inputs.iter_mut().enumerate() {
             let is_converted =
                 program.inputs[input].compute_type().dtype() != program.inputs[input];
             let is_overwritten = program.is_overwritten(input, place.operand.start, outputs);
-            if is_converted || is_overwritten || !place.is_dense {
-                place.scratch = Some(next(program.inputs[input].compute_type().size()));
+            if is_converted || is_overwritten || !place.is_dense || self.is_repeated[input] {
+                let length = if self.is_repeated[input] { REPEATS.min(length) } else { length };
+                place.scratch = Some(next(program.inputs[input].compute_type().size() * length));
             }
         }
-        self.places = program.scratch_sizes().map(next).collect();
+        self.places = program.scratch_sizes(length).map(next).collect();
         self.scratch = end;
     }
 }
@@ -116,8 +132,13 @@ impl Program {
         (fitting / MIN_LENGTH * MIN_LENGTH).clamp(MIN_LENGTH, MAX_LENGTH)
     }
 
-    /// Bytes per value of the blocks that are neither inputs nor outputs.
-    pub(super) fn scratch_sizes(&self) -> impl Iterator<Item = usize> + '_ {
-        self.filled.iter().map(|(_, of)| of.size()).chain(self.slots.iter().copied())
+    /// Bytes of the blocks of so many elements that are neither inputs nor outputs.
+    pub(super) fn scratch_sizes(&self, length: usize) -> impl Iterator<Item = usize> + '_ {
+        let operands = self.inputs.len() + self.outputs.len();
+        let is_repeated = self.is_repeated[operands..].iter();
+        let sizes = self.filled.iter().map(|(_, of)| of.size()).chain(self.slots.iter().copied());
+        sizes.zip(is_repeated).map(move |(size, &is_repeated)| {
+            size * if is_repeated { REPEATS.min(length) } else { length }
+        })
     }
 }

@@ -10,9 +10,10 @@ use super::layout::{Refresh, Strided, gather, is_dense, scatter};
 use super::plan::{OperandPlace, Plan};
 use super::scratch::with_scratch;
 use super::tiles::{OperandList, Tiling, transposed_dim};
-use super::walk::{BlockBox, BlockWalk, Position};
+use super::walk::{BlockBox, BlockMove, BlockWalk, Position};
 use super::{Program, StridedPointer, UniformValue};
 use crate::blocks::BlockArguments;
+use crate::loops::REPEATS;
 use crate::movers::{copy, fill, load, store};
 use crate::pool;
 
@@ -148,7 +149,7 @@ impl Program {
                     let out = (&raw mut value).cast();
                     let operands = operands.map(|number| (&raw const bits[number]).cast());
                     // SAFETY: the bits of a value are its first bytes; the blocks are of one value.
-                    unsafe { kernel(BlockArguments { out, operands, length: 1 }) };
+                    unsafe { kernel(BlockArguments::dense(out, operands, 1)) };
                     value
                 }
             };
@@ -160,12 +161,14 @@ impl Program {
     /// Fills the blocks of uniform values.
     ///
     /// # Safety
-    /// They have room for so many values.
+    /// They have room for so many values, or for as many as repeated operands have.
     pub(super) unsafe fn fill(&self, addresses: &[*mut u8], uniforms: &[u64], length: usize) {
-        let blocks = &addresses[self.inputs.len() + self.outputs.len()..];
-        for ((&(_, of), &bits), &to) in self.filled.iter().zip(uniforms).zip(blocks) {
+        let first = self.inputs.len() + self.outputs.len();
+        for (number, (&(_, of), &bits)) in self.filled.iter().zip(uniforms).enumerate() {
+            let block = first + number;
+            let count = if self.is_repeated[block] { REPEATS.min(length) } else { length };
             // SAFETY: the block has room for so many values; the set is supported.
-            unsafe { fill(of.size(), self.set)((to, length, bits)) };
+            unsafe { fill(of.size(), self.set)((addresses[block], count, bits)) };
         }
     }
 
@@ -183,20 +186,21 @@ impl Program {
         // SAFETY: a block has room for the largest one.
         unsafe { self.fill(&addresses, &plan.uniforms, plan.walk.largest()) };
         let mut position = plan.walk.position(range.start);
+        let mut firsts = plan.firsts(&position);
         for number in range.clone() {
             let block = position.block();
             // SAFETY: the block's elements are valid, and nobody else computes them.
             unsafe {
-                self.load(
-                    plan,
-                    &mut addresses,
-                    &position,
-                    (number == range.start, at(plan.transit)),
-                );
-                self.compute(&addresses, block.length());
-                self.store(plan, &addresses, &position, at(plan.transit));
+                let is_first = number == range.start;
+                self.load(plan, &mut addresses, (&position, &firsts), (is_first, at(plan.transit)));
+                self.compute(&addresses, &plan.is_repeated, block.length());
+                self.store(plan, &addresses, (&block, &firsts), at(plan.transit));
             }
-            position.advance();
+            match position.advance() {
+                BlockMove::Along => plan.advance(&mut firsts, 0),
+                BlockMove::ToNextRow => plan.advance(&mut firsts, 1),
+                BlockMove::Elsewhere => firsts = plan.firsts(&position),
+            }
         }
     }
 
@@ -208,15 +212,14 @@ impl Program {
         &self,
         plan: &Plan<'_>,
         addresses: &mut BlockAddresses,
-        position: &Position<'_>,
+        (position, firsts): (&Position<'_>, &[*mut u8]),
         (is_first, transit): (bool, *mut u8),
     ) {
         for (input, place) in plan.inputs.iter().enumerate() {
             if self.last_reads[input].is_none() {
                 continue;
             }
-            // SAFETY: it is the address of the block's first element.
-            let from = unsafe { place.first(position) };
+            let from = firsts[input];
             if place.scratch.is_none() {
                 addresses[input] = from;
                 continue;
@@ -236,13 +239,46 @@ impl Program {
             };
             // SAFETY: the elements of the block are valid, and so are those of a longer one along
             // a dimension that repeats.
-            unsafe { self.bring((input, place), addresses[input], from, &block, transit) };
+            unsafe {
+                if plan.is_repeated[input] {
+                    let count = REPEATS.min(block.length());
+                    self.repeat((input, place), addresses[input], from, count, transit);
+                } else {
+                    self.bring((input, place), addresses[input], from, &block, transit);
+                }
+            }
         }
         for (output, place) in plan.outputs.iter().enumerate() {
             if place.scratch.is_none() {
-                // SAFETY: it is the address of the block's first element.
-                addresses[self.output_block(output)] = unsafe { place.first(position) };
+                let block = self.output_block(output);
+                addresses[block] = firsts[block];
             }
+        }
+    }
+
+    /// Brings one element of an input into its scratch memory, so many times.
+    ///
+    /// # Safety
+    /// The element is valid, and there is room for so many.
+    unsafe fn repeat(
+        &self,
+        (input, place): (usize, &OperandPlace<'_>),
+        to: *mut u8,
+        from: *const u8,
+        count: usize,
+        transit: *mut u8,
+    ) {
+        let fill = fill(place.size, self.set);
+        let mut bits = 0_u64;
+        // SAFETY: an element has at most eight bytes; `transit` has room for as many elements that
+        // are converted, and the set is supported.
+        unsafe {
+            (&raw mut bits).cast::<u8>().copy_from_nonoverlapping(from, place.size);
+            let Some(convert) = load(self.inputs[input], self.set) else {
+                return fill((to, count, bits));
+            };
+            fill((transit, count, bits));
+            convert(BlockArguments::dense(to, [transit.cast_const(); 3], count));
         }
     }
 
@@ -260,16 +296,6 @@ impl Program {
     ) {
         let mover = (copy(place.size, self.set), place.size);
         let strided = Strided { start: from, strides: place.operand.strides };
-        if place.is_one && load(self.inputs[input], self.set).is_none() {
-            let mut bits = 0_u64;
-            // SAFETY: the block's element is valid, and has at most eight bytes; the scratch block
-            // has room for the block, and the set is supported.
-            unsafe {
-                (&raw mut bits).cast::<u8>().copy_from_nonoverlapping(from, place.size);
-                fill(place.size, self.set)((to, block.length(), bits));
-            }
-            return;
-        }
         // SAFETY: scratch blocks have room for the largest block, and overlap no operand.
         unsafe {
             let Some(convert) = load(self.inputs[input], self.set) else {
@@ -280,7 +306,7 @@ impl Program {
                 gather(mover, transit, strided, block);
                 dense = transit;
             }
-            convert(BlockArguments { out: to, operands: [dense; 3], length: block.length() });
+            convert(BlockArguments::dense(to, [dense; 3], block.length()));
         }
     }
 
@@ -292,10 +318,9 @@ impl Program {
         &self,
         plan: &Plan<'_>,
         addresses: &[*mut u8],
-        position: &Position<'_>,
+        (block, firsts): (&BlockBox<'_>, &[*mut u8]),
         transit: *mut u8,
     ) {
-        let block = position.block();
         for (output, place) in plan.outputs.iter().enumerate() {
             let source = self.stores[output];
             if source == self.output_block(output) && place.scratch.is_none() {
@@ -303,36 +328,42 @@ impl Program {
             }
             let from = addresses[source].cast_const();
             let mover = (copy(place.size, self.set), place.size);
+            let to = firsts[self.output_block(output)];
             // SAFETY: it is the address of the block's first element; the block's elements are
             // valid, and what is brought there does not overlap them.
             unsafe {
-                let to = place.first(position);
                 let strided = Strided { start: to, strides: place.operand.strides };
                 let Some(convert) = store(self.outputs[output], self.set) else {
-                    scatter(mover, strided, from, &block);
+                    scatter(mover, strided, from, block);
                     continue;
                 };
-                let length = block.length();
                 if place.is_dense {
-                    convert(BlockArguments { out: to, operands: [from; 3], length });
+                    convert(BlockArguments::dense(to, [from; 3], block.length()));
                 } else {
-                    convert(BlockArguments { out: transit, operands: [from; 3], length });
-                    scatter(mover, strided, transit, &block);
+                    convert(BlockArguments::dense(transit, [from; 3], block.length()));
+                    scatter(mover, strided, transit, block);
                 }
             }
         }
     }
 }
 
-impl OperandPlace<'_> {
-    /// The address of a block's first element in memory.
-    ///
-    /// # Safety
-    /// The operand has the block.
-    unsafe fn first(&self, position: &Position<'_>) -> *mut u8 {
-        let elements = position.offset(self.operand.strides);
-        // SAFETY: the block is within the operand.
-        unsafe { self.operand.start.offset(elements * self.size as isize) }
+impl Plan<'_> {
+    /// The addresses of a block's first elements in memory, of the inputs and then the outputs.
+    fn firsts(&self, position: &Position<'_>) -> BlockAddresses {
+        let operands = self.inputs.iter().chain(&self.outputs);
+        let first = |place: &OperandPlace<'_>| {
+            let elements = position.offset(place.operand.strides);
+            place.operand.start.wrapping_offset(elements * place.size as isize)
+        };
+        operands.map(first).collect()
+    }
+
+    /// Goes on to the next block by one of the moves.
+    fn advance(&self, firsts: &mut BlockAddresses, by: usize) {
+        for (first, place) in firsts.iter_mut().zip(self.inputs.iter().chain(&self.outputs)) {
+            *first = first.wrapping_offset(place.moves[by]);
+        }
     }
 }
 

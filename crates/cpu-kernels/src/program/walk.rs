@@ -75,6 +75,14 @@ impl<'a> BlockWalk<'a> {
         self.chunk * self.inner
     }
 
+    /// The elements of an operand from a block to the next one, by the two [`BlockMove`]s that are
+    /// always the same.
+    pub(super) fn moves(&self, strides: &[isize]) -> [isize; 2] {
+        let along = self.chunk as isize * strides[self.dim];
+        let outward = if self.dim == 0 { 0 } else { strides[self.dim - 1] };
+        [along, outward - (self.chunks as isize - 1) * along]
+    }
+
     /// The number of dimensions that change after all chunks of a row; at most one does before.
     fn slower(&self) -> usize {
         self.dim - usize::from(self.is_across)
@@ -103,6 +111,17 @@ impl<'a> BlockWalk<'a> {
     }
 }
 
+/// The way from a block to the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BlockMove {
+    /// To the next chunk.
+    Along,
+    /// From the last chunk to the first one of the next row.
+    ToNextRow,
+    /// Any other.
+    Elsewhere,
+}
+
 /// The place of a block.
 #[derive(Clone, Debug)]
 pub(super) struct Position<'a> {
@@ -114,21 +133,23 @@ pub(super) struct Position<'a> {
 
 impl<'a> Position<'a> {
     /// Goes on to the next block.
-    pub(super) fn advance(&mut self) {
+    pub(super) fn advance(&mut self) -> BlockMove {
         let (slower, faster) = self.outer.split_at_mut(self.walk.slower());
         for index in faster {
             if is_next(index, self.walk.sizes[self.walk.dim - 1]) {
-                return;
+                return BlockMove::Elsewhere;
             }
         }
         if is_next(&mut self.chunk, self.walk.chunks) {
-            return;
+            return if self.walk.is_across { BlockMove::Elsewhere } else { BlockMove::Along };
         }
-        for (index, &size) in slower.iter_mut().zip(self.walk.sizes).rev() {
+        let is_row = |dim: usize| dim + 1 == self.walk.dim;
+        for (dim, (index, &size)) in slower.iter_mut().zip(self.walk.sizes).enumerate().rev() {
             if is_next(index, size) {
-                return;
+                return if is_row(dim) { BlockMove::ToNextRow } else { BlockMove::Elsewhere };
             }
         }
+        BlockMove::Elsewhere
     }
 
     /// Whether the block before this one differs in more than its chunk.

@@ -9,21 +9,21 @@ use crate::loops::long_map2;
 
 /// A float that softmax is computed in.
 pub(crate) trait SoftmaxFloat: FloatValue {
-    fn exp(self) -> Self;
-    fn ln(self) -> Self;
+    fn exp<I: Isa>(self) -> Self;
+    fn ln<I: Isa>(self) -> Self;
 }
 
 macro_rules! softmax_floats {
     ($($type:ty)+) => {$(
         impl SoftmaxFloat for $type {
             #[inline(always)]
-            fn exp(self) -> $type {
-                <Exp as UnaryFunction<$type>>::moderate(self)
+            fn exp<I: Isa>(self) -> $type {
+                <Exp as UnaryFunction<$type>>::moderate::<I>(self)
             }
 
             #[inline(always)]
-            fn ln(self) -> $type {
-                <Log as UnaryFunction<$type>>::moderate(self)
+            fn ln<I: Isa>(self) -> $type {
+                <Log as UnaryFunction<$type>>::moderate::<I>(self)
             }
         }
     )+};
@@ -33,7 +33,7 @@ softmax_floats! { f32 f64 }
 
 /// A function of the elements of one or two rows, and of two numbers that are the same for a row.
 pub(super) trait RowMap<V>: 'static {
-    fn of(a: V, b: V, numbers: [V; 2]) -> V;
+    fn of<I: Isa>(a: V, b: V, numbers: [V; 2]) -> V;
 }
 
 macro_rules! row_maps {
@@ -43,7 +43,7 @@ macro_rules! row_maps {
 
         impl<V: SoftmaxFloat> RowMap<V> for $name {
             #[inline(always)]
-            fn of($a: V, $b: V, $numbers: [V; 2]) -> V {
+            fn of<I: Isa>($a: V, $b: V, $numbers: [V; 2]) -> V {
                 $result
             }
         }
@@ -52,11 +52,11 @@ macro_rules! row_maps {
 
 row_maps! {
     /// The exponential of the distance from the largest element.
-    Exponential: |x, _, [largest, _]| (x - largest).exp();
+    Exponential: |x, _, [largest, _]| (x - largest).exp::<I>();
     /// An exponential times the inverse of the sum of all.
     Share: |e, _, [_, inverse]| e * inverse;
     /// Both at once.
-    ExponentialShare: |x, _, [largest, inverse]| (x - largest).exp() * inverse;
+    ExponentialShare: |x, _, [largest, inverse]| (x - largest).exp::<I>() * inverse;
     /// The logarithm of [`ExponentialShare`], where the second number is that of the sum.
     LogShare: |x, _, [largest, log]| x - largest - log;
     /// A term of the sum that the gradient of softmax needs, of gradient and result.
@@ -64,7 +64,7 @@ row_maps! {
     /// The gradient of softmax, of gradient and result.
     SoftmaxGradient: |g, y, [sum, _]| y * (g - sum);
     /// The gradient of log-softmax, of gradient and result.
-    LogSoftmaxGradient: |g, y, [sum, _]| g - y.exp() * sum;
+    LogSoftmaxGradient: |g, y, [sum, _]| g - y.exp::<I>() * sum;
 }
 
 /// The rows that a [`RowMap`] is applied to, which do not overlap the result.
@@ -91,7 +91,7 @@ impl<V: SoftmaxFloat, M: RowMap<V>> Multiversioned for MapRow<M, V> {
     unsafe fn run<I: Isa>(row: MapArguments<V>) {
         // SAFETY: the conditions of this function.
         unsafe {
-            long_map2(row.out, (row.a, row.b), row.len, |a, b| M::of(a, b, row.numbers));
+            long_map2(row.out, (row.a, row.b), row.len, |a, b| M::of::<I>(a, b, row.numbers));
         }
     }
 }

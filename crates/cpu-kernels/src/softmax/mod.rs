@@ -15,7 +15,7 @@ use self::maps::{
     Exponential, ExponentialShare, LogShare, LogSoftmaxGradient, MapArguments, MapRow, Product,
     RowMap, Share, SoftmaxGradient,
 };
-use crate::instruction_set::{InstructionSet, Version};
+use crate::instruction_set::{Baseline, InstructionSet, Version};
 use crate::matrix::{Matrix, PieceRoom};
 use crate::pool;
 use crate::reduce::{Added, DenseRows, FoldRows, Largest, pairwise};
@@ -239,7 +239,7 @@ impl<V: SoftmaxFloat> RowPasses<V> {
             let scaled = |part: RowNumbers<V>| match part[0] == largest {
                 true => part[1],
                 false if part[0] == V::LEAST => V::ZERO,
-                false => part[1] * (part[0] - largest).exp(),
+                false => part[1] * (part[0] - largest).exp::<Baseline>(),
             };
             [largest, scaled(a).plus(scaled(b))]
         };
@@ -253,7 +253,7 @@ impl<V: SoftmaxFloat> RowPasses<V> {
         let [first, second] = numbers.expect("a row has parts");
         match function {
             RowFunction::Softmax => [first, V::ONE / second],
-            RowFunction::LogSoftmax => [first, second.ln()],
+            RowFunction::LogSoftmax => [first, second.ln::<Baseline>()],
             RowFunction::SoftmaxBackward | RowFunction::LogSoftmaxBackward => [first, second],
         }
     }

@@ -2,6 +2,8 @@
 //! the processor has.
 
 mod in_place;
+mod joints;
+mod large;
 mod layouts;
 mod memory;
 mod numbers;

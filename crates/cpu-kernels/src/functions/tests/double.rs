@@ -79,11 +79,13 @@ fn is_within(name: &str, (error, a, b): (f64, f64, f64), bound: f64) -> bool {
 }
 
 fn check<F: UnaryFunction<f64>>(values: &Values, name: &str, bound: f64) -> bool {
-    is_within(name, values.largest(&apply::<F, f64>(&values.a)), bound)
+    let found = apply::<F, f64>(&values.a);
+    found.iter().fold(true, |all, found| all & is_within(name, values.largest(found), bound))
 }
 
 fn check_binary<F: BinaryFunction<f64>>(values: &Values, name: &str, bound: f64) -> bool {
-    is_within(name, values.largest(&apply_binary::<F, f64>(&values.a, &values.b)), bound)
+    let found = apply_binary::<F, f64>(&values.a, &values.b);
+    found.iter().fold(true, |all, found| all & is_within(name, values.largest(found), bound))
 }
 
 macro_rules! outside {

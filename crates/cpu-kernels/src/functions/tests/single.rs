@@ -2,6 +2,7 @@
 
 use super::super::*;
 use super::sweep::{apply, apply_binary, error_f32, numbers_f32, pairs_f32};
+use crate::instruction_set::Baseline;
 
 /// Says what the largest error is, in units in the last place, and whether it is within the bound.
 fn check<F: UnaryFunction<f32>>(
@@ -10,12 +11,16 @@ fn check<F: UnaryFunction<f32>>(
     bound: f64,
     exact: impl Fn(f64) -> f64,
 ) -> bool {
-    let found = apply::<F, f32>(numbers);
-    let errors = numbers.iter().zip(found).map(|(&x, y)| (error_f32(y, exact(f64::from(x))), x));
-    let (error, x) =
-        errors.fold((0.0, 0.0), |most, next| if next.0 > most.0 { next } else { most });
-    eprintln!("{name:10} {error:.4} at {x:e}");
-    error <= bound
+    let exact: Vec<f64> = numbers.iter().map(|&x| exact(x.into())).collect();
+    let is_within = |found: Vec<f32>| {
+        let errors = exact.iter().zip(found).zip(numbers).map(|((&y, z), &x)| (error_f32(z, y), x));
+        let (error, x) =
+            errors.fold((0.0, 0.0), |most, next| if next.0 > most.0 { next } else { most });
+        eprintln!("{name:10} {error:.4} at {x:e}");
+        error <= bound
+    };
+    // All sets are said.
+    apply::<F, f32>(numbers).into_iter().map(is_within).fold(true, |all, one| all & one)
 }
 
 fn check_binary<F: BinaryFunction<f32>>(
@@ -25,12 +30,16 @@ fn check_binary<F: BinaryFunction<f32>>(
     exact: impl Fn(f64, f64) -> f64,
 ) -> bool {
     let (a, b): (Vec<f32>, Vec<f32>) = pairs.iter().copied().unzip();
-    let found = apply_binary::<F, f32>(&a, &b);
-    let errors =
-        pairs.iter().zip(found).map(|(&(a, b), y)| (error_f32(y, exact(a.into(), b.into())), a, b));
-    let most = errors.fold((0.0, 0.0, 0.0), |most, next| if next.0 > most.0 { next } else { most });
-    eprintln!("{name:10} {:.4} at {:e} {:e}", most.0, most.1, most.2);
-    most.0 <= bound
+    let exact: Vec<f64> = pairs.iter().map(|&(a, b)| exact(a.into(), b.into())).collect();
+    let is_within = |found: Vec<f32>| {
+        let errors = exact.iter().zip(found).zip(pairs);
+        let errors = errors.map(|((&y, z), &(a, b))| (error_f32(z, y), a, b));
+        let most =
+            errors.fold((0.0, 0.0, 0.0), |most, next| if next.0 > most.0 { next } else { most });
+        eprintln!("{name:10} {:.4} at {:e} {:e}", most.0, most.1, most.2);
+        most.0 <= bound
+    };
+    apply_binary::<F, f32>(&a, &b).into_iter().map(is_within).fold(true, |all, one| all & one)
 }
 
 macro_rules! outside {
@@ -63,10 +72,10 @@ fn errors_of_functions_of_one_f32_are_within_their_bounds() {
         Atanh 0.51 libm::atanh;
         Cos 1.0 f64::cos;
         Cosh 0.51 f64::cosh;
-        Digamma 0.51 <Digamma as UnaryFunction<f64>>::any;
-        Erf 1.3 libm::erf;
+        Digamma 0.51 <Digamma as UnaryFunction<f64>>::any::<Baseline>;
+        Erf 1.8 libm::erf;
         Erfc 0.51 libm::erfc;
-        Erfinv 0.6 <Erfinv as UnaryFunction<f64>>::any;
+        Erfinv 0.6 <Erfinv as UnaryFunction<f64>>::any::<Baseline>;
         Exp 1.0 f64::exp;
         Exp2 0.51 f64::exp2;
         Expm1 0.51 f64::exp_m1;

@@ -4,6 +4,7 @@ use std::env;
 
 use super::super::function::{BinaryFunction, BinaryLoop, UnaryFunction, UnaryLoop};
 use crate::InstructionSet;
+use crate::instruction_set::Baseline;
 
 /// Numbers per call of a loop.
 const BLOCK: usize = 1000;
@@ -88,43 +89,57 @@ impl Number for i32 {
     }
 }
 
-/// The function of each number, after a check that all instruction sets agree about it, in place
-/// and apart.
-pub(super) fn apply<F: UnaryFunction<T>, T: Number>(numbers: &[T]) -> Vec<T> {
-    let mut found: Vec<T> = numbers.iter().map(|&x| F::any(x)).collect();
-    for &set in InstructionSet::supported() {
-        let in_set = set.version::<UnaryLoop<F, T>>();
-        let mut in_place = numbers.to_vec();
-        for (block, reference) in in_place.chunks_mut(BLOCK).zip(found.chunks_mut(BLOCK)) {
-            let x = block.to_vec();
-            // SAFETY: operand and result have so many elements, and the processor the set.
-            unsafe { in_set((block.as_mut_ptr(), block.as_ptr(), block.len())) };
-            for (at, &result) in block.iter().enumerate() {
-                let other = reference[at];
-                assert!(result.same(other), "{set:?} of {:?}: {result:?}, not {other:?}", x[at]);
-            }
+/// The loop's results on operands of so many numbers, which `run` is given a block at a time, in each
+/// instruction set that there is.
+///
+/// Sets that fuse multiplications with additions agree, bit for bit, and so does the function of a
+/// single number with the baseline.
+fn apply_in_sets<T: Number>(
+    single: Vec<T>,
+    run: impl Fn(InstructionSet, std::ops::Range<usize>, &mut [T]),
+) -> Vec<Vec<T>> {
+    let in_set = |&set: &InstructionSet| {
+        let mut found = single.clone();
+        for (number, block) in found.chunks_mut(BLOCK).enumerate() {
+            let start = number * BLOCK;
+            run(set, start..start + block.len(), block);
         }
-    }
+        found
+    };
+    let found: Vec<Vec<T>> = InstructionSet::supported().iter().map(in_set).collect();
+    let assert_same = |found: &[T], expected: &[T]| {
+        for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
+            assert!(found.same(*expected), "of number {at}: {found:?}, not {expected:?}");
+        }
+    };
+    assert_same(&found[0], &single);
+    found[1..].windows(2).for_each(|sets| assert_same(&sets[1], &sets[0]));
     found
 }
 
-/// The function of each pair of numbers, checked as in [`apply`].
-pub(super) fn apply_binary<F: BinaryFunction<T>, T: Number>(a: &[T], b: &[T]) -> Vec<T> {
-    let found: Vec<T> = a.iter().zip(b).map(|(&a, &b)| F::any(a, b)).collect();
-    for &set in InstructionSet::supported() {
-        let in_set = set.version::<BinaryLoop<F, T>>();
-        for (from, reference) in found.chunks(BLOCK).enumerate() {
-            let (a, b) = (&a[from * BLOCK..], &b[from * BLOCK..]);
-            let mut out = reference.to_vec();
-            // SAFETY: operands and result have so many elements, and the processor the set.
-            unsafe { in_set((out.as_mut_ptr(), (a.as_ptr(), b.as_ptr()), out.len())) };
-            for (at, (&result, &other)) in out.iter().zip(reference).enumerate() {
-                let of = (a[at], b[at]);
-                assert!(result.same(other), "{set:?} of {of:?}: {result:?}, not {other:?}");
-            }
-        }
-    }
-    found
+/// The function of each number, in each instruction set and after the checks of [`apply_in_sets`].
+pub(super) fn apply<F: UnaryFunction<T>, T: Number>(numbers: &[T]) -> Vec<Vec<T>> {
+    apply_in_sets(numbers.iter().map(|&x| F::any::<Baseline>(x)).collect(), |set, range, out| {
+        // In place; the next test is of operands apart.
+        out.copy_from_slice(&numbers[range.clone()]);
+        let in_set = set.version::<UnaryLoop<F, T>>();
+        // SAFETY: operand and result have so many elements, and the processor the set.
+        unsafe { in_set((out.as_mut_ptr(), out.as_ptr(), out.len())) };
+        let mut apart = out.to_vec();
+        // SAFETY: both have so many elements, and are apart.
+        unsafe { in_set((apart.as_mut_ptr(), numbers[range].as_ptr(), apart.len())) };
+        assert!(apart.iter().zip(out).all(|(a, b)| a.same(*b)), "apart and in place");
+    })
+}
+
+/// The function of each pair of numbers, as [`apply`].
+pub(super) fn apply_binary<F: BinaryFunction<T>, T: Number>(a: &[T], b: &[T]) -> Vec<Vec<T>> {
+    let single = a.iter().zip(b).map(|(&a, &b)| F::any::<Baseline>(a, b)).collect();
+    apply_in_sets(single, |set, range, out| {
+        let operands = (a[range.clone()].as_ptr(), b[range].as_ptr());
+        // SAFETY: operands and result have so many elements, and the processor the set.
+        unsafe { set.version::<BinaryLoop<F, T>>()((out.as_mut_ptr(), operands, out.len())) };
+    })
 }
 
 /// The error of an `f32` in units in the last place of the exact result.
