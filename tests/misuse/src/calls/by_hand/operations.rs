@@ -49,7 +49,8 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         // Half of the calls are of shapes that fit.
         let shape = if d.flag()? { bias.unwrap_or(&tensor) } else { &tensor };
         let shape = shape.shape().get(d.rng().below(2)..).unwrap_or_default();
-        d.look(tensor.layer_norm(shape, weight, bias, d.number()?).ok());
+        let epsilon = d.number()?;
+        d.look(tensor.layer_norm(shape, weight, bias, epsilon).ok());
         Some(())
     };
     "tensor::Tensor::register_hook", "tensor::Tensor::register_post_accumulate_grad_hook" => |d| {
