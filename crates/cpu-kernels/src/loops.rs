@@ -6,6 +6,8 @@
 //! chunk of every operand into an array before they write the chunk of the result; the arrays
 //! become registers.
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use std::array;
 use std::mem::MaybeUninit;
 
@@ -306,6 +308,23 @@ unsafe fn read(from: *const u8, bytes: usize, room: *mut u8, is_copied: bool) ->
     unsafe { room.copy_from_nonoverlapping(from, bytes) };
     room
 }
+
+/// Asks the processor to bring `bytes` from an address on into its cache of first level, since they
+/// are used soon. They may lie anywhere: nothing is accessed.
+#[inline(always)]
+pub(crate) fn prefetch(start: *const u8, bytes: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in (0..bytes).step_by(CACHE_LINE) {
+        // SAFETY: a prefetch reads and writes nothing, whatever the address, and every processor of
+        // the architecture has it.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(line).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (start, bytes);
+}
+
+#[cfg(target_arch = "x86_64")]
+const CACHE_LINE: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -71,6 +71,13 @@ impl<V: Loaded> Matrix<V> {
         self.start.get().wrapping_add((row * self.cols + col) * self.size)
     }
 
+    /// The address of a row that is used where it lies, as one piece. It need not exist: the address
+    /// is for [`prefetch`](crate::loops::prefetch).
+    pub(crate) fn address_of_short_row(&self, row: usize) -> Option<*const V> {
+        let is_short = self.is_plain && self.pieces() == 1;
+        is_short.then(|| self.at(row, 0).cast_const().cast())
+    }
+
     /// The values of a part of a row, aligned: where they lie, or in `room`.
     ///
     /// # Safety

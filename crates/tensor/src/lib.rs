@@ -39,7 +39,9 @@
 //! of one thread are seen by all, and two uses of one storage never race. On the CPU operations
 //! lock the storage; no lock is held while code of the program runs. On CUDA each storage has a
 //! record of its uses, by which work on one stream waits for earlier work on others
-//! ([`cuda::with_order`] switches that off). The host reads elements through copies
+//! ([`cuda::with_order`] switches that off). An operator that takes a tensor by value (`x + 1.0`)
+//! writes its result into the tensor's memory, if that is large and nobody else has it: no handle, no
+//! view, no gradient. The host reads elements through copies
 //! ([`Tensor::to_vec`], [`Tensor::item`]) and snapshots ([`Tensor::read`]), all of which wait for
 //! copies in flight.
 //!

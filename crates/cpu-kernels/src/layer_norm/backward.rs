@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use expression::DType;
 
-use super::loops::{AddedToColumns, GradientRow, GradientSums, RowArguments};
-use super::{COST, LayerNorm, LayerNormOperands, RowScale, Rows};
+use super::loops::{AddedToColumns, GradientRow, GradientSums, RowPiece};
+use super::{COST, LayerNorm, LayerNormOperands, NormRows, RowScale};
 use crate::convert::FloatValue;
 use crate::instruction_set::Version;
 use crate::matrix::{Matrix, PieceRoom};
@@ -70,7 +70,7 @@ impl LayerNormBackward {
         };
         let pass = RowGradients {
             // SAFETY: a condition of this function.
-            rows: unsafe { Rows::new(&self.0, operands) },
+            rows: unsafe { NormRows::new(&self.0, operands) },
             gradient: matrix(gradient),
             out: gradients.x.map(|start| matrix(start)),
             sums: set.version::<GradientSums<V>>(),
@@ -152,7 +152,7 @@ impl RowGroups {
 
 /// The work on rows in one instruction set.
 struct RowGradients<'a, V: FloatValue> {
-    rows: Rows<'a, V>,
+    rows: NormRows<'a, V>,
     gradient: Matrix<V>,
     out: Option<Matrix<V>>,
     sums: Version<GradientSums<V>>,
@@ -170,9 +170,9 @@ impl<V: FloatValue> RowGradients<'_, V> {
     unsafe fn of_row(&self, row: usize, columns: Option<[*mut V; 2]>) {
         let pieces = self.rows.x.pieces();
         // SAFETY: conditions of this function.
-        let numbers = unsafe { self.rows.scale_of(row) };
+        let numbers = unsafe { self.rows.scale_of(row, &self.gradient) };
         let mut sums_of = |piece: usize| {
-            let sums = |row: RowArguments<V>, gradient: *const V, part: Range<usize>| {
+            let sums = |row: RowPiece<V>, gradient: *const V, part: Range<usize>| {
                 // SAFETY: the piece's operands are valid, and so are its columns (a condition of
                 // this function).
                 unsafe {
@@ -210,7 +210,7 @@ impl<V: FloatValue> RowGradients<'_, V> {
         row: usize,
         piece: usize,
         numbers: RowScale<V>,
-        work: impl FnOnce(RowArguments<V>, *const V, Range<usize>) -> R,
+        work: impl FnOnce(RowPiece<V>, *const V, Range<usize>) -> R,
     ) -> R {
         let part = self.rows.x.part(piece);
         let (mut room, mut room_of_gradient) = (PieceRoom::uninit(), PieceRoom::uninit());
@@ -222,6 +222,6 @@ impl<V: FloatValue> RowGradients<'_, V> {
             )
         };
         let weight = self.rows.weight[part.clone()].as_ptr();
-        work(RowArguments { x, weight, len: part.len(), numbers }, gradient, part)
+        work(RowPiece { x, weight, len: part.len(), numbers }, gradient, part)
     }
 }

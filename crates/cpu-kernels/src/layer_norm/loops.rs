@@ -5,12 +5,12 @@ use std::marker::PhantomData;
 use super::RowScale;
 use crate::convert::FloatValue;
 use crate::instruction_set::{Isa, Multiversioned};
-use crate::loops::{map2, map3};
-use crate::reduce::{LANES, fold_lanes};
+use crate::loops::{LoopOperand, map2, map3};
+use crate::reduce::{LANES, fold_lanes, for_each_lanes};
 
 /// A piece of a row, with the weights of its columns.
 #[derive(Clone, Copy)]
-pub(super) struct RowArguments<V> {
+pub(super) struct RowPiece<V> {
     pub(super) x: *const V,
     pub(super) weight: *const V,
     pub(super) len: usize,
@@ -22,7 +22,7 @@ pub(super) struct NormalizedRow<V>(PhantomData<V>);
 
 impl<V: FloatValue> Multiversioned for NormalizedRow<V> {
     /// The results, the row, and the biases.
-    type Arguments = (*mut V, RowArguments<V>, *const V);
+    type Arguments = (*mut V, RowPiece<V>, *const V);
     type Output = ();
 
     /// # Safety
@@ -33,7 +33,8 @@ impl<V: FloatValue> Multiversioned for NormalizedRow<V> {
         let RowScale { mean, rstd } = row.numbers;
         // SAFETY: conditions of this function.
         unsafe {
-            map3(out, (row.x, row.weight, bias), row.len, |x, weight, bias| {
+            let [x, weight, bias] = [row.x, row.weight, bias].map(LoopOperand::dense);
+            map3(out, (x, weight, bias), row.len, |x, weight, bias| {
                 (x - mean) * rstd * weight + bias
             });
         }
@@ -46,7 +47,7 @@ pub(super) struct GradientSums<V>(PhantomData<V>);
 
 impl<V: FloatValue> Multiversioned for GradientSums<V> {
     /// The row, and the gradients of its results.
-    type Arguments = (RowArguments<V>, *const V);
+    type Arguments = (RowPiece<V>, *const V);
     type Output = [V; 2];
 
     /// # Safety
@@ -54,24 +55,18 @@ impl<V: FloatValue> Multiversioned for GradientSums<V> {
     #[inline(always)]
     unsafe fn run<I: Isa>((row, gradient): Self::Arguments) -> [V; 2] {
         let RowScale { mean, rstd } = row.numbers;
-        // SAFETY: conditions of this function.
-        let [x, weight, gradient] = unsafe {
-            [row.x, row.weight, gradient].map(|start| std::slice::from_raw_parts(start, row.len))
-        };
         let (mut sums, mut products) = ([V::ZERO; LANES], [V::ZERO; LANES]);
-        let whole = row.len / LANES * LANES;
-        let mut add = |x: &[V], weight: &[V], gradient: &[V]| {
-            for lane in 0..x.len() {
-                let weighted = gradient[lane] * weight[lane];
-                sums[lane] = sums[lane] + weighted;
-                products[lane] = products[lane] + weighted * ((x[lane] - mean) * rstd);
-            }
-        };
-        let parts = x.chunks_exact(LANES).zip(weight.chunks_exact(LANES));
-        for ((x, weight), gradient) in parts.zip(gradient.chunks_exact(LANES)) {
-            add(&x[..LANES], &weight[..LANES], &gradient[..LANES]);
+        let (rows, rest) = ([row.x, row.weight, gradient], [mean, V::ZERO, V::ZERO]);
+        // SAFETY: conditions of this function.
+        unsafe {
+            for_each_lanes(rows, row.len, rest, |_, [x, weight, gradient]| {
+                for lane in 0..LANES {
+                    let weighted = gradient[lane] * weight[lane];
+                    sums[lane] = sums[lane] + weighted;
+                    products[lane] = products[lane] + weighted * ((x[lane] - mean) * rstd);
+                }
+            });
         }
-        add(&x[whole..], &weight[whole..], &gradient[whole..]);
         [sums, products].map(|lanes| fold_lanes(lanes, |a, b| a + b))
     }
 }
@@ -82,7 +77,7 @@ pub(super) struct GradientRow<V>(PhantomData<V>);
 impl<V: FloatValue> Multiversioned for GradientRow<V> {
     /// The results, the row, the gradients of its results, and the means over the row of what
     /// [`GradientSums`] adds up.
-    type Arguments = (*mut V, RowArguments<V>, *const V, [V; 2]);
+    type Arguments = (*mut V, RowPiece<V>, *const V, [V; 2]);
     type Output = ();
 
     /// # Safety
@@ -93,7 +88,8 @@ impl<V: FloatValue> Multiversioned for GradientRow<V> {
         let RowScale { mean, rstd } = row.numbers;
         // SAFETY: conditions of this function.
         unsafe {
-            map3(out, (row.x, row.weight, gradient), row.len, |x, weight, gradient| {
+            let [x, weight, gradient] = [row.x, row.weight, gradient].map(LoopOperand::dense);
+            map3(out, (x, weight, gradient), row.len, |x, weight, gradient| {
                 (gradient * weight - sum - (x - mean) * rstd * product) * rstd
             });
         }
@@ -106,7 +102,7 @@ pub(super) struct AddedToColumns<V>(PhantomData<V>);
 impl<V: FloatValue> Multiversioned for AddedToColumns<V> {
     /// The gradients of the weights and of the biases so far, the row, and the gradients of its
     /// results.
-    type Arguments = ([*mut V; 2], RowArguments<V>, *const V);
+    type Arguments = ([*mut V; 2], RowPiece<V>, *const V);
     type Output = ();
 
     /// # Safety
@@ -117,10 +113,13 @@ impl<V: FloatValue> Multiversioned for AddedToColumns<V> {
         let RowScale { mean, rstd } = row.numbers;
         // SAFETY: conditions of this function.
         unsafe {
-            map3(weights, (weights.cast_const(), row.x, gradient), row.len, |sum, x, gradient| {
+            let [x, gradient, before] =
+                [row.x, gradient, weights.cast_const()].map(LoopOperand::dense);
+            map3(weights, (before, x, gradient), row.len, |sum, x, gradient| {
                 sum + gradient * ((x - mean) * rstd)
             });
-            map2(biases, (biases.cast_const(), gradient), row.len, |sum, gradient| sum + gradient);
+            let before = LoopOperand::dense(biases.cast_const());
+            map2(biases, (before, gradient), row.len, |sum, gradient| sum + gradient);
         }
     }
 }

@@ -13,12 +13,12 @@ use std::borrow::Cow;
 use expression::DType;
 
 pub use self::backward::{LayerNormBackward, LayerNormGradients};
-use self::loops::{NormalizedRow, RowArguments};
+use self::loops::{NormalizedRow, RowPiece};
 use crate::convert::{FloatValue, LoadArguments};
 use crate::instruction_set::{InstructionSet, Version};
 use crate::matrix::{Matrix, PieceRoom};
 use crate::pool;
-use crate::reduce::{Moments, MomentsOfValues, pairwise};
+use crate::reduce::{BlockMoments, DenseValues, MomentsOfValues, pairwise};
 
 /// The layer normalisation of rows of one floating-point dtype. Halves are computed in `f32`.
 ///
@@ -55,7 +55,7 @@ pub struct LayerNormOperands {
     pub rows: usize,
     /// The number of elements of a row.
     pub cols: usize,
-    /// What is added to variances before their roots are taken.
+    /// The number that is added to variances before their roots are taken.
     pub epsilon: f64,
 }
 
@@ -104,7 +104,7 @@ impl LayerNorm {
         let (bias, rows) = unsafe {
             (
                 self.column_values::<V>(operands.bias, V::ZERO, operands.cols),
-                Rows::new(self, operands),
+                NormRows::new(self, operands),
             )
         };
         let normalize = self.set.version::<NormalizedRow<V>>();
@@ -117,14 +117,14 @@ impl LayerNorm {
             let bias = bias[part.clone()].as_ptr();
             let len = part.len();
             out.write(row, part, |out| {
-                normalize((out, RowArguments { x, weight, len, numbers }, bias))
+                normalize((out, RowPiece { x, weight, len, numbers }, bias))
             });
         };
         let pieces = rows.x.pieces();
         if pieces > 1 && operands.rows < pool::threads() {
             for row in 0..operands.rows {
                 // SAFETY: the conditions of this function.
-                let moments = pool::map(pieces, |piece| unsafe { rows.moments(row, piece) });
+                let moments = pool::map(pieces, |piece| unsafe { rows.moments(row, piece, &out) });
                 let numbers = rows.scale(row_moments(&moments));
                 pool::split(pieces, Matrix::<V>::PIECE_LEN * COST, |range| {
                     range.for_each(|piece| finish(row, piece, numbers));
@@ -135,7 +135,7 @@ impl LayerNorm {
         pool::split(operands.rows, operands.cols * COST, |range| {
             for row in range {
                 // SAFETY: the conditions of this function.
-                let numbers = unsafe { rows.scale_of(row) };
+                let numbers = unsafe { rows.scale_of(row, &out) };
                 (0..pieces).for_each(|piece| finish(row, piece, numbers));
             }
         });
@@ -177,21 +177,21 @@ struct RowScale<V> {
 }
 
 /// The rows, and how they are normalised.
-struct Rows<'a, V: FloatValue> {
+struct NormRows<'a, V: FloatValue> {
     x: Matrix<V>,
     weight: Cow<'a, [V]>,
     epsilon: f64,
     moments: Version<MomentsOfValues<V>>,
 }
 
-impl<'a, V: FloatValue> Rows<'a, V> {
+impl<'a, V: FloatValue> NormRows<'a, V> {
     /// # Safety
     /// The conditions of [`LayerNorm::run`] for the operands.
-    unsafe fn new(kernel: &LayerNorm, operands: &LayerNormOperands) -> Rows<'a, V> {
+    unsafe fn new(kernel: &LayerNorm, operands: &LayerNormOperands) -> NormRows<'a, V> {
         let x = Matrix::new(operands.x, operands.cols, kernel.dtype, kernel.set);
         // SAFETY: a condition of this function.
         let weight = unsafe { kernel.column_values(operands.weight, V::ONE, operands.cols) };
-        Rows {
+        NormRows {
             x: x.expect("floats are computed as floats"),
             weight,
             epsilon: operands.epsilon,
@@ -199,29 +199,34 @@ impl<'a, V: FloatValue> Rows<'a, V> {
         }
     }
 
-    /// The moments of a piece of a row.
+    /// The moments of a piece of a row. The same row of `next` is used afterwards, and then the next
+    /// row.
     ///
     /// # Safety
     /// The row is one of the matrix, whose elements are valid for reads.
-    unsafe fn moments(&self, row: usize, piece: usize) -> Moments<V> {
+    unsafe fn moments(&self, row: usize, piece: usize, next: &Matrix<V>) -> BlockMoments<V> {
         let (part, mut room) = (self.x.part(piece), PieceRoom::uninit());
-        let len = part.len();
-        // SAFETY: a condition of this function, and the processor has the instruction set.
-        unsafe { (self.moments)((self.x.values(row, part, &mut room), len)) }
+        let count = part.len();
+        // SAFETY: a condition of this function.
+        let start = unsafe { self.x.values(row, part, &mut room) };
+        let ahead = [next.address_of_short_row(row), self.x.address_of_short_row(row + 1)];
+        let ahead = ahead.map(|address| address.unwrap_or(start));
+        // SAFETY: the values are valid, and the processor has the instruction set.
+        unsafe { (self.moments)(DenseValues { start, count, ahead }) }
     }
 
     /// The numbers of a row.
     ///
     /// # Safety
-    /// As [`Rows::moments`].
-    unsafe fn scale_of(&self, row: usize) -> RowScale<V> {
+    /// As [`NormRows::moments`].
+    unsafe fn scale_of(&self, row: usize, next: &Matrix<V>) -> RowScale<V> {
         // SAFETY: a condition of this function.
-        let mut moments = |piece: usize| unsafe { self.moments(row, piece) };
-        let whole = pairwise(0..self.x.pieces(), &mut moments, &Moments::combine);
+        let mut moments = |piece: usize| unsafe { self.moments(row, piece, next) };
+        let whole = pairwise(0..self.x.pieces(), &mut moments, &BlockMoments::combine);
         self.scale(whole.unwrap_or_default())
     }
 
-    fn scale(&self, moments: Moments<V>) -> RowScale<V> {
+    fn scale(&self, moments: BlockMoments<V>) -> RowScale<V> {
         let variance = moments.squares.per(moments.count);
         let rstd = V::ONE / (variance + V::converted_from(self.epsilon)).sqrt();
         RowScale { mean: moments.mean, rstd }
@@ -229,7 +234,7 @@ impl<'a, V: FloatValue> Rows<'a, V> {
 }
 
 /// The moments of a row from those of its pieces.
-fn row_moments<V: FloatValue>(pieces: &[Moments<V>]) -> Moments<V> {
+fn row_moments<V: FloatValue>(pieces: &[BlockMoments<V>]) -> BlockMoments<V> {
     let of_piece = &mut |piece: usize| pieces[piece];
-    pairwise(0..pieces.len(), of_piece, &Moments::combine).unwrap_or_default()
+    pairwise(0..pieces.len(), of_piece, &BlockMoments::combine).unwrap_or_default()
 }

@@ -121,27 +121,48 @@ impl<F: Fold> Multiversioned for FoldRows<F> {
 #[inline(always)]
 unsafe fn fold_row<F: Fold>(start: *const F::Value, len: usize) -> F::Value {
     let mut lanes = [F::START; LANES];
+    // SAFETY: a condition of this function.
+    unsafe {
+        for_each_lanes([start], len, [F::START], |_, [elements]| {
+            for lane in 0..LANES {
+                lanes[lane] = F::combine(lanes[lane], elements[lane]);
+            }
+        });
+    }
+    fold_lanes(lanes, F::combine)
+}
+
+/// Calls `work` with the values of rows side by side, [`LANES`] of each at a time, and the number of
+/// the first of them. After the last values of a row stands `rest`.
+///
+/// The values are arrays, not slices: those become registers.
+///
+/// # Safety
+/// Each row is valid for reads of `len` values.
+#[inline(always)]
+pub(crate) unsafe fn for_each_lanes<V: Copy, const N: usize>(
+    rows: [*const V; N],
+    len: usize,
+    rest: [V; N],
+    mut work: impl FnMut(usize, [[V; LANES]; N]),
+) {
     let whole = len / LANES * LANES;
     let mut at = 0;
     while at < whole {
         // SAFETY: the lanes from `at` on end within `len`.
-        let elements = unsafe { start.add(at).cast::<[F::Value; LANES]>().read_unaligned() };
-        for lane in 0..LANES {
-            lanes[lane] = F::combine(lanes[lane], elements[lane]);
-        }
+        work(at, rows.map(|row| unsafe { row.add(at).cast::<[V; LANES]>().read_unaligned() }));
         at += LANES;
     }
     if whole < len {
-        let mut rest = [F::START; LANES];
-        for (lane, element) in rest[..len - whole].iter_mut().enumerate() {
-            // SAFETY: `whole + lane` is below `len`.
-            *element = unsafe { start.add(whole + lane).read_unaligned() };
+        let mut last = rest.map(|rest| [rest; LANES]);
+        for (row, last) in rows.iter().zip(&mut last) {
+            for (lane, value) in last[..len - whole].iter_mut().enumerate() {
+                // SAFETY: `whole + lane` is below `len`.
+                *value = unsafe { row.add(whole + lane).read_unaligned() };
+            }
         }
-        for lane in 0..LANES {
-            lanes[lane] = F::combine(lanes[lane], rest[lane]);
-        }
+        work(whole, last);
     }
-    fold_lanes(lanes, F::combine)
 }
 
 /// The partial results of a row, combined as a tree.

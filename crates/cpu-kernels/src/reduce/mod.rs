@@ -18,9 +18,9 @@ use expression::{ComputeType, DType};
 
 use self::columns::{CHUNK_ROWS, ColumnFolder, combine};
 pub use self::extreme::{Extreme, ExtremeKernel};
-pub(crate) use self::fold::{Added, DenseRows, FoldRows, LANES, Largest, fold_lanes};
-use self::fold::{AllTrue, AnyTrue, Averaged, Fold, Multiplied, Smallest};
-pub(crate) use self::moments::{Moments, MomentsOfValues};
+pub(crate) use self::fold::{Added, DenseRows, FoldRows, LANES, fold_lanes, for_each_lanes};
+use self::fold::{AllTrue, AnyTrue, Averaged, Fold, Largest, Multiplied, Smallest};
+pub(crate) use self::moments::{BlockMoments, DenseValues, MomentsOfValues};
 pub(crate) use self::rows::pairwise;
 use self::rows::{CHUNK, LEAF, RowFolder, merged};
 pub use self::source::ReducedInput;

@@ -8,21 +8,22 @@
 
 use std::marker::PhantomData;
 
-use super::fold::{LANES, fold_lanes};
+use super::fold::{LANES, fold_lanes, for_each_lanes};
 use crate::convert::FloatValue;
 use crate::instruction_set::{Isa, Multiversioned};
+use crate::loops::prefetch;
 
 /// The number of some values, their mean, and the sum of their squared distances from it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Moments<V> {
+pub(crate) struct BlockMoments<V> {
     pub(crate) count: usize,
     pub(crate) mean: V,
     pub(crate) squares: V,
 }
 
-impl<V: FloatValue> Moments<V> {
+impl<V: FloatValue> BlockMoments<V> {
     /// The moments of two parts together.
-    pub(crate) fn combine(a: Moments<V>, b: Moments<V>) -> Moments<V> {
+    pub(crate) fn combine(a: BlockMoments<V>, b: BlockMoments<V>) -> BlockMoments<V> {
         let count = a.count + b.count;
         if b.count == 0 || a.count == 0 {
             return if b.count == 0 { a } else { b };
@@ -30,7 +31,7 @@ impl<V: FloatValue> Moments<V> {
         let distance = b.mean - a.mean;
         let share = V::converted_from(b.count as f64 / count as f64);
         let first = V::converted_from(a.count as f64);
-        Moments {
+        BlockMoments {
             count,
             mean: a.mean + distance * share,
             squares: a.squares + b.squares + distance * distance * first * share,
@@ -38,54 +39,71 @@ impl<V: FloatValue> Moments<V> {
     }
 }
 
+/// Dense values.
+#[derive(Clone, Copy)]
+pub(crate) struct DenseValues<V> {
+    /// The address of the first one, aligned.
+    pub(crate) start: *const V,
+    pub(crate) count: usize,
+    /// Memory that is used next, as long as the values: it is asked for meanwhile, so that nobody
+    /// waits for it then. It may lie anywhere.
+    pub(crate) ahead: [*const V; 2],
+}
+
+impl<V> DenseValues<V> {
+    /// Values after which nothing is used that is not at hand.
+    pub(crate) fn new(start: *const V, count: usize) -> DenseValues<V> {
+        DenseValues { start, count, ahead: [start; 2] }
+    }
+}
+
 /// The moments of dense values.
 pub(crate) struct MomentsOfValues<V>(PhantomData<V>);
 
 impl<V: FloatValue> Multiversioned for MomentsOfValues<V> {
-    /// The values, aligned, and their number.
-    type Arguments = (*const V, usize);
-    type Output = Moments<V>;
+    type Arguments = DenseValues<V>;
+    type Output = BlockMoments<V>;
 
     /// # Safety
     /// The values are valid for reads.
     #[inline(always)]
-    unsafe fn run<I: Isa>((start, count): Self::Arguments) -> Moments<V> {
+    unsafe fn run<I: Isa>(DenseValues { start, count, ahead }: DenseValues<V>) -> BlockMoments<V> {
         if count == 0 {
-            return Moments::default();
+            return BlockMoments::default();
         }
-        // SAFETY: a condition of this function.
-        let values = unsafe { std::slice::from_raw_parts(start, count) };
+        let prefetch_at = |start: *const V, at: usize| {
+            prefetch(start.wrapping_add(at).cast(), LANES * size_of::<V>());
+        };
         let mut sums = [V::ZERO; LANES];
-        let mut whole = values.chunks_exact(LANES);
-        for values in whole.by_ref() {
-            for lane in 0..LANES {
-                sums[lane] = sums[lane] + values[lane];
-            }
-        }
-        for (sum, &value) in sums.iter_mut().zip(whole.remainder()) {
-            *sum = *sum + value;
+        // SAFETY: a condition of this function.
+        unsafe {
+            for_each_lanes([start], count, [V::ZERO], |at, [values]| {
+                prefetch_at(ahead[0], at);
+                for lane in 0..LANES {
+                    sums[lane] = sums[lane] + values[lane];
+                }
+            });
         }
         let mean = fold_lanes(sums, |a, b| a + b).per(count);
 
         let (mut distances, mut squares) = ([V::ZERO; LANES], [V::ZERO; LANES]);
-        let mut whole = values.chunks_exact(LANES);
-        for values in whole.by_ref() {
-            for lane in 0..LANES {
-                let distance = values[lane] - mean;
-                distances[lane] = distances[lane] + distance;
-                squares[lane] = squares[lane] + distance * distance;
-            }
-        }
-        for (lane, &value) in whole.remainder().iter().enumerate() {
-            let distance = value - mean;
-            distances[lane] = distances[lane] + distance;
-            squares[lane] = squares[lane] + distance * distance;
+        // SAFETY: a condition of this function.
+        unsafe {
+            // What stands after the last value has no distance.
+            for_each_lanes([start], count, [mean], |at, [values]| {
+                prefetch_at(ahead[1], at);
+                for lane in 0..LANES {
+                    let distance = values[lane] - mean;
+                    distances[lane] = distances[lane] + distance;
+                    squares[lane] = squares[lane] + distance * distance;
+                }
+            });
         }
         let missed = fold_lanes(distances, |a, b| a + b);
         let squares = fold_lanes(squares, |a, b| a + b);
         let corrected = mean + missed.per(count);
         // An infinite value has an infinite mean, from which the distance of infinity is NaN.
         let mean = if corrected.is_unordered() { mean } else { corrected };
-        Moments { count, mean, squares: squares - missed * missed.per(count) }
+        BlockMoments { count, mean, squares: squares - missed * missed.per(count) }
     }
 }

@@ -7,7 +7,7 @@ use expression::DType;
 
 use super::columns::CHUNK_ROWS;
 use super::fold::{Added, Columns, FoldColumns};
-use super::moments::{Moments, MomentsOfValues};
+use super::moments::{BlockMoments, DenseValues, MomentsOfValues};
 use super::rows::{CHUNK, LEAF, pairwise};
 use super::source::{ReducedInput, ReducedSource};
 use crate::convert::{Loaded, Store};
@@ -34,6 +34,9 @@ pub struct VarianceResults {
     /// The means.
     pub means: Option<*mut u8>,
 }
+
+/// A result from the moments of an output's elements.
+type ResultOfMoments<'a> = dyn Fn(&BlockMoments<f64>) -> f64 + 'a;
 
 impl VarianceKernel {
     /// The kernel for a floating-point dtype, in the current instruction set; `None` for others.
@@ -63,12 +66,11 @@ impl VarianceKernel {
         let (outputs, count) = (source.outputs(), source.count());
         let places = [results.variances, results.deviations, results.means]
             .map(|place| place.map(SharedPointer::new));
-        let finish = |first: usize, moments: &[Moments<f64>]| {
-            let variance = |of: &Moments<f64>| of.squares / (of.count as f64 - correction).max(0.0);
-            let values: [&dyn Fn(&Moments<f64>) -> f64; 3] =
-                [&variance, &|of| variance(of).sqrt(), &|of| {
-                    if of.count == 0 { f64::NAN } else { of.mean }
-                }];
+        let finish = |first: usize, moments: &[BlockMoments<f64>]| {
+            let variance =
+                |of: &BlockMoments<f64>| of.squares / (of.count as f64 - correction).max(0.0);
+            let mean = |of: &BlockMoments<f64>| if of.count == 0 { f64::NAN } else { of.mean };
+            let values: [&ResultOfMoments<'_>; 3] = [&variance, &|of| variance(of).sqrt(), &mean];
             for (place, value) in places.iter().zip(values) {
                 let Some(place) = place else { continue };
                 let values: Vec<f64> = moments.iter().map(value).collect();
@@ -83,7 +85,7 @@ impl VarianceKernel {
         }
         // An element costs more than in a sum.
         pool::split(outputs, count.max(1) * source.element_size() * 2, |range| {
-            let mut moments = [Moments::default(); WIDTH];
+            let mut moments = [BlockMoments::default(); WIDTH];
             for start in range.clone().step_by(WIDTH) {
                 let part = start..range.end.min(start + WIDTH);
                 let moments = &mut moments[..part.len()];
@@ -108,9 +110,9 @@ unsafe fn moments_in_parts(
     source: &ReducedSource<'_, f64>,
     chunks: usize,
     set: InstructionSet,
-) -> Vec<Moments<f64>> {
+) -> Vec<BlockMoments<f64>> {
     let (outputs, count) = (source.outputs(), source.count());
-    let mut partial = vec![Moments::default(); outputs * chunks];
+    let mut partial = vec![BlockMoments::default(); outputs * chunks];
     let place = SharedPointer::new(partial.as_mut_ptr());
     pool::split(partial.len(), CHUNK * source.element_size() * 2, |range| {
         let rows = RowMoments::new(source, set);
@@ -124,8 +126,9 @@ unsafe fn moments_in_parts(
             unsafe { place.get().add(part).write(rows.of_chunk(source.at(offset), elements)) };
         }
     });
-    let merge =
-        |parts: &[Moments<f64>]| pairwise(0..chunks, &mut |at| parts[at], &Moments::combine);
+    let merge = |parts: &[BlockMoments<f64>]| {
+        pairwise(0..chunks, &mut |at| parts[at], &BlockMoments::combine)
+    };
     partial.chunks(chunks).map(|parts| merge(parts).unwrap_or_default()).collect()
 }
 
@@ -135,7 +138,7 @@ unsafe fn moments_of_rows(
     source: &ReducedSource<'_, f64>,
     outputs: Range<usize>,
     set: InstructionSet,
-    moments: &mut [Moments<f64>],
+    moments: &mut [BlockMoments<f64>],
 ) {
     let rows = RowMoments::new(source, set);
     let (first, step, count) = (outputs.start, source.kept.innermost().1, source.count());
@@ -146,7 +149,7 @@ unsafe fn moments_of_rows(
             // SAFETY: it is a row of the source, whose elements are valid (a condition of this
             // function).
             let mut of_chunk = |at: usize| unsafe { rows.of_chunk(start, chunk(at)) };
-            let total = pairwise(0..count.div_ceil(CHUNK), &mut of_chunk, &Moments::combine);
+            let total = pairwise(0..count.div_ceil(CHUNK), &mut of_chunk, &BlockMoments::combine);
             moments[at - first + row] = total.unwrap_or_default();
         }
     });
@@ -165,7 +168,7 @@ impl<'a> RowMoments<'a> {
 
     /// # Safety
     /// The elements `range` of the output at `row` are valid for reads.
-    unsafe fn of_chunk(&self, row: *const u8, range: Range<usize>) -> Moments<f64> {
+    unsafe fn of_chunk(&self, row: *const u8, range: Range<usize>) -> BlockMoments<f64> {
         let mut space = MaybeUninit::<[f64; LEAF]>::uninit();
         let mut leaf = |leaf: usize| {
             let start = range.start + leaf * LEAF;
@@ -175,11 +178,11 @@ impl<'a> RowMoments<'a> {
             // has room for it, and the version is of a set that the processor has.
             unsafe {
                 let start = self.source.block(row, part, space.as_mut_ptr().cast());
-                (self.of_leaf)((start, len))
+                (self.of_leaf)(DenseValues::new(start, len))
             }
         };
         let leaves = range.len().div_ceil(LEAF);
-        pairwise(0..leaves, &mut leaf, &Moments::combine).unwrap_or_default()
+        pairwise(0..leaves, &mut leaf, &BlockMoments::combine).unwrap_or_default()
     }
 }
 
@@ -199,7 +202,7 @@ unsafe fn moments_of_columns(
     source: &ReducedSource<'_, f64>,
     outputs: Range<usize>,
     set: InstructionSet,
-    moments: &mut [Moments<f64>],
+    moments: &mut [BlockMoments<f64>],
 ) {
     let first = outputs.start;
     let step = source.kept.innermost().1;
@@ -208,7 +211,7 @@ unsafe fn moments_of_columns(
     let mut tile = [0.0; TILE_ROWS * WIDTH];
     source.kept.for_each_run(outputs, |at, offset, width| {
         let moments = &mut moments[at - first..][..width];
-        moments.fill(Moments::default());
+        moments.fill(BlockMoments::default());
         let (mut means, mut distances) = ([0.0; WIDTH], [0.0; WIDTH]);
         for_each_tile(source, |rows| {
             for (row, &inner) in rows.iter().enumerate() {
@@ -230,7 +233,7 @@ unsafe fn moments_of_columns(
             }
             for (column, total) in moments.iter_mut().enumerate() {
                 let (count, mean, squares) = (rows, means[column], distances[column]);
-                *total = Moments::combine(*total, Moments { count, mean, squares });
+                *total = BlockMoments::combine(*total, BlockMoments { count, mean, squares });
             }
         });
     });

@@ -12,13 +12,13 @@ use expression::DType;
 
 pub(crate) use self::maps::SoftmaxFloat;
 use self::maps::{
-    Exponential, ExponentialShare, LogShare, LogSoftmaxGradient, MapArguments, MapRow, Product,
-    RowMap, Share, SoftmaxGradient,
+    ExponentialShare, Exponentials, LargestOfValues, LogShare, LogSoftmaxGradient, MapArguments,
+    MapRow, Product, RowMap, Share, SoftmaxGradient,
 };
 use crate::instruction_set::{Baseline, InstructionSet, Version};
 use crate::matrix::{Matrix, PieceRoom};
 use crate::pool;
-use crate::reduce::{Added, DenseRows, FoldRows, Largest, pairwise};
+use crate::reduce::{Added, DenseRows, DenseValues, FoldRows, pairwise};
 
 /// A function of whole rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -112,7 +112,8 @@ struct RowPasses<V: SoftmaxFloat> {
     rows: usize,
     cols: usize,
     set: InstructionSet,
-    largest: Version<FoldRows<Largest<V>>>,
+    largest: Version<LargestOfValues<V>>,
+    exponentials: Version<Exponentials<V>>,
     sum: Version<FoldRows<Added<V>>>,
 }
 
@@ -133,7 +134,8 @@ impl<V: SoftmaxFloat> RowPasses<V> {
             rows: operands.rows,
             cols: operands.cols,
             set,
-            largest: set.version::<FoldRows<Largest<V>>>(),
+            largest: set.version::<LargestOfValues<V>>(),
+            exponentials: set.version::<Exponentials<V>>(),
             sum: set.version::<FoldRows<Added<V>>>(),
         }
     }
@@ -190,11 +192,12 @@ impl<V: SoftmaxFloat> RowPasses<V> {
         // SAFETY: the row's elements are valid (a condition of this function), and the rooms are
         // large enough for a piece.
         unsafe {
-            let x = self.a.values(row, part.clone(), &mut x);
-            let largest = self.fold(self.largest, x, part.len());
+            let start = self.a.values(row, part.clone(), &mut x);
+            let next = [self.out.address_of_short_row(row), self.a.address_of_short_row(row + 1)];
+            let ahead = next.map(|address| address.unwrap_or(start));
             let e = e.as_mut_ptr().cast::<V>();
-            self.map::<Exponential>(e, [x, x], part.len(), [largest; 2]);
-            let sum = self.fold(self.sum, e, part.len());
+            let values = DenseValues { start, count: part.len(), ahead };
+            let sum = (self.exponentials)((e, values, (self.largest)(values)));
             self.map_to_row::<Share>(row, part, [e, e], [V::ONE / sum; 2]);
         }
     }
@@ -217,16 +220,16 @@ impl<V: SoftmaxFloat> RowPasses<V> {
             let a = self.a.values(row, part.clone(), &mut room_a);
             match function {
                 RowFunction::Softmax | RowFunction::LogSoftmax => {
-                    let largest = self.fold(self.largest, a, len);
-                    self.map::<Exponential>(terms, [a, a], len, [largest; 2]);
-                    [largest, self.fold(self.sum, terms, len)]
+                    let values = DenseValues::new(a, len);
+                    let largest = (self.largest)(values);
+                    [largest, (self.exponentials)((terms, values, largest))]
                 }
                 RowFunction::SoftmaxBackward => {
                     let b = self.b.values(row, part, &mut room_b);
                     self.map::<Product>(terms, [a, b], len, [V::ZERO; 2]);
-                    [self.fold(self.sum, terms, len); 2]
+                    [self.sum_of(terms, len); 2]
                 }
-                RowFunction::LogSoftmaxBackward => [self.fold(self.sum, a, len); 2],
+                RowFunction::LogSoftmaxBackward => [self.sum_of(a, len); 2],
             }
         }
     }
@@ -296,11 +299,11 @@ impl<V: SoftmaxFloat> RowPasses<V> {
 
     /// # Safety
     /// `start` is valid for reads of `len` elements.
-    unsafe fn fold(&self, fold: unsafe fn(DenseRows<V>), start: *const V, len: usize) -> V {
+    unsafe fn sum_of(&self, start: *const V, len: usize) -> V {
         let mut result = V::ZERO;
         // SAFETY: the elements are valid (a condition of this function), the result is borrowed, and
         // the version is of a set that the processor has.
-        unsafe { fold(DenseRows { start, stride: 0, len, rows: 1, results: &mut result }) };
+        unsafe { (self.sum)(DenseRows { start, stride: 0, len, rows: 1, results: &mut result }) };
         result
     }
 

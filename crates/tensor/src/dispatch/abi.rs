@@ -99,7 +99,7 @@ pub(crate) struct Random {
     /// The address of two `i64` on the device, or 0: a seed, which is used in place of `seed`, and
     /// a number that is added to `offset`. Graphs use it, whose launches each draw other numbers.
     pub(crate) state: u64,
-    /// What dropout drops elements of; it may be `out`.
+    /// The elements that dropout drops some of; it may be `out`.
     pub(crate) input: u64,
 }
 

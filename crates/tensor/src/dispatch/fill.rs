@@ -13,7 +13,7 @@ use crate::{DType, Result, Tensor};
 pub(crate) struct RandomOperands<'a> {
     /// Two `I64` on the output's device: a seed, and a number that is added to the offset.
     pub(crate) state: Option<&'a Tensor>,
-    /// What dropout drops elements of, like the output and perhaps the output itself.
+    /// The elements that dropout drops some of, like the output and perhaps the output itself.
     pub(crate) input: Option<&'a Tensor>,
 }
 

@@ -146,7 +146,7 @@ impl Norm {
     }
 }
 
-/// What the gradients of a layer normalisation are computed from.
+/// The operands that the gradients of a layer normalisation are computed from.
 struct NormGradients<'a> {
     norm: Norm,
     /// The gradient of the result.

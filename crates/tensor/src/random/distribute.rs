@@ -2,7 +2,7 @@
 
 use cpu_kernels::random::integer;
 
-use super::draw::{DistributionParameters, Draw};
+use super::draw::{DistributionParameters, RandomDraw};
 use super::seed::generator_at;
 use crate::dispatch::abi::Random;
 use crate::dispatch::{Operator, working_dtype};
@@ -106,10 +106,10 @@ fn fill(
     let dtype = working_dtype(target, target.dtype());
     operator.check_dtype(target.dtype(), target.resolved_device())?;
     if target.is_contiguous() && dtype == target.dtype() {
-        return Draw::next(target.resolved_device())?.fill(operator, target, with, None);
+        return RandomDraw::next(target.resolved_device())?.fill(operator, target, with, None);
     }
     let dense = Tensor::uninit(target.layout().shape().clone(), dtype, target.resolved_device())?;
-    Draw::next(target.resolved_device())?.fill(operator, &dense, with, None)?;
+    RandomDraw::next(target.resolved_device())?.fill(operator, &dense, with, None)?;
     target.copy_(&dense)?;
     if dtype != target.dtype() && operator.name() == UNIFORM.name() {
         // A value that is rounded to the upper bound becomes the lower one.

@@ -22,7 +22,7 @@ pub(super) struct DistributionParameters {
 /// One draw of a generator. Its numbers follow from its place among the draws, so they can be had
 /// again, by whoever keeps this instead of the numbers.
 #[derive(Clone)]
-pub(super) struct Draw {
+pub(super) struct RandomDraw {
     seed: u64,
     offset: u64,
     /// For a draw that was captured into a graph: the seed, and a number that is added to the
@@ -30,21 +30,21 @@ pub(super) struct Draw {
     state: Option<Tensor>,
 }
 
-impl Draw {
+impl RandomDraw {
     /// The next draw of a device's generator.
     ///
     /// # Errors
     /// Work on the device is being captured, and memory for the state of the graph's draws is short.
     #[track_caller]
-    pub(super) fn next(device: ResolvedDevice) -> Result<Draw> {
+    pub(super) fn next(device: ResolvedDevice) -> Result<RandomDraw> {
         let generator = generator_at(device);
         match captured_draw(&generator, device)? {
             Some(CapturedDraw { state, offset }) => {
-                Ok(Draw { seed: 0, offset, state: Some(state) })
+                Ok(RandomDraw { seed: 0, offset, state: Some(state) })
             }
             None => {
                 let philox = generator.draw();
-                Ok(Draw { seed: philox.seed, offset: philox.offset, state: None })
+                Ok(RandomDraw { seed: philox.seed, offset: philox.offset, state: None })
             }
         }
     }
@@ -61,7 +61,7 @@ impl Draw {
         with: DistributionParameters,
         input: Option<&Tensor>,
     ) -> Result<()> {
-        let Draw { seed, offset, ref state } = *self;
+        let RandomDraw { seed, offset, ref state } = *self;
         let DistributionParameters { a, b, low, high } = with;
         let call = Random { out: 0, numel: 0, seed, offset, a, b, low, high, state: 0, input: 0 };
         let operands = RandomOperands { state: state.as_ref(), input };

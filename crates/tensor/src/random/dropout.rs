@@ -1,6 +1,6 @@
 //! Dropout, which keeps no mask: its gradient draws the same numbers again.
 
-use super::draw::{DistributionParameters, Draw};
+use super::draw::{DistributionParameters, RandomDraw};
 use super::ops::expect;
 use crate::autograd::{InPlace, record};
 use crate::dispatch::Operator;
@@ -41,7 +41,7 @@ impl Tensor {
         if p == 1.0 {
             return self.mul(0.0);
         }
-        dropped(self, p, &Draw::next(self.resolved_device())?)
+        dropped(self, p, &RandomDraw::next(self.resolved_device())?)
     }
 
     /// [`Tensor::dropout`] in place; gives the same handle.
@@ -61,7 +61,7 @@ impl Tensor {
             return self.mul_(0.0);
         }
         let write = InPlace::begin(OP, self, &[])?;
-        let draw = Draw::next(self.resolved_device())?;
+        let draw = RandomDraw::next(self.resolved_device())?;
         let target = self.detach();
         if target.is_contiguous() {
             draw.fill(&DROPOUT, &target, parameters(p), Some(&target))?;
@@ -74,9 +74,9 @@ impl Tensor {
     }
 }
 
-/// What dropout with the numbers of a draw leaves of `x`: a linear function, and its own gradient.
+/// Dropout of `x` with the numbers of a draw: a linear function, and its own gradient.
 #[track_caller]
-fn dropped(x: &Tensor, p: f64, draw: &Draw) -> Result<Tensor> {
+fn dropped(x: &Tensor, p: f64, draw: &RandomDraw) -> Result<Tensor> {
     let input = x.detach().contiguous()?;
     let output = Tensor::uninit_like(&input, input.dtype())?;
     draw.fill(&DROPOUT, &output, parameters(p), Some(&input))?;

@@ -42,6 +42,17 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         d.look(tensor.linear(&weight, bias).ok());
         Some(())
     };
+    "tensor::Tensor::layer_norm" => |d| {
+        let (tensor, weight, bias) = (d.tensor()?, d.tensor()?, d.tensor()?);
+        let (has_weight, has_bias) = (d.flag()?, d.flag()?);
+        let (weight, bias) = (has_weight.then_some(&weight), has_bias.then_some(&bias));
+        // Half of the calls are of shapes that fit.
+        let shape = if d.flag()? { bias.unwrap_or(&tensor) } else { &tensor };
+        let shape = shape.shape().get(d.rng().below(2)..).unwrap_or_default();
+        let epsilon = d.number()?;
+        d.look(tensor.layer_norm(shape, weight, bias, epsilon).ok());
+        Some(())
+    };
     "tensor::Tensor::register_hook", "tensor::Tensor::register_post_accumulate_grad_hook" => |d| {
         let (leaf, factor) = (d.tensor()?.requires_grad_(true).ok()?, d.number()?);
         let product = leaf.mul(factor).ok()?;
