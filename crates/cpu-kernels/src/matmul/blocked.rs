@@ -3,7 +3,9 @@
 
 use expression::DType;
 
-use super::{Gemm, MultiplyBlock, Product};
+use super::gemm::Gemm;
+use super::integers::MultiplyBlock;
+use super::product::Product;
 use crate::convert::{Load, LoadArguments, Loaded};
 use crate::instruction_set::InstructionSet;
 

@@ -4,11 +4,11 @@
 //! In the other microkernels of the crate `gemm` vectors run along a column of the result. Where that is
 //! shorter than a vector, most of it is idle, and a factor has to be packed besides.
 
-use super::Product;
 use super::gemm::Gemm;
+use super::product::Product;
 
 /// The most results for which `gemm` computes dot products.
-const MOST_RESULTS: usize = 16 * 16;
+const MAX_RESULTS: usize = 16 * 16;
 
 /// The fewest summed elements: several vectors.
 const SHORTEST: usize = 64;
@@ -26,8 +26,8 @@ pub(super) fn is_of_dots(product: &Product) -> bool {
 pub(super) unsafe fn multiply_in_dots<T: Gemm>(product: Product) {
     let Product { m, n, .. } = product;
     let [rows, cols] = match n <= m {
-        true => [MOST_RESULTS / n, n],
-        false => [m, MOST_RESULTS / m],
+        true => [MAX_RESULTS / n, n],
+        false => [m, MAX_RESULTS / m],
     };
     let size = size_of::<T>() as isize;
     for row in (0..m).step_by(rows) {

@@ -2,7 +2,7 @@
 
 use gemm_common::Parallelism;
 
-use super::Product;
+use super::product::Product;
 
 /// A float that there is a `gemm` of.
 pub(super) trait Gemm: Copy {

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::Product;
+use super::product::Product;
 use crate::instruction_set::{Isa, Multiversioned};
 use crate::values::ComputeValue;
 

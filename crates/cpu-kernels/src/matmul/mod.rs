@@ -8,6 +8,7 @@ mod blocked;
 mod dots;
 mod gemm;
 mod integers;
+mod product;
 mod small;
 mod turned;
 
@@ -19,6 +20,7 @@ use self::blocked::multiply_blocked;
 use self::dots::{is_of_dots, multiply_in_dots};
 use self::gemm::Gemm;
 use self::integers::MultiplyBlock;
+use self::product::Product;
 use self::small::{is_small, multiply_small};
 use self::turned::{is_turned, multiply_turned};
 use crate::instruction_set::InstructionSet;
@@ -78,22 +80,6 @@ pub struct MatmulOperands<'a> {
 pub struct MatmulKernel {
     dtype: DType,
     set: InstructionSet,
-}
-
-/// A product of two matrices, or a tile of one.
-#[derive(Clone, Copy)]
-struct Product {
-    c: *mut u8,
-    a: *const u8,
-    b: *const u8,
-    m: usize,
-    n: usize,
-    k: usize,
-    /// The distance of rows of `c`; its columns are neighbours.
-    c_row: isize,
-    a_strides: [isize; 2],
-    b_strides: [isize; 2],
-    accumulate: bool,
 }
 
 impl MatmulKernel {

@@ -4,7 +4,7 @@
 //! where a product is so small that most of its time goes into beginning it, and spares what comes
 //! after, such as the quotient of two of its elements, an error that grows with what cancels.
 
-use super::Product;
+use super::product::Product;
 
 /// The most multiplications.
 const MOST: usize = 256;

@@ -5,8 +5,8 @@
 //! is a power of two, each of these lies in the same few sets of the cache. That took as long as the
 //! product for a batch of 128.
 
-use super::Product;
 use super::gemm::Gemm;
+use super::product::Product;
 use crate::instruction_set::InstructionSet;
 use crate::movers::{Copy2d, copy};
 

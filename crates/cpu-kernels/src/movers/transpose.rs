@@ -82,9 +82,9 @@ unsafe fn in_squares<T: Copy, S: Square<T>>(copy: Copy2d) {
 }
 
 /// A square that is copied element by element.
-pub(super) struct Plain<const SIDE: usize>;
+pub(super) struct ElementwiseSquare<const SIDE: usize>;
 
-impl<T: Copy, const SIDE: usize> Square<T> for Plain<SIDE> {
+impl<T: Copy, const SIDE: usize> Square<T> for ElementwiseSquare<SIDE> {
     const SIDE: usize = SIDE;
 
     #[inline(always)]
@@ -103,19 +103,19 @@ impl<T: Copy, const SIDE: usize> Square<T> for Plain<SIDE> {
 }
 
 impl TransposedElement for u8 {
-    type Square = Plain<8>;
-    type SquareInAvx2 = Plain<8>;
+    type Square = ElementwiseSquare<8>;
+    type SquareInAvx2 = ElementwiseSquare<8>;
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 mod squares {
-    use super::{Plain, TransposedElement};
+    use super::{ElementwiseSquare, TransposedElement};
 
     macro_rules! transposed {
         ($($T:ty)+) => {$(
             impl TransposedElement for $T {
-                type Square = Plain<4>;
-                type SquareInAvx2 = Plain<4>;
+                type Square = ElementwiseSquare<4>;
+                type SquareInAvx2 = ElementwiseSquare<4>;
             }
         )+};
     }

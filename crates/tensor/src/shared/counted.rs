@@ -9,15 +9,15 @@ use super::owners::Owners;
 /// what it costs to drop one that is the only one: a load, where `Arc` changes two counts. Most
 /// tensors, storages and nodes have one handle all their life.
 pub(crate) struct Counted<T> {
-    allocation: NonNull<Allocation<T>>,
+    allocation: NonNull<CountedAllocation<T>>,
 }
 
 /// A handle that does not keep the value, but can ask for it.
 pub(crate) struct WeakCounted<T> {
-    allocation: NonNull<Allocation<T>>,
+    allocation: NonNull<CountedAllocation<T>>,
 }
 
-struct Allocation<T> {
+struct CountedAllocation<T> {
     owners: Owners,
     value: T,
 }
@@ -25,17 +25,17 @@ struct Allocation<T> {
 // SAFETY: handles in several threads give shared references to the value (hence `Sync`), and the
 // last of them, in any thread, drops it (hence `Send`). The number of owners is atomic.
 unsafe impl<T: Send + Sync> Send for Counted<T> {}
-// SAFETY: as above; a reference to a handle can be cloned.
+// SAFETY: through a shared handle others are made, so it may be shared where a handle may be sent.
 unsafe impl<T: Send + Sync> Sync for Counted<T> {}
-// SAFETY: as for `Counted`, which a weak handle can become.
+// SAFETY: it can become a handle, so it may be sent where one may be.
 unsafe impl<T: Send + Sync> Send for WeakCounted<T> {}
-// SAFETY: as above.
+// SAFETY: through a shared weak handle others are made, and they can be sent.
 unsafe impl<T: Send + Sync> Sync for WeakCounted<T> {}
 
 impl<T> Counted<T> {
     #[inline]
     pub(crate) fn new(value: T) -> Counted<T> {
-        let allocation = Box::new(Allocation { owners: Owners::one(), value });
+        let allocation = Box::new(CountedAllocation { owners: Owners::one(), value });
         Counted { allocation: NonNull::from(Box::leak(allocation)) }
     }
 
@@ -161,7 +161,7 @@ impl<T> Drop for WeakCounted<T> {
 ///
 /// # Safety
 /// The last owner has left, who calls this once.
-unsafe fn drop_value<T>(allocation: NonNull<Allocation<T>>) {
+unsafe fn drop_value<T>(allocation: NonNull<CountedAllocation<T>>) {
     // SAFETY: nobody else has or gets a reference to the value (a condition of this function).
     unsafe { std::ptr::drop_in_place(&raw mut (*allocation.as_ptr()).value) };
     // SAFETY: the value was dropped, and its owners are gone.
@@ -172,10 +172,10 @@ unsafe fn drop_value<T>(allocation: NonNull<Allocation<T>>) {
 ///
 /// # Safety
 /// The share is the caller's; if it is the last one, the value was dropped or moved out.
-unsafe fn free<T>(allocation: NonNull<Allocation<T>>) {
+unsafe fn free<T>(allocation: NonNull<CountedAllocation<T>>) {
     // SAFETY: the allocation lives as long as the share.
     if unsafe { allocation.as_ref().owners.leave_weak() } {
-        let memory = allocation.cast::<std::mem::ManuallyDrop<Allocation<T>>>();
+        let memory = allocation.cast::<std::mem::ManuallyDrop<CountedAllocation<T>>>();
         // SAFETY: `new` made the memory as a box of this layout, and the last share is gone. The
         // value in it is not dropped again.
         drop(unsafe { Box::from_raw(memory.as_ptr()) });

@@ -48,7 +48,7 @@ struct TensorImpl {
 /// The memory of a tensor.
 enum TensorMemory {
     Own(Storage),
-    /// That of the tensor that it is a view of.
+    /// The memory of the tensor that it is a view of.
     OfBase(ViewOf),
 }
 
