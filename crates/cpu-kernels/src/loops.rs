@@ -331,6 +331,7 @@ mod tests {
     use super::*;
 
     type Unary = fn(i32) -> i32;
+    type BinaryLoopOfTest = fn(*mut i32, (*const i32, *const i32), usize, Binary);
     type Binary = fn(i32, i32) -> i32;
 
     #[test]
@@ -373,7 +374,7 @@ mod tests {
                 // SAFETY: it is called as it has to be, below.
                 unsafe { long_map2::<i32, i32, i32, Binary>(out, operands, length, f) }
             };
-            let loops: [fn(*mut i32, (*const i32, *const i32), usize, Binary); 2] = [short, long];
+            let loops: [BinaryLoopOfTest; 2] = [short, long];
             for loops in loops {
                 let (mut first, mut second, mut both) = (a.clone(), b.clone(), a.clone());
                 let (x, y, z) = (first.as_mut_ptr(), second.as_mut_ptr(), both.as_mut_ptr());

@@ -2,13 +2,14 @@
 
 use super::double_word::DoubleWord;
 use super::exponent::power_of_two_f64;
+use super::multiply_add::mul_add_f64;
 use crate::instruction_set::Isa;
 
 /// `√(a² + b²)` without overflow.
 #[inline(always)]
 pub(crate) fn hypot_f32<I: Isa>(a: f32, b: f32) -> f32 {
     let (x, y) = (f64::from(a), f64::from(b));
-    infinite(x, y, (x * x + y * y).sqrt()) as f32
+    infinite(x, y, mul_add_f64::<I>(x, x, y * y).sqrt()) as f32
 }
 
 /// `√(a² + b²)` without overflow.

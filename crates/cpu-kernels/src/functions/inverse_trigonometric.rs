@@ -40,7 +40,7 @@ const ATAN_F64: [f64; 13] = [
 
 /// The angle of the point (x, y), with a polynomial p such that atan(t) = t + t³ p(t²) up to 1/2.
 #[inline(always)]
-fn angle<I: Isa>(y: f64, x: f64, p: impl Fn(f64) -> f64) -> f64 {
+fn angle(y: f64, x: f64, p: impl Fn(f64) -> f64) -> f64 {
     let (height, width) = (y.abs(), x.abs());
     let is_steep = height > width;
     let (small, large) = if is_steep { (width, height) } else { (height, width) };
@@ -69,13 +69,13 @@ fn angle<I: Isa>(y: f64, x: f64, p: impl Fn(f64) -> f64) -> f64 {
 /// The angle of the point `(x, y)`.
 #[inline(always)]
 pub(crate) fn atan2_f32<I: Isa>(y: f32, x: f32) -> f32 {
-    angle::<I>(y.into(), x.into(), |z| polynomial_f64::<I, _>(z, ATAN_SHORT)) as f32
+    angle(y.into(), x.into(), |z| polynomial_f64::<I, _>(z, ATAN_SHORT)) as f32
 }
 
 /// The angle of the point `(x, y)`.
 #[inline(always)]
 pub(crate) fn atan2_f64<I: Isa>(y: f64, x: f64) -> f64 {
-    angle::<I>(y, x, |z| polynomial_f64::<I, _>(z, ATAN_F64))
+    angle(y, x, |z| polynomial_f64::<I, _>(z, ATAN_F64))
 }
 
 /// Arc tangent.

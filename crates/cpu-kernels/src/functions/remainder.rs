@@ -2,6 +2,7 @@
 
 use super::double_word::DoubleWord;
 use super::exponent::nearest_f64;
+use super::multiply_add::mul_add_f64;
 use super::rounding::{floor_f32, floor_f64};
 use crate::instruction_set::Isa;
 
@@ -24,7 +25,7 @@ pub(crate) fn is_moderate_f64(a: f64, b: f64) -> bool {
 pub(crate) fn fmod_f32<I: Isa>(a: f32, b: f32) -> f32 {
     let (x, y) = (f64::from(a.abs()), f64::from(b.abs()));
     // The quotient has 28 bits, so its product with 24 bits is exact, and so is the difference.
-    let rest = x - nearest_f64(x / y).0 * y;
+    let rest = mul_add_f64::<I>(-nearest_f64(x / y).0, y, x);
     (if rest < 0.0 { rest + y } else { rest }).copysign(a.into()) as f32
 }
 
