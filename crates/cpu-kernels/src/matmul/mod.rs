@@ -19,7 +19,6 @@ use expression::{ComputeType, DType};
 use self::blocked::multiply_blocked;
 use self::dots::{is_of_dots, multiply_in_dots};
 use self::gemm::Gemm;
-use self::integers::MultiplyBlock;
 use self::product::Product;
 use self::small::{is_small, multiply_small};
 use self::turned::{is_turned, multiply_turned};
