@@ -70,6 +70,10 @@ use checker::{Checker, RaceResponse};
 /// they tell each other. What `CUDA_LAUNCH_BLOCKING=1` and a [`Timeline`](crate::Timeline) wait for
 /// does not count. Work that was enqueued before the checker began is not known to it.
 ///
+/// A race can be missed where a stream waits for work that is done already, and waits for nothing: an
+/// event that was recorded on that stream just before, with no work in between, counts as recorded
+/// after that work.
+///
 /// # For whole programs
 ///
 /// With `GPU_SANITIZER=1` in the environment a checker is on from the first use of a device. Then
