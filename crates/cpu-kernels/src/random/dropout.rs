@@ -12,7 +12,7 @@ use crate::shared_pointer::SharedPointer;
 use crate::values::{BrainBits, ComputeValue, ConvertedFrom, HalfBits, StoredValue};
 
 /// Dropout of elements of a floating-point dtype: each one times `scale` with probability `keep`,
-/// else times zero. The elements that stay are those that [`Distribution::Bernoulli`] with the same
+/// else times zero. The elements that stay are those that [`Bernoulli`](super::Distribution::Bernoulli) with the same
 /// numbers gives one for, so no mask need be stored: backward is the same function of the gradient.
 #[derive(Clone, Copy, Debug)]
 pub struct DropoutKernel {
