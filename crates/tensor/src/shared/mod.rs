@@ -8,3 +8,6 @@ mod sync;
 
 pub(crate) use counted::{Counted, WeakCounted};
 pub(crate) use owners::Owners;
+
+#[cfg(test)]
+mod tests;
