@@ -19,8 +19,9 @@ pub(crate) struct BlockArguments {
 ///
 /// # Safety
 /// `out` is valid for writes of `length` values of the primitive's result type, and each operand for
-/// reads of its own. An operand that is not repeated lies where the result goes, with values of the same size, or does
-/// not overlap it. Truth values are 0 or 1. The processor has the loop's instruction set.
+/// reads of its own. An operand that is not repeated lies where the result goes, with values of the
+/// same size, or does not overlap it. Truth values are 0 or 1. The processor has the loop's
+/// instruction set.
 pub(crate) type BlockKernel = unsafe fn(BlockArguments);
 
 impl BlockArguments {

@@ -1,5 +1,6 @@
 //! Products of matrices: the crates `gemm-f32` and `gemm-f64` for floats, a loop in registers for
-//! integers, and one that sums in `f64` for small products of `f32`. Halves are multiplied and added in `f32`, and rounded once.
+//! integers, and one that sums in `f64` for small products of `f32`. Halves are multiplied and added
+//! in `f32`, and rounded once.
 //!
 //! A product is split between the threads of the pool in batches, and where these are few, in tiles
 //! of the result.
@@ -151,20 +152,29 @@ impl MatmulKernel {
         unsafe {
             match (self.dtype, self.dtype.compute_type()) {
                 (DType::F32, _) if is_small(&product) => multiply_small(product),
-                (DType::F32, _) if is_of_dots(&product) => multiply_in_dots::<f32>(product),
-                (DType::F32, _) if is_turned(&product) => {
-                    multiply_turned::<f32>(product, self.set);
-                }
-                (DType::F32, _) => f32::gemm(product),
-                (_, ComputeType::F64) if is_of_dots(&product) => multiply_in_dots::<f64>(product),
-                (_, ComputeType::F64) if is_turned(&product) => {
-                    multiply_turned::<f64>(product, self.set);
-                }
-                (_, ComputeType::F64) => f64::gemm(product),
+                (DType::F32, _) => multiply_floats::<f32>(product, self.set),
+                (_, ComputeType::F64) => multiply_floats::<f64>(product, self.set),
                 (_, ComputeType::F32) => multiply_blocked::<f32>(product, self.dtype, self.set),
                 (_, ComputeType::I64) => multiply_blocked::<i64>(product, self.dtype, self.set),
                 _ => multiply_blocked::<i32>(product, self.dtype, self.set),
             }
+        }
+    }
+}
+
+/// Multiplies floats that are used as they lie in memory, in the way that suits their strides.
+///
+/// # Safety
+/// The conditions of [`Gemm::gemm`].
+unsafe fn multiply_floats<T: Gemm>(product: Product, set: InstructionSet) {
+    // SAFETY: they are this function's, too.
+    unsafe {
+        if is_of_dots(&product) {
+            multiply_in_dots::<T>(product);
+        } else if is_turned(&product) {
+            multiply_turned::<T>(product, set);
+        } else {
+            T::gemm(product);
         }
     }
 }

@@ -7,14 +7,14 @@
 use super::product::Product;
 
 /// The most multiplications.
-const MOST: usize = 256;
+const MAX_MULTIPLICATIONS: usize = 256;
 
 /// Elements of a row of the result that are summed at a time.
 const WIDTH: usize = 8;
 
 /// Whether a product is small.
 pub(super) fn is_small(product: &Product) -> bool {
-    product.m.saturating_mul(product.n).saturating_mul(product.k) <= MOST
+    product.m.saturating_mul(product.n).saturating_mul(product.k) <= MAX_MULTIPLICATIONS
 }
 
 /// Multiplies in the calling thread.

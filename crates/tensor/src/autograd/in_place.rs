@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::Arc;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 use super::history::{edge_of, output_of};
 use super::record::forward_stream;
@@ -127,11 +127,10 @@ impl<'a> InPlace<'a> {
         };
         let view = base.map(|_| WrittenView::default());
         let node = Node::new(parts, |node| {
-            let needs: SmallVec<[bool; 4]> = node.inputs.iter().map(Option::is_some).collect();
             let saved = RefCell::new(smallvec![]);
             let written = Some((storage, before));
             let base = base.zip(view.as_ref());
-            let saving = Saving { node, needs: &needs, outputs: &[target], base, written, saved };
+            let saving = Saving { node, outputs: &[target], base, written, saved };
             let backward = save(&saving);
             let function: Arc<BackwardFunction> = match base {
                 Some((base, _)) => of_part(backward, base, target),

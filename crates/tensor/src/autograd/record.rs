@@ -160,9 +160,8 @@ fn recorded(
         stream: outputs.first().and_then(|output| forward_stream(output)),
     };
     Node::new(parts, |node| {
-        let needs: SmallVec<[bool; 4]> = node.inputs.iter().map(Option::is_some).collect();
         let saved = RefCell::new(smallvec![]);
-        let saving = Saving { node, needs: &needs, outputs, base: None, written: None, saved };
+        let saving = Saving { node, outputs, base: None, written: None, saved };
         let function = function(&saving);
         NodeBackward { function, saved: saving.saved.into_inner() }
     })

@@ -168,7 +168,6 @@ impl SavedTensor {
 /// require gradients, so that nothing is saved that is not needed.
 pub(crate) struct Saving<'a> {
     pub(super) node: &'a Counted<Node>,
-    pub(super) needs: &'a [bool],
     pub(super) outputs: &'a [&'a Tensor],
     /// The tensor that the node's output is, where `outputs` has a part of it that was written in
     /// place, and that part's node.
@@ -181,7 +180,7 @@ pub(crate) struct Saving<'a> {
 impl Saving<'_> {
     /// Whether an input requires a gradient.
     pub(crate) fn needs(&self, input: usize) -> bool {
-        self.needs[input]
+        self.node.inputs[input].is_some()
     }
 
     /// Saves an input, or a tensor that is neither input nor output. An input that shares memory

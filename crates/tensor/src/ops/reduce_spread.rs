@@ -27,9 +27,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn var(&self, dims: &[isize], correction: impl Into<f64>, keepdim: bool) -> Result<Tensor> {
-        let spread = Spread::new("var", self, dims, correction.into(), keepdim)?;
-        let [output, _] = spread.with_mean(SpreadForm::Variance, self)?;
-        Ok(spread.record_variance(self, output))
+        Spread::new(SpreadForm::Variance, self, dims, correction.into(), keepdim)?.of(self)
     }
 
     /// The standard deviations over some dimensions: the square roots of [`Tensor::var`]. The
@@ -43,9 +41,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn std(&self, dims: &[isize], correction: impl Into<f64>, keepdim: bool) -> Result<Tensor> {
-        let spread = Spread::new("std", self, dims, correction.into(), keepdim)?;
-        let [output, _] = spread.with_mean(SpreadForm::Deviation, self)?;
-        Ok(spread.record_deviation(self, output))
+        Spread::new(SpreadForm::Deviation, self, dims, correction.into(), keepdim)?.of(self)
     }
 
     /// The variances and the means over some dimensions.
@@ -56,10 +52,8 @@ impl Tensor {
         correction: impl Into<f64>,
         keepdim: bool,
     ) -> Result<(Tensor, Tensor)> {
-        let spread = Spread::new("var", self, dims, correction.into(), keepdim)?;
-        let [output, mean] = spread.with_mean(SpreadForm::Variance, self)?;
-        let mean = spread.folded.clone().record_mean(self, mean);
-        Ok((spread.record_variance(self, output), mean))
+        Spread::new(SpreadForm::Variance, self, dims, correction.into(), keepdim)?
+            .with_mean_of(self)
     }
 
     /// The standard deviations and the means over some dimensions.
@@ -70,16 +64,15 @@ impl Tensor {
         correction: impl Into<f64>,
         keepdim: bool,
     ) -> Result<(Tensor, Tensor)> {
-        let spread = Spread::new("std", self, dims, correction.into(), keepdim)?;
-        let [output, mean] = spread.with_mean(SpreadForm::Deviation, self)?;
-        let mean = spread.folded.clone().record_mean(self, mean);
-        Ok((spread.record_deviation(self, output), mean))
+        Spread::new(SpreadForm::Deviation, self, dims, correction.into(), keepdim)?
+            .with_mean_of(self)
     }
 }
 
-/// The elements whose spread is asked for.
+/// The spread that is asked for, and of which elements.
 struct Spread {
     op: &'static str,
+    form: SpreadForm,
     folded: Folded,
     correction: f64,
     /// The number of elements, less the correction.
@@ -90,37 +83,75 @@ struct Spread {
 
 impl Spread {
     fn new(
-        op: &'static str,
+        form: SpreadForm,
         x: &Tensor,
         dims: &[isize],
         correction: f64,
         keepdim: bool,
     ) -> Result<Spread> {
+        let op = match form {
+            SpreadForm::Variance => "var",
+            SpreadForm::Deviation => "std",
+        };
         x.expect_floats(op)?;
         let folded = Folded::new(op, x, dims, keepdim)?;
         let degrees = folded.count(x.shape()) as f64 - correction;
         let is_whole = dims.is_empty();
-        Ok(Spread { op, folded, correction, degrees, is_whole })
+        Ok(Spread { op, form, folded, correction, degrees, is_whole })
     }
 
-    /// The spread and the mean, without history: in one pass over memory on the CPU, unless elements
-    /// are repeated there.
+    /// The spread.
     #[track_caller]
-    fn with_mean(&self, form: SpreadForm, x: &Tensor) -> Result<[Tensor; 2]> {
-        let compute = || {
-            if !x.is_cuda() && !x.layout().overlaps_itself() {
-                let how = (self.correction, self.folded.keepdim);
-                return dispatch::spread_and_mean(self.op, form, x, self.folded.dims(), how);
-            }
-            let variance = self.variance(x)?;
-            let spread = match form {
-                SpreadForm::Variance => variance,
-                SpreadForm::Deviation => variance.sqrt()?,
-            };
-            let mean = x.mean_dims(&self.folded.signed(), self.folded.keepdim)?;
-            Ok([spread.to(x.dtype())?, mean])
+    fn of(self, x: &Tensor) -> Result<Tensor> {
+        let compute = || match self.in_one_pass(x) {
+            Some(both) => both.map(|[output, _]| output),
+            None => self.composed(x),
         };
-        at_place(Location::caller(), || no_grad(compute))
+        let output = at_place(Location::caller(), || no_grad(compute))?;
+        Ok(self.record(x, output))
+    }
+
+    /// The spread and the mean.
+    #[track_caller]
+    fn with_mean_of(self, x: &Tensor) -> Result<(Tensor, Tensor)> {
+        let compute = || match self.in_one_pass(x) {
+            Some(both) => both,
+            None => {
+                let mean = x.mean_dims(&self.folded.signed(), self.folded.keepdim)?;
+                Ok([self.composed(x)?, mean])
+            }
+        };
+        let [output, mean] = at_place(Location::caller(), || no_grad(compute))?;
+        let mean = self.folded.clone().record_mean(x, mean);
+        Ok((self.record(x, output), mean))
+    }
+
+    /// The spread and the mean, without history, in one pass over memory: on the CPU, unless
+    /// elements are repeated.
+    #[track_caller]
+    fn in_one_pass(&self, x: &Tensor) -> Option<Result<[Tensor; 2]>> {
+        let is_one = !x.is_cuda() && !x.layout().overlaps_itself();
+        let how = (self.correction, self.folded.keepdim);
+        is_one.then(|| dispatch::spread_and_mean(self.op, self.form, x, self.folded.dims(), how))
+    }
+
+    /// The spread, without history, of other operations.
+    #[track_caller]
+    fn composed(&self, x: &Tensor) -> Result<Tensor> {
+        let variance = self.variance(x)?;
+        match self.form {
+            SpreadForm::Variance => variance,
+            SpreadForm::Deviation => variance.sqrt()?,
+        }
+        .to(x.dtype())
+    }
+
+    #[track_caller]
+    fn record(self, x: &Tensor, output: Tensor) -> Tensor {
+        match self.form {
+            SpreadForm::Variance => self.record_variance(x, output),
+            SpreadForm::Deviation => self.record_deviation(x, output),
+        }
     }
 
     #[track_caller]

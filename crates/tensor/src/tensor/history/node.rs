@@ -137,6 +137,7 @@ impl Drop for Node {
         // What the function has saved has edges to the same nodes: it goes first, while these hold
         // them.
         *self.backward.get_mut() = None;
+        // Most nodes leave none behind.
         let is_last = |edge: &Edge| match edge {
             Edge::Node(output) => Counted::handles(&output.node) == 1,
             Edge::Leaf(_) => false,
