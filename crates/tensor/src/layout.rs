@@ -8,14 +8,16 @@ mod result;
 
 pub(crate) use problem::NoLayout;
 pub(crate) use region::LayoutRegion;
+use std::iter::repeat_n;
+
 use smallvec::SmallVec;
 
 use crate::Shape;
 use crate::checked_size::CheckedSize;
-use crate::shape::short_copy;
+use crate::shape::PerDim;
 
 /// The distance between neighbours along each dimension, in elements; 0 repeats an element.
-pub(crate) type Strides = SmallVec<[isize; 4]>;
+pub(crate) type Strides = PerDim<isize>;
 
 /// A dimension, or several that lie evenly and are gone through as one: (size, stride).
 pub(crate) type Run = (usize, isize);
@@ -29,7 +31,7 @@ const MAX_DIMS: usize = 64;
 /// sizes, where each counts as at least 1; each size times its stride; and the position of each
 /// element. So code that has a layout can multiply parts of these without checks. A layout without
 /// elements has the offset 0.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     shape: Shape,
     strides: Strides,
@@ -38,12 +40,6 @@ pub(crate) struct Layout {
     /// The position after the last element, in elements of the storage.
     end: usize,
     contiguous: bool,
-}
-
-impl Clone for Layout {
-    fn clone(&self) -> Layout {
-        Layout { shape: self.shape.clone(), strides: copied(&self.strides), ..*self }
-    }
 }
 
 impl Layout {
@@ -116,7 +112,7 @@ impl Layout {
     #[inline]
     pub(crate) fn at_start(&self) -> Layout {
         debug_assert!(self.contiguous, "it is row-major");
-        let mut strides = copied(&self.strides);
+        let mut strides = self.strides.clone();
         let mut step = 1;
         // Written anew, since those along dimensions of one element may be anything.
         for (stride, &size) in strides.iter_mut().zip(&*self.shape).rev() {
@@ -165,7 +161,7 @@ impl Layout {
     /// As [`Layout::strided`].
     pub(crate) fn without_repetitions(&self) -> Result<Layout, NoLayout> {
         let size = |dim| if self.repeats(dim) { 1 } else { self.shape[dim] };
-        let sizes: SmallVec<[usize; 4]> = (0..self.shape.len()).map(size).collect();
+        let sizes: PerDim<usize> = (0..self.shape.len()).map(size).collect();
         self.corner(&sizes)
     }
 
@@ -182,7 +178,7 @@ impl Layout {
             return true;
         }
         let mut runs: SmallVec<[Run; 4]> =
-            self.shape.iter().copied().zip(copied(&self.strides)).collect();
+            self.shape.iter().copied().zip(self.strides.clone()).collect();
         runs.sort_unstable_by_key(|&(_, stride)| stride);
         let mut expected = 1;
         runs.iter().filter(|(size, _)| *size != 1).all(|&(size, stride)| {
@@ -213,8 +209,9 @@ impl Layout {
     }
 
     /// The layout with two dimensions exchanged.
+    #[inline]
     pub(crate) fn transpose(&self, first: usize, second: usize) -> Layout {
-        let (mut shape, mut strides) = (self.shape.clone(), copied(&self.strides));
+        let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
         shape.swap(first, second);
         strides.swap(first, second);
         let contiguous = is_row_major(&shape, &strides);
@@ -255,7 +252,7 @@ impl Layout {
         else {
             return Err(NoLayout::TooLarge(shape));
         };
-        let mut strides = copied(&self.strides);
+        let mut strides = self.strides.clone();
         strides[dim] = step;
         Layout::strided(shape, strides, offset)
     }
@@ -268,7 +265,7 @@ impl Layout {
         let (before, behind) = (start as isize * stride, (size - start - len) as isize * stride);
         // The part that is cut off on the side of the highest address.
         let cut = if stride < 0 { -before } else { behind };
-        let (shape, strides) = (self.shape.with(dim, len), copied(&self.strides));
+        let (shape, strides) = (self.shape.with(dim, len), self.strides.clone());
         Layout {
             contiguous: is_row_major(&shape, &strides),
             offset: self.offset.wrapping_add_signed(before),
@@ -336,7 +333,7 @@ impl Layout {
     /// # Errors
     /// The numbers overflow.
     pub(crate) fn reversed(&self, dims: &[usize]) -> Result<Layout, NoLayout> {
-        let (mut strides, mut offset) = (copied(&self.strides), CheckedSize::from(self.offset));
+        let (mut strides, mut offset) = (self.strides.clone(), CheckedSize::from(self.offset));
         for &dim in dims {
             offset =
                 offset + CheckedSize::from(self.strides[dim]) * self.shape[dim].saturating_sub(1);
@@ -365,9 +362,9 @@ impl Layout {
             Some(&size) => size as isize * self.strides[dim],
             None => 1,
         };
-        let mut strides = copied(&self.strides);
+        let mut strides = self.strides.clone();
         strides.insert(dim, inner);
-        let mut shape: SmallVec<[usize; 4]> = SmallVec::from_slice(&self.shape);
+        let mut shape: PerDim<usize> = PerDim::from(&*self.shape);
         shape.insert(dim, 1);
         Layout::strided(shape.into_iter().collect(), strides, self.offset)
     }
@@ -376,7 +373,7 @@ impl Layout {
     /// fit.
     pub(crate) fn expand(&self, shape: &Shape) -> Result<Option<Layout>, NoLayout> {
         let Some(added) = shape.len().checked_sub(self.shape.len()) else { return Ok(None) };
-        let mut strides: Strides = SmallVec::from_elem(0, added);
+        let mut strides = Strides::with_initial_len(added);
         for ((&own, &stride), &wanted) in self.shape.iter().zip(&self.strides).zip(&shape[added..])
         {
             strides.push(match own {
@@ -406,7 +403,7 @@ impl Layout {
             return Layout::contiguous(shape.clone())?.at(self.offset).map(Some);
         }
         let runs = self.runs(|_| true);
-        let mut strides: Strides = SmallVec::from_elem(1, shape.len());
+        let mut strides: Strides = repeat_n(1, shape.len()).collect();
         let mut next = shape.len();
         for &(size, stride) in runs.iter().rev() {
             let mut covered = 1;
@@ -444,16 +441,10 @@ fn check_dims(shape: &Shape) -> Result<(), NoLayout> {
     }
 }
 
-/// A copy of the strides.
-#[inline]
-fn copied(strides: &Strides) -> Strides {
-    short_copy(strides)
-}
-
 /// The strides of row-major order, and the product of the sizes, where each counts as at least 1;
 /// `None` if it overflows.
 fn row_major(shape: &Shape) -> Option<(Strides, usize)> {
-    let mut strides: Strides = SmallVec::from_elem(1, shape.len());
+    let mut strides = Strides::with_initial_len(shape.len());
     let mut step = CheckedSize::from(1usize);
     for (stride, &size) in strides.iter_mut().zip(&**shape).rev() {
         *stride = step.distance()?;

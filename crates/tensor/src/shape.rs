@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 
-use smallvec::SmallVec;
+use tinyvec::TinyVec;
 
 use crate::checked_size::CheckedSize;
 
@@ -16,31 +16,12 @@ use crate::checked_size::CheckedSize;
 /// assert_eq!((shape.len(), shape.numel(), shape[2]), (3, 6, 3));
 /// assert_eq!(shape.broadcast(&[4, 1]), Some(Shape::from([2, 4, 3])));
 /// ```
-#[derive(PartialEq, Eq, Hash, Default)]
-pub struct Shape(SmallVec<[usize; 4]>);
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+pub struct Shape(PerDim<usize>);
 
-/// Written out, since `SmallVec`'s own clone copies the sizes one by one.
-impl Clone for Shape {
-    #[inline]
-    fn clone(&self) -> Shape {
-        Shape(short_copy(&self.0))
-    }
-}
-
-/// A copy of sizes or strides. Up to four are copied without a call, which would take longer than
-/// the copy.
-#[inline]
-pub(crate) fn short_copy<T: Copy + Default>(values: &[T]) -> SmallVec<[T; 4]> {
-    let short = match *values {
-        [] => [T::default(); 4],
-        [a] => [a, T::default(), T::default(), T::default()],
-        [a, b] => [a, b, T::default(), T::default()],
-        [a, b, c] => [a, b, c, T::default()],
-        [a, b, c, d] => [a, b, c, d],
-        _ => return SmallVec::from_slice(values),
-    };
-    SmallVec::from_buf_and_len(short, values.len())
-}
+/// A number for each dimension. Up to four are copied as a whole, by which cloning tensors' shapes
+/// costs next to nothing.
+pub(crate) type PerDim<T> = TinyVec<[T; 4]>;
 
 impl Shape {
     /// The number of elements; 1 for a shape without dimensions. It is `usize::MAX`, which no
@@ -86,6 +67,7 @@ impl Shape {
     }
 
     /// The shape with the size along `dim`, which must exist, replaced.
+    #[inline]
     pub(crate) fn with(&self, dim: usize, size: usize) -> Shape {
         let mut shape = self.clone();
         shape.0[dim] = size;
@@ -96,6 +78,7 @@ impl Shape {
 impl Deref for Shape {
     type Target = [usize];
 
+    #[inline]
     fn deref(&self) -> &[usize] {
         &self.0
     }
@@ -128,19 +111,19 @@ impl<const N: usize> From<[usize; N]> for Shape {
 
 impl From<&[usize]> for Shape {
     fn from(sizes: &[usize]) -> Shape {
-        Shape(SmallVec::from_slice(sizes))
+        Shape(PerDim::from(sizes))
     }
 }
 
 impl From<&Vec<usize>> for Shape {
     fn from(sizes: &Vec<usize>) -> Shape {
-        Shape(SmallVec::from_slice(sizes))
+        Shape(PerDim::from(sizes.as_slice()))
     }
 }
 
 impl From<Vec<usize>> for Shape {
     fn from(sizes: Vec<usize>) -> Shape {
-        Shape(SmallVec::from_vec(sizes))
+        Shape(PerDim::Heap(sizes))
     }
 }
 
@@ -153,7 +136,7 @@ impl From<&Shape> for Shape {
 /// One dimension of the given size.
 impl From<usize> for Shape {
     fn from(size: usize) -> Shape {
-        Shape(SmallVec::from_slice(&[size]))
+        Shape::from([size])
     }
 }
 

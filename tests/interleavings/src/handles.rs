@@ -96,3 +96,20 @@ fn a_handle_that_was_made_weak_and_strong_again_elsewhere_is_not_overlooked_by_t
         assert_eq!(drops.load(Ordering::Relaxed), 1);
     });
 }
+
+#[test]
+fn a_handle_on_a_value_of_a_type_without_a_size_drops_it_like_any_other() {
+    in_every_order(|| {
+        let drops = Arc::new(AtomicUsize::new(0));
+        let value = Value::new(&drops);
+        let read = Counted::new(move || value.read());
+        // SAFETY: the pointer is given back as it is.
+        let read = unsafe { Counted::unsize::<dyn Fn() -> u64>(read, |pointer| pointer) };
+        let other = read.clone();
+        assert_eq!((read(), other()), (0, 0));
+        drop(read);
+        assert_eq!(drops.load(Ordering::Relaxed), 0);
+        drop(other);
+        assert_eq!(drops.load(Ordering::Relaxed), 1);
+    });
+}

@@ -39,6 +39,12 @@ impl Program {
         scalars: &[u64],
     ) {
         assert_eq!((outputs.len(), inputs.len()), (self.outputs.len(), self.inputs.len()));
+        if count > 0
+            && let Some(step) = self.only_step()
+        {
+            // SAFETY: the conditions are the same.
+            return unsafe { self.run_step(step, count, outputs[0], |input| inputs[input]) };
+        }
         let dense = |&start: &*mut u8| StridedPointer::new(start, &[1]);
         let outputs: SmallVec<[_; 2]> = outputs.iter().map(dense).collect();
         let inputs: SmallVec<[_; 4]> = inputs.iter().map(dense).collect();
@@ -85,13 +91,11 @@ impl Program {
         inputs: &[StridedPointer<'_>],
         scalars: &[u64],
     ) {
-        // One step has no values in between, so it needs no blocks.
         let is_one = self.steps.len() == 1;
-        if let [step] = &self.steps[..]
-            && self.filled.is_empty()
-        {
-            // SAFETY: the step's blocks are operands, since there is nothing else.
-            return unsafe { self.run_step(step, count, outputs, inputs) };
+        if let Some(step) = self.only_step() {
+            let start = |input: usize| inputs[input].start;
+            // SAFETY: the conditions are the same.
+            return unsafe { self.run_step(step, count, outputs[0].start, start) };
         }
         let is_streamed: SmallVec<[bool; 2]> = (0..outputs.len())
             .map(|output| !is_one && self.is_streamed(output, count, outputs[output].start, inputs))
@@ -118,19 +122,29 @@ impl Program {
         });
     }
 
-    /// Runs the one step on the whole operands.
+    /// The step of a program that has one and nothing else. It has no values in between, so it needs
+    /// no blocks: what it reads and writes are operands, and it reads each element before it writes
+    /// there.
+    fn only_step(&self) -> Option<&BlockStep<usize>> {
+        match &self.steps[..] {
+            [step] if self.is_plain && self.filled.is_empty() => Some(step),
+            _ => None,
+        }
+    }
+
+    /// Runs the only step on the whole operands: `start` gives the address of an input.
     ///
     /// # Safety
-    /// The conditions of [`Program::run_dense`]; the step's blocks are operands.
+    /// The conditions of [`Program::run_dense`].
     unsafe fn run_step(
         &self,
         step: &BlockStep<usize>,
         count: usize,
-        outputs: &[StridedPointer<'_>],
-        inputs: &[StridedPointer<'_>],
+        out: *mut u8,
+        start: impl Fn(usize) -> *mut u8,
     ) {
-        let out = SharedPointer::new(outputs[0].start);
-        let operands = step.operands.map(|input| SharedPointer::new(inputs[input].start));
+        let out = SharedPointer::new(out);
+        let operands = step.operands.map(|input| SharedPointer::new(start(input)));
         let out_size = self.outputs[0].size();
         let sizes = step.operands.map(|input| self.inputs[input].size());
         pool::split(count, self.cost, |range| {

@@ -6,7 +6,9 @@ use smallvec::smallvec;
 
 use super::record::forward_stream;
 use crate::layout::LayoutRegion;
-use crate::tensor::{Edge, Form, Gradients, Node, NodeBackward, NodeOutput, NodeParts};
+use crate::tensor::{
+    BackwardFunction, Edge, Form, Gradients, Node, NodeBackward, NodeOutput, NodeParts,
+};
 use crate::{Result, Tensor};
 
 /// The output of a node that the tensor is; `None` for a leaf.
@@ -59,7 +61,9 @@ fn part_of_base(base: &Tensor, view: &Tensor) -> NodeOutput {
         let gradient = needed.map(|gradient| gradient.spread(&region));
         Ok(smallvec![gradient.transpose()?])
     };
-    let node =
-        Node::new(parts, |_| NodeBackward { function: Arc::new(function), saved: smallvec![] });
+    let node = Node::new(parts, |_| NodeBackward {
+        function: BackwardFunction::new(function),
+        saved: smallvec![],
+    });
     NodeOutput { node, index: 0 }
 }

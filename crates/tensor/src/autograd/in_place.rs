@@ -132,7 +132,7 @@ impl<'a> InPlace<'a> {
             let base = base.zip(view.as_ref());
             let saving = Saving { node, outputs: &[target], base, written, saved };
             let backward = save(&saving);
-            let function: Arc<BackwardFunction> = match base {
+            let function: BackwardFunction = match base {
                 Some((base, _)) => of_part(backward, base, target),
                 None => of_whole(backward),
             };
@@ -189,11 +189,11 @@ impl ViewCreation {
 }
 
 /// The function of a node whose output was written as a whole.
-fn of_whole<B>(backward: B) -> Arc<BackwardFunction>
+fn of_whole<B>(backward: B) -> BackwardFunction
 where
     B: Fn(&Tensor, &[bool]) -> Result<Gradients> + Send + Sync + 'static,
 {
-    Arc::new(move |gradients: &[Option<Tensor>], needs: &[bool]| match &gradients[0] {
+    BackwardFunction::new(move |gradients: &[Option<Tensor>], needs: &[bool]| match &gradients[0] {
         Some(gradient) => backward(gradient, needs),
         None => Ok(Gradients::new()),
     })
@@ -201,13 +201,13 @@ where
 
 /// The function of a node that wrote a part of its output (PyTorch's `CopySlices`): the gradient of
 /// the part goes through the operation, the rest goes on to the output as it was.
-fn of_part<B>(backward: B, base: &Tensor, part: &Tensor) -> Arc<BackwardFunction>
+fn of_part<B>(backward: B, base: &Tensor, part: &Tensor) -> BackwardFunction
 where
     B: Fn(&Tensor, &[bool]) -> Result<Gradients> + Send + Sync + 'static,
 {
     let region = LayoutRegion::new(base.layout().clone(), part.layout().clone());
     let form = Form::of(part);
-    Arc::new(move |gradients: &[Option<Tensor>], needs: &[bool]| {
+    BackwardFunction::new(move |gradients: &[Option<Tensor>], needs: &[bool]| {
         let Some(gradient) = &gradients[0] else { return Ok(Gradients::new()) };
         let mut inputs = backward(&gradient.taken(&region)?, needs)?;
         if needs[0] {

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::panic::Location;
-use std::sync::Arc;
 
 use gpu_runtime::Stream;
 use smallvec::{SmallVec, smallvec};
@@ -12,7 +11,10 @@ use super::saved::Saving;
 use crate::grad_mode::is_grad_enabled;
 use crate::resolved_device::ResolvedDevice;
 use crate::shared::Counted;
-use crate::tensor::{BackwardFunction, Form, Gradients, Node, NodeBackward, NodeOutput, NodeParts};
+use crate::tensor::{
+    BackwardFunction, Form, Gradients, InputEdges, Node, NodeBackward, NodeOutput, NodeParts,
+    OutputForms,
+};
 use crate::{Result, Tensor};
 
 /// Records that `output` was computed from `inputs`, if grad mode is on and one of them requires
@@ -40,7 +42,7 @@ where
     }
     attach(name, &inputs, output, |saving| {
         let backward = save(saving);
-        Arc::new(move |gradients: &[Option<Tensor>], needs: &[bool]| {
+        BackwardFunction::new(move |gradients: &[Option<Tensor>], needs: &[bool]| {
             let needs = std::array::from_fn(|input| needs[input]);
             match &gradients[0] {
                 Some(gradient) => Ok(Gradients::from_iter(backward(gradient, needs)?)),
@@ -66,7 +68,7 @@ pub(crate) fn record_product(
         move |grad: &Tensor, needs: [bool; 2]| {
             let of = |position: usize| {
                 let other = others[position].as_ref().filter(|_| needs[position]);
-                other.map(|other| gradient(position, grad, &other.get()?)).transpose()
+                other.map(|other| gradient(position, grad, &*other.read()?)).transpose()
             };
             Ok([of(0)?, of(1)?])
         }
@@ -89,7 +91,9 @@ where
     }
     attach(name, inputs, output, |saving| {
         let backward = save(saving);
-        Arc::new(move |gradients: &[Option<Tensor>], needs: &[bool]| match &gradients[0] {
+        BackwardFunction::new(move |gradients: &[Option<Tensor>], needs: &[bool]| match &gradients
+            [0]
+        {
             Some(gradient) => backward(gradient, needs),
             None => Ok(Gradients::new()),
         })
@@ -115,7 +119,9 @@ where
     let borrowed: SmallVec<[&Tensor; 4]> = outputs.iter().collect();
     let node = recorded(name, inputs, &borrowed, |saving| {
         let backward = save(saving);
-        Arc::new(move |gradients: &[Option<Tensor>], needs: &[bool]| backward(gradients, needs))
+        BackwardFunction::new(move |gradients: &[Option<Tensor>], needs: &[bool]| {
+            backward(gradients, needs)
+        })
     });
     let with_history = |(index, output): (usize, Tensor)| match output.dtype().is_float() {
         true => output.with_history(NodeOutput { node: node.clone(), index: index as u32 }),
@@ -138,7 +144,7 @@ fn attach(
     name: &'static str,
     inputs: &[&Tensor],
     output: Tensor,
-    function: impl FnOnce(&Saving<'_>) -> Arc<BackwardFunction>,
+    function: impl FnOnce(&Saving<'_>) -> BackwardFunction,
 ) -> Tensor {
     let node = recorded(name, inputs, &[&output], function);
     output.with_history(NodeOutput { node, index: 0 })
@@ -150,13 +156,16 @@ fn recorded(
     name: &'static str,
     inputs: &[&Tensor],
     outputs: &[&Tensor],
-    function: impl FnOnce(&Saving<'_>) -> Arc<BackwardFunction>,
+    function: impl FnOnce(&Saving<'_>) -> BackwardFunction,
 ) -> Counted<Node> {
+    let (mut edges, mut forms) = (InputEdges::new(), OutputForms::new());
+    inputs.iter().for_each(|input| edges.push(edge_of(input)));
+    outputs.iter().for_each(|output| forms.push(Form::of(output)));
     let parts = NodeParts {
         name,
         place: Location::caller(),
-        inputs: inputs.iter().map(|input| edge_of(input)).collect(),
-        outputs: outputs.iter().map(|output| Form::of(output)).collect(),
+        inputs: edges,
+        outputs: forms,
         stream: outputs.first().and_then(|output| forward_stream(output)),
     };
     Node::new(parts, |node| {

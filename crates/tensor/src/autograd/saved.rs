@@ -1,5 +1,6 @@
 //! Tensors that are saved for the backward pass, with the check that they were not changed since.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 
@@ -13,7 +14,7 @@ use crate::layout::Layout;
 use crate::shared::{Counted, WeakCounted};
 use crate::storage::{Storage, WeakStorage};
 use crate::tensor::{Edge, Meta, Node, NodeOutput, SavedStorage};
-use crate::{DType, Result, Shape, Tensor};
+use crate::{Result, Shape, Tensor};
 
 /// A tensor that was saved when an operation was recorded (PyTorch's `SavedVariable`): its memory,
 /// and where its gradient goes. A change of the memory in place since then is noticed by the
@@ -23,30 +24,28 @@ use crate::{DType, Result, Shape, Tensor};
 /// which the node that saved it could be reached, and then neither would ever be freed.
 pub(crate) struct SavedTensor {
     memory: Saved,
-    dtype: DType,
     history: SavedHistory,
 }
 
 /// The memory of a saved tensor, as it was then.
 #[derive(Clone)]
 pub(super) struct Kept {
-    storage: Storage,
-    layout: Layout,
+    /// A tensor of its own, without history.
+    alias: Tensor,
     version: u64,
 }
 
 impl Kept {
     fn of(tensor: &Tensor) -> Kept {
-        let storage = tensor.storage().clone();
-        Kept { layout: tensor.layout().clone(), version: storage.version(), storage }
+        Kept { alias: tensor.detach(), version: tensor.storage().version() }
     }
 
     /// # Errors
     /// The memory was modified in place since it was saved, or nobody knows.
     fn check(&self) -> Result<()> {
-        let shape = self.layout.shape();
-        expect_version(&self.storage, self.version, shape)?;
-        if self.storage.is_inference() {
+        let shape = self.alias.layout().shape();
+        expect_version(self.alias.storage(), self.version, shape)?;
+        if self.alias.is_inference() {
             return Err(AutogradError::InferenceSaved { shape: shape.clone() }.into());
         }
         Ok(())
@@ -105,21 +104,49 @@ struct OutputPart {
 pub(super) type WrittenView = Arc<OnceLock<WeakCounted<Node>>>;
 
 impl SavedTensor {
-    fn new(kept: Kept, dtype: DType, history: SavedHistory) -> SavedTensor {
-        SavedTensor { memory: recompute::save(kept), dtype, history }
+    fn new(kept: Kept, history: SavedHistory) -> SavedTensor {
+        SavedTensor { memory: recompute::save(kept), history }
     }
 
     /// A tensor whose history is not needed.
     pub(super) fn without_history(tensor: &Tensor) -> SavedTensor {
-        SavedTensor::new(Kept::of(tensor), tensor.dtype(), SavedHistory::None)
+        SavedTensor::new(Kept::of(tensor), SavedHistory::None)
     }
 
     /// The storage, if it is kept.
     pub(super) fn kept(&self) -> Option<SavedStorage> {
         match &self.memory {
-            Saved::Kept(kept) => Some(SavedStorage::of(&kept.storage)),
+            Saved::Kept(kept) => Some(SavedStorage::of(kept.alias.storage())),
             Saved::Later(..) => None,
         }
+    }
+
+    /// The memory.
+    ///
+    /// # Errors
+    /// It was modified in place since it was saved.
+    fn memory(&self) -> Result<Cow<'_, Kept>> {
+        let kept = match &self.memory {
+            Saved::Kept(kept) => Cow::Borrowed(kept),
+            Saved::Later(part, number) => Cow::Owned(part.saved(*number)?),
+        };
+        kept.check()?;
+        Ok(kept)
+    }
+
+    /// [`SavedTensor::get`] for a function that only reads the tensor and gives no handle on it
+    /// away: it is made only if grad mode is on.
+    ///
+    /// # Errors
+    /// As [`SavedTensor::get`].
+    pub(crate) fn read(&self) -> Result<Cow<'_, Tensor>> {
+        if is_grad_enabled() {
+            return self.get().map(Cow::Owned);
+        }
+        Ok(match self.memory()? {
+            Cow::Borrowed(kept) => Cow::Borrowed(&kept.alias),
+            Cow::Owned(kept) => Cow::Owned(kept.alias),
+        })
     }
 
     /// The tensor, with its history if grad mode is on.
@@ -127,37 +154,30 @@ impl SavedTensor {
     /// # Errors
     /// The memory was modified in place since it was saved.
     pub(crate) fn get(&self) -> Result<Tensor> {
-        let recomputed;
-        let kept = match &self.memory {
-            Saved::Kept(kept) => kept,
-            Saved::Later(part, number) => {
-                recomputed = part.saved(*number)?;
-                &recomputed
-            }
-        };
-        kept.check()?;
+        let kept = self.memory()?;
+        let saved = &kept.alias;
         let of = |layout: &Layout, meta| {
-            Tensor::from_parts(kept.storage.clone(), layout.clone(), self.dtype, meta)
+            Tensor::from_parts(saved.storage().clone(), layout.clone(), saved.dtype(), meta)
         };
         let output = |node: &WeakCounted<Node>, index| {
             let output = node.upgrade().map(|node| Edge::Node(NodeOutput { node, index }));
             output.map_or(Meta::none(), Meta::of_edge)
         };
         if !is_grad_enabled() {
-            return Ok(of(&kept.layout, Meta::none()));
+            return Ok(of(saved.layout(), Meta::none()));
         }
         match &self.history {
-            SavedHistory::None => Ok(of(&kept.layout, Meta::none())),
-            SavedHistory::Of(edge) => Ok(of(&kept.layout, Meta::of_edge(edge.clone()))),
-            SavedHistory::Output(node, index) => Ok(of(&kept.layout, output(node, *index))),
+            SavedHistory::None => Ok(of(saved.layout(), Meta::none())),
+            SavedHistory::Of(edge) => Ok(of(saved.layout(), Meta::of_edge(edge.clone()))),
+            SavedHistory::Output(node, index) => Ok(of(saved.layout(), output(node, *index))),
             SavedHistory::PartOfOutput(node, part) => {
                 // The view's own history, so that gradients flow through the view.
                 match part.view.get().and_then(WeakCounted::upgrade) {
                     Some(node) => {
                         let own = Edge::Node(NodeOutput { node, index: 0 });
-                        Ok(of(&kept.layout, Meta::of_edge(own)))
+                        Ok(of(saved.layout(), Meta::of_edge(own)))
                     }
-                    None => of(&part.whole, output(node, 0)).part_at(&kept.layout),
+                    None => of(&part.whole, output(node, 0)).part_at(saved.layout()),
                 }
             }
         }
@@ -194,9 +214,9 @@ impl Saving<'_> {
             kept.version = before;
             // Nobody will have it. Nor must it be asked for its history now: if it is a view, that
             // would begin anew at the base, which has not got the history of this write yet.
-            return self.saved_as(kept, tensor, SavedHistory::None);
+            return self.saved_as(kept, SavedHistory::None);
         }
-        self.saved_as(kept, tensor, edge_of(tensor).map_or(SavedHistory::None, SavedHistory::Of))
+        self.saved_as(kept, edge_of(tensor).map_or(SavedHistory::None, SavedHistory::Of))
     }
 
     /// Saves the output, or the first of several.
@@ -215,7 +235,7 @@ impl Saving<'_> {
             }
             None => SavedHistory::Output(node, index as u32),
         };
-        self.saved_as(Kept::of(output), output, history)
+        self.saved_as(Kept::of(output), history)
     }
 
     /// Watches the output: the backward pass refuses to go on where it was modified.
@@ -241,14 +261,14 @@ impl Saving<'_> {
     /// Saves a copy of an operand that was made before the operand was overwritten, with the
     /// gradient going where the operand's went.
     pub(super) fn save_copy(&self, copy: &Tensor, edge: Option<Edge>) -> SavedTensor {
-        self.saved_as(Kept::of(copy), copy, edge.map_or(SavedHistory::None, SavedHistory::Of))
+        self.saved_as(Kept::of(copy), edge.map_or(SavedHistory::None, SavedHistory::Of))
     }
 
-    fn saved_as(&self, kept: Kept, tensor: &Tensor, history: SavedHistory) -> SavedTensor {
-        let saved = SavedTensor::new(kept, tensor.dtype(), history);
+    fn saved_as(&self, kept: Kept, history: SavedHistory) -> SavedTensor {
+        let saved = SavedTensor::new(kept, history);
         let mut storages = self.saved.borrow_mut();
         match &saved.memory {
-            Saved::Kept(kept) => storages.push(SavedStorage::of(&kept.storage)),
+            Saved::Kept(kept) => storages.push(SavedStorage::of(kept.alias.storage())),
             Saved::Later(part, _) => storages.extend_from_slice(part.storages()),
         }
         saved

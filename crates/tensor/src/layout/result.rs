@@ -17,7 +17,7 @@ impl Layout {
     /// As [`Layout::contiguous`].
     pub(crate) fn of_result(shape: Shape, inputs: &[&Layout]) -> Result<Layout, NoLayout> {
         let row_major = Layout::contiguous(shape)?;
-        let mut strides: Strides = SmallVec::from_elem(1, row_major.shape.len());
+        let mut strides = Strides::with_initial_len(row_major.shape.len());
         let mut step = 1;
         for dim in memory_order(&row_major.shape, inputs) {
             strides[dim] = step;

@@ -49,7 +49,7 @@ impl Tensor {
                 why: "there must be one for each size, and none may be negative",
             });
         }
-        let seen = Layout::strided(shape, Strides::from_slice(strides), offset);
+        let seen = Layout::strided(shape, Strides::from(strides), offset);
         let view = self.shown(seen)?;
         let (own, seen) = (self.layout().clone(), view.layout().clone());
         Ok(record("as_strided", [self], view, |_| {

@@ -1,5 +1,7 @@
 //! Shared ownership of a value on the heap, which costs its only owner no atomic operation.
 
+use std::alloc::Layout;
+use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::NonNull;
 
@@ -8,46 +10,41 @@ use super::owners::Owners;
 /// A handle on a value of which there may be several, like [`Arc`](std::sync::Arc). It differs in
 /// what it costs to drop one that is the only one: a load, where `Arc` changes two counts. Most
 /// tensors, storages and nodes have one handle all their life.
-pub(crate) struct Counted<T> {
+pub(crate) struct Counted<T: ?Sized> {
     allocation: NonNull<CountedAllocation<T>>,
 }
 
 /// A handle that does not keep the value, but can ask for it.
-pub(crate) struct WeakCounted<T> {
+pub(crate) struct WeakCounted<T: ?Sized> {
     allocation: NonNull<CountedAllocation<T>>,
 }
 
-struct CountedAllocation<T> {
+/// A value and the number of its handles.
+pub(crate) struct CountedAllocation<T: ?Sized> {
     owners: Owners,
     value: T,
 }
 
 // SAFETY: handles in several threads give shared references to the value (hence `Sync`), and the
 // last of them, in any thread, drops it (hence `Send`). The number of owners is atomic.
-unsafe impl<T: Send + Sync> Send for Counted<T> {}
+unsafe impl<T: ?Sized + Send + Sync> Send for Counted<T> {}
 // SAFETY: through a shared handle others are made, so it may be shared where a handle may be sent.
-unsafe impl<T: Send + Sync> Sync for Counted<T> {}
+unsafe impl<T: ?Sized + Send + Sync> Sync for Counted<T> {}
 // SAFETY: it can become a handle, so it may be sent where one may be.
-unsafe impl<T: Send + Sync> Send for WeakCounted<T> {}
+unsafe impl<T: ?Sized + Send + Sync> Send for WeakCounted<T> {}
 // SAFETY: through a shared weak handle others are made, and they can be sent.
-unsafe impl<T: Send + Sync> Sync for WeakCounted<T> {}
+unsafe impl<T: ?Sized + Send + Sync> Sync for WeakCounted<T> {}
 
 impl<T> Counted<T> {
     #[inline]
     pub(crate) fn new(value: T) -> Counted<T> {
-        let allocation = Box::new(CountedAllocation { owners: Owners::one(), value });
+        // The memory comes first, and if there is none the value is not dropped. Otherwise it would
+        // be made elsewhere, to be dropped there, and then copied, as `Box::new` does.
+        let value = ManuallyDrop::new(value);
+        let memory = Box::new_uninit();
+        let value = ManuallyDrop::into_inner(value);
+        let allocation = Box::write(memory, CountedAllocation { owners: Owners::one(), value });
         Counted { allocation: NonNull::from(Box::leak(allocation)) }
-    }
-
-    /// The value, if this is the only handle, and no weak handle is left.
-    #[inline]
-    pub(crate) fn get_mut(this: &mut Counted<T>) -> Option<&mut T> {
-        if !Counted::is_sole(this) {
-            return None;
-        }
-        // SAFETY: the allocation lives as long as this handle. There is no other handle that could
-        // give a reference to the value, and none is made while this one is borrowed.
-        Some(unsafe { &mut this.allocation.as_mut().value })
     }
 
     /// The value, if this was the last handle.
@@ -67,6 +64,31 @@ impl<T> Counted<T> {
         Some(value)
     }
 
+    /// The handle as one on a value of a type without a size, to which `coerce` makes the pointer.
+    ///
+    /// # Safety
+    /// `coerce` gives the pointer that it gets, coerced.
+    #[inline]
+    pub(crate) unsafe fn unsize<U: ?Sized>(
+        this: Counted<T>,
+        coerce: impl FnOnce(NonNull<CountedAllocation<T>>) -> NonNull<CountedAllocation<U>>,
+    ) -> Counted<U> {
+        Counted { allocation: coerce(ManuallyDrop::new(this).allocation) }
+    }
+}
+
+impl<T: ?Sized> Counted<T> {
+    /// The value, if this is the only handle, and no weak handle is left.
+    #[inline]
+    pub(crate) fn get_mut(this: &mut Counted<T>) -> Option<&mut T> {
+        if !Counted::is_sole(this) {
+            return None;
+        }
+        // SAFETY: the allocation lives as long as this handle. There is no other handle that could
+        // give a reference to the value, and none is made while this one is borrowed.
+        Some(unsafe { &mut this.allocation.as_mut().value })
+    }
+
     /// The number of handles.
     #[inline]
     pub(crate) fn handles(this: &Counted<T>) -> u64 {
@@ -82,13 +104,13 @@ impl<T> Counted<T> {
     /// Whether the two are handles on the same value.
     #[inline]
     pub(crate) fn ptr_eq(this: &Counted<T>, other: &Counted<T>) -> bool {
-        this.allocation == other.allocation
+        Counted::id(this) == Counted::id(other)
     }
 
     /// A number that no other value has as long as a handle, or a weak one, is left: its address.
     #[inline]
     pub(crate) fn id(this: &Counted<T>) -> usize {
-        this.allocation.addr().get()
+        this.allocation.cast::<()>().addr().get()
     }
 
     pub(crate) fn downgrade(this: &Counted<T>) -> WeakCounted<T> {
@@ -103,7 +125,7 @@ impl<T> Counted<T> {
     }
 }
 
-impl<T> Deref for Counted<T> {
+impl<T: ?Sized> Deref for Counted<T> {
     type Target = T;
 
     #[inline]
@@ -113,7 +135,7 @@ impl<T> Deref for Counted<T> {
     }
 }
 
-impl<T> Clone for Counted<T> {
+impl<T: ?Sized> Clone for Counted<T> {
     #[inline]
     fn clone(&self) -> Counted<T> {
         self.owners().join();
@@ -121,7 +143,7 @@ impl<T> Clone for Counted<T> {
     }
 }
 
-impl<T> Drop for Counted<T> {
+impl<T: ?Sized> Drop for Counted<T> {
     #[inline]
     fn drop(&mut self) {
         if self.owners().leave() {
@@ -131,7 +153,7 @@ impl<T> Drop for Counted<T> {
     }
 }
 
-impl<T> WeakCounted<T> {
+impl<T: ?Sized> WeakCounted<T> {
     /// The value, if it still has a handle.
     pub(crate) fn upgrade(&self) -> Option<Counted<T>> {
         // SAFETY: the allocation lives as long as this handle.
@@ -141,7 +163,7 @@ impl<T> WeakCounted<T> {
     }
 }
 
-impl<T> Clone for WeakCounted<T> {
+impl<T: ?Sized> Clone for WeakCounted<T> {
     fn clone(&self) -> WeakCounted<T> {
         // SAFETY: the allocation lives as long as this handle.
         unsafe { self.allocation.as_ref().owners.join_weak() };
@@ -149,7 +171,7 @@ impl<T> Clone for WeakCounted<T> {
     }
 }
 
-impl<T> Drop for WeakCounted<T> {
+impl<T: ?Sized> Drop for WeakCounted<T> {
     fn drop(&mut self) {
         // SAFETY: the handle's own share of the allocation ends here. When the value has handles,
         // they have a share, too, so it was dropped if this is the last one.
@@ -161,7 +183,7 @@ impl<T> Drop for WeakCounted<T> {
 ///
 /// # Safety
 /// The last owner has left, who calls this once.
-unsafe fn drop_value<T>(allocation: NonNull<CountedAllocation<T>>) {
+unsafe fn drop_value<T: ?Sized>(allocation: NonNull<CountedAllocation<T>>) {
     // SAFETY: nobody else has or gets a reference to the value (a condition of this function).
     unsafe { std::ptr::drop_in_place(&raw mut (*allocation.as_ptr()).value) };
     // SAFETY: the value was dropped, and its owners are gone.
@@ -172,12 +194,12 @@ unsafe fn drop_value<T>(allocation: NonNull<CountedAllocation<T>>) {
 ///
 /// # Safety
 /// The share is the caller's; if it is the last one, the value was dropped or moved out.
-unsafe fn free<T>(allocation: NonNull<CountedAllocation<T>>) {
+unsafe fn free<T: ?Sized>(allocation: NonNull<CountedAllocation<T>>) {
     // SAFETY: the allocation lives as long as the share.
     if unsafe { allocation.as_ref().owners.leave_weak() } {
-        let memory = allocation.cast::<std::mem::ManuallyDrop<CountedAllocation<T>>>();
-        // SAFETY: `new` made the memory as a box of this layout, and the last share is gone. The
-        // value in it is not dropped again.
-        drop(unsafe { Box::from_raw(memory.as_ptr()) });
+        // SAFETY: the memory is there until it is freed below.
+        let layout = Layout::for_value(unsafe { allocation.as_ref() });
+        // SAFETY: `new` made the memory as a box, which has this layout, and the last share is gone.
+        unsafe { std::alloc::dealloc(allocation.cast().as_ptr(), layout) };
     }
 }

@@ -41,6 +41,7 @@ struct SystemMemory {
 }
 
 impl SystemMemory {
+    #[inline]
     fn new(layout: Layout, fresh: Fresh) -> Option<SystemMemory> {
         assert!(layout.size() > 0, "a buffer has a header");
         // SAFETY: the layout has a size.
@@ -66,6 +67,7 @@ impl BufferMemory {
     ///
     /// # Errors
     /// The host has none, or the limit is reached.
+    #[inline]
     #[track_caller]
     fn new(bytes: usize, fresh: Fresh) -> Result<BufferMemory> {
         let out_of_memory = || Error::HostOutOfMemory { bytes };

@@ -4,8 +4,8 @@ mod history;
 
 pub(crate) use history::{
     BackwardFunction, Edge, EdgeId, EndId, Form, GradientHooks, Gradients, GraphRetention, Hook,
-    InputEdges, Leaf, Meta, Node, NodeBackward, NodeOutput, NodeParts, SavedStorage, ViewCreation,
-    ViewOf,
+    InputEdges, Leaf, Meta, Node, NodeBackward, NodeOutput, NodeParts, OutputForms, SavedStorage,
+    ViewCreation, ViewOf,
 };
 
 use crate::checked_size::CheckedSize;

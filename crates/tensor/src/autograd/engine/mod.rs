@@ -124,7 +124,9 @@ impl Walk {
     /// Calls a node's hooks and its backward function, on the stream of its forward operation, and
     /// gives the gradients of its inputs; none if none is needed.
     fn call(&mut self, node: &Counted<Node>, mut gradients: OutputGradients) -> Result<Gradients> {
-        gradients.resize(node.outputs.len(), None);
+        if gradients.len() < node.outputs.len() {
+            gradients.resize(node.outputs.len(), None);
+        }
         for (output, slot) in gradients.iter_mut().enumerate() {
             let Some(gradient) = slot.take() else { continue };
             let gradient = match node.existing_hooks() {
@@ -140,17 +142,17 @@ impl Walk {
             }
             *slot = Some(gradient);
         }
-        let needs = |edge: &Option<Edge>| edge.as_ref().is_some_and(|edge| self.goal.needs(edge));
-        let needs: SmallVec<[bool; 3]> = node.inputs.iter().map(needs).collect();
+        let mut needs: SmallVec<[bool; 3]> = SmallVec::new();
+        for edge in &node.inputs {
+            needs.push(edge.as_ref().is_some_and(|edge| self.goal.needs(edge)));
+        }
         if !needs.contains(&true) {
             return Ok(Gradients::new());
         }
         let function = node.function(self.options.graph)?;
         let _stream = self.streams.enter(node.stream.as_ref())?;
-        let gradients = function(&gradients, &needs).map_err(|source| AutogradError::Backward {
-            op: node.name,
-            place: node.place,
-            source: Box::new(source),
+        let gradients = function.call(&gradients, &needs).map_err(|source| {
+            AutogradError::Backward { op: node.name, place: node.place, source: Box::new(source) }
         })?;
         check_numbers(node, &gradients)?;
         Ok(gradients)

@@ -103,15 +103,14 @@ enum GradientSource {
     Zeros,
     /// The gradient of this output as it is.
     Passed(usize),
-    /// This output of the function that computes gradients.
-    Computed(usize),
+    /// The next output of the function that computes gradients.
+    Computed,
 }
 
 /// The tensors and numbers that a recorded call keeps for its gradients.
 struct SavedCall {
-    /// On the heap, since most functions save nothing or little, and a saved tensor is large.
-    operands: Vec<(GradientOperand, SavedTensor)>,
-    scalars: SmallVec<[u64; 4]>,
+    operands: SmallVec<[(GradientOperand, SavedTensor); 1]>,
+    scalars: SmallVec<[u64; 2]>,
 }
 
 impl PointwiseFunction {
@@ -337,17 +336,19 @@ impl PointwiseFunction {
         scalars: &[u64],
     ) -> SavedCall {
         let needed = needs((0..inputs.len()).map(|input| saving.needs(input)));
-        let operand = |&operand: &GradientOperand| {
-            let saved = match operand {
-                GradientOperand::Cotangent(_) => return None,
+        let mut saved = SavedCall { operands: SmallVec::new(), scalars: scalars.into() };
+        for &operand in &self.gradients(needed).operands {
+            let tensor = match operand {
+                GradientOperand::Cotangent(_) => continue,
                 GradientOperand::Output(output) => saving.save_output_at(output),
-                GradientOperand::Input(0) if first.is_some() => first.take()?,
-                GradientOperand::Input(input) => saving.save(inputs[input]),
+                GradientOperand::Input(input) => match first.take_if(|_| input == 0) {
+                    Some(first) => first,
+                    None => saving.save(inputs[input]),
+                },
             };
-            Some((operand, saved))
-        };
-        let operands = self.gradients(needed).operands.iter().filter_map(operand).collect();
-        SavedCall { operands, scalars: scalars.into() }
+            saved.operands.push((operand, tensor));
+        }
+        saved
     }
 
     /// The gradients of the inputs that need one, from that of the one output.
@@ -425,8 +426,9 @@ impl FunctionGradients {
         }
         let is_passed = |source: &GradientSource| matches!(source, GradientSource::Passed(_));
         let computed = if sources.iter().any(is_passed) { function.derive(&wrt) } else { whole };
-        for (result, &input) in computed.inputs.iter().enumerate() {
-            sources[input] = GradientSource::Computed(result);
+        debug_assert!(computed.inputs.is_sorted(), "gradients are in the order of the inputs");
+        for &input in &computed.inputs {
+            sources[input] = GradientSource::Computed;
         }
         if computed.inputs.is_empty() {
             return FunctionGradients { sources, function: None, operands: Vec::new() };
@@ -451,7 +453,7 @@ impl FunctionGradients {
                         saved_one => {
                             let found = saved.operands.iter().find(|(saved, _)| saved == saved_one);
                             let found = found.expect("it was saved when the call was recorded");
-                            Cow::Owned(found.1.get()?)
+                            found.1.read()?
                         }
                     });
                 }
@@ -463,13 +465,16 @@ impl FunctionGradients {
             }
             None => ResultTensors::new(),
         };
-        let gradient = |source: &GradientSource| match *source {
-            GradientSource::None => Ok(None),
-            GradientSource::Zeros => grads[0].zeros_like().map(Some),
-            GradientSource::Passed(output) => Ok(Some(grads[output].clone())),
-            GradientSource::Computed(result) => Ok(Some(computed[result].clone())),
-        };
-        self.sources.iter().map(gradient).collect()
+        let (mut computed, mut gradients) = (computed.into_iter(), Gradients::new());
+        for source in &self.sources {
+            gradients.push(match *source {
+                GradientSource::None => None,
+                GradientSource::Zeros => Some(grads[0].zeros_like()?),
+                GradientSource::Passed(output) => Some(grads[output].clone()),
+                GradientSource::Computed => computed.next(),
+            });
+        }
+        Ok(gradients)
     }
 }
 

@@ -16,5 +16,5 @@ pub(crate) use leaf::Leaf;
 pub(crate) use meta::{Meta, ViewCreation, ViewOf};
 pub(crate) use node::{
     BackwardFunction, Edge, EdgeId, EndId, Gradients, GraphRetention, InputEdges, Node,
-    NodeBackward, NodeOutput, NodeParts, SavedStorage,
+    NodeBackward, NodeOutput, NodeParts, OutputForms, SavedStorage,
 };

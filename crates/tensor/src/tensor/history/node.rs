@@ -1,5 +1,6 @@
 //! The nodes of the graph: one per recorded operation, each of which owns the nodes before it.
 
+use std::ops::Deref;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
@@ -20,11 +21,32 @@ pub(crate) type Gradients = SmallVec<[Option<Tensor>; 3]>;
 
 /// The backward function of an operation: takes the gradients of the outputs, of which at least one
 /// is there, and for each input whether it needs one, and gives the gradients of the inputs.
-pub(crate) type BackwardFunction =
-    dyn Fn(&[Option<Tensor>], &[bool]) -> Result<Gradients> + Send + Sync;
+#[derive(Clone)]
+pub(crate) struct BackwardFunction(Counted<GradientsOf>);
+
+type GradientsOf = dyn Fn(&[Option<Tensor>], &[bool]) -> Result<Gradients> + Send + Sync;
+
+impl BackwardFunction {
+    pub(crate) fn new(
+        function: impl Fn(&[Option<Tensor>], &[bool]) -> Result<Gradients> + Send + Sync + 'static,
+    ) -> BackwardFunction {
+        let function = Counted::new(function);
+        // SAFETY: the pointer is given back as it is.
+        BackwardFunction(unsafe { Counted::unsize::<GradientsOf>(function, |pointer| pointer) })
+    }
+
+    /// # Errors
+    /// The function's own.
+    pub(crate) fn call(&self, gradients: &[Option<Tensor>], needs: &[bool]) -> Result<Gradients> {
+        (*self.0)(gradients, needs)
+    }
+}
 
 /// The edges from an operation to its inputs; `None` for one that requires no gradient.
 pub(crate) type InputEdges = SmallVec<[Option<Edge>; 3]>;
+
+/// The forms of an operation's outputs.
+pub(crate) type OutputForms = SmallVec<[Form; 1]>;
 
 /// The choice whether a backward pass frees the tensors that the nodes have saved (`retain_graph`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,22 +71,24 @@ impl SavedStorage {
 
 /// A recorded operation (PyTorch's `Node`).
 pub(crate) struct Node {
-    pub(crate) name: &'static str,
-    /// The call of the forward operation.
-    pub(crate) place: &'static Location<'static>,
-    pub(crate) inputs: InputEdges,
-    /// The forms of the outputs.
-    pub(crate) outputs: SmallVec<[Form; 1]>,
-    /// The stream that the operation was enqueued on. Its backward function is enqueued there too.
-    pub(crate) stream: Option<Stream>,
+    parts: NodeParts,
     /// `None` until it is known, and after a pass has freed it.
     backward: Mutex<Option<NodeBackward>>,
     hooks: OnceLock<Arc<GradientHooks>>,
 }
 
+impl Deref for Node {
+    type Target = NodeParts;
+
+    #[inline]
+    fn deref(&self) -> &NodeParts {
+        &self.parts
+    }
+}
+
 /// The backward function of a node, with the storages that it keeps.
 pub(crate) struct NodeBackward {
-    pub(crate) function: Arc<BackwardFunction>,
+    pub(crate) function: BackwardFunction,
     pub(crate) saved: SavedStorages,
 }
 
@@ -74,9 +98,11 @@ pub(crate) type SavedStorages = SmallVec<[SavedStorage; 2]>;
 /// The parts of a node that are known before its backward function is.
 pub(crate) struct NodeParts {
     pub(crate) name: &'static str,
+    /// The call of the forward operation.
     pub(crate) place: &'static Location<'static>,
     pub(crate) inputs: InputEdges,
-    pub(crate) outputs: SmallVec<[Form; 1]>,
+    pub(crate) outputs: OutputForms,
+    /// The stream that the operation was enqueued on. Its backward function is enqueued there too.
     pub(crate) stream: Option<Stream>,
 }
 
@@ -87,10 +113,8 @@ impl Node {
         parts: NodeParts,
         backward: impl FnOnce(&Counted<Node>) -> NodeBackward,
     ) -> Counted<Node> {
-        let NodeParts { name, place, inputs, outputs, stream } = parts;
-        let (none, hooks) = (Mutex::new(None), OnceLock::new());
         let mut node =
-            Counted::new(Node { name, place, inputs, outputs, stream, backward: none, hooks });
+            Counted::new(Node { parts, backward: Mutex::new(None), hooks: OnceLock::new() });
         let backward = backward(&node);
         // No lock is needed, unless the function knows the node.
         match Counted::get_mut(&mut node) {
@@ -107,11 +131,11 @@ impl Node {
     pub(crate) fn function(
         &self,
         graph: GraphRetention,
-    ) -> Result<Arc<BackwardFunction>, AutogradError> {
+    ) -> Result<BackwardFunction, AutogradError> {
         let mut backward = self.backward.lock();
         match graph {
             GraphRetention::Free => backward.take().map(|backward| backward.function),
-            GraphRetention::Retain => backward.as_ref().map(|of| Arc::clone(&of.function)),
+            GraphRetention::Retain => backward.as_ref().map(|of| of.function.clone()),
         }
         .ok_or(AutogradError::GraphFreed { op: self.name })
     }
@@ -161,7 +185,7 @@ struct Orphans {
 
 impl Orphans {
     fn take(&mut self, node: &mut Node) {
-        self.edges.append(&mut node.inputs);
+        self.edges.append(&mut node.parts.inputs);
     }
 
     /// A node that nobody else has.
