@@ -220,6 +220,9 @@ fn layouts() -> Vec<BlockCase> {
     vec![
         BlockCase::broadcast("row 4096x1024", [4096, 1024], [[1024, 1], [0, 1]]),
         BlockCase::broadcast("column 4096x1024", [4096, 1024], [[1024, 1], [1, 0]]),
+        BlockCase::broadcast("column 8192x512", [8192, 512], [[512, 1], [1, 0]]),
+        BlockCase::broadcast("column 16384x256", [16384, 256], [[256, 1], [1, 0]]),
+        BlockCase::broadcast("column 256x256", [256, 256], [[256, 1], [1, 0]]),
         BlockCase::broadcast("row 64x1024", [64, 1024], [[1024, 1], [0, 1]]),
         BlockCase::broadcast("column 64x1024", [64, 1024], [[1024, 1], [1, 0]]),
         BlockCase::broadcast("row 65536x12", [65536, 12], [[12, 1], [0, 1]]),

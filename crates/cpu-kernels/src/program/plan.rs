@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::layout::{Refresh, is_box_dense, refresh};
+use super::layout::{Refresh, is_box_dense, is_box_of_one, refresh};
 use super::scratch::ALIGNMENT;
 use super::walk::BlockWalk;
 use super::{Program, StridedPointer};
@@ -86,9 +86,8 @@ impl<'a> Plan<'a> {
     /// Finds the inputs of which each block is one element. They are only brought as often as loops
     /// ask for, unless they are results, too.
     fn find_repeated(&mut self, program: &Program) {
-        let dim = self.walk.dim();
         for (input, place) in self.inputs.iter().enumerate() {
-            let is_one = place.operand.strides[dim..].iter().all(|&stride| stride == 0);
+            let is_one = is_box_of_one(&self.walk, place.operand.strides);
             self.is_repeated[input] = is_one && !program.stores.contains(&input);
         }
     }

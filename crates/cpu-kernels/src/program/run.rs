@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::copying::COPIED_LENGTH;
 use super::dense::BlockAddresses;
-use super::layout::{Refresh, Strided, gather, is_dense, scatter};
+use super::layout::{Refresh, Strided, gather, is_constant, is_dense, scatter};
 use super::plan::{OperandPlace, Plan};
 use super::scratch::with_scratch;
 use super::tiles::{OperandList, Tiling, transposed_dim};
@@ -16,6 +16,10 @@ use crate::blocks::BlockArguments;
 use crate::loops::REPEATS;
 use crate::movers::{copy, fill, load, store};
 use crate::pool;
+
+/// The fewest elements of a row that is a block by itself, if an operand has one value for it: a block
+/// costs about as much as it takes to write that value so many times.
+const LEAST_ROW: usize = 256;
 
 impl Program {
     /// Computes all elements, on the threads of the [`pool`] if there are enough.
@@ -63,11 +67,11 @@ impl Program {
             let outputs: OperandList<'_> = outputs.iter().map(one).collect();
             let inputs: OperandList<'_> = inputs.iter().map(one).collect();
             // SAFETY: it is the same element, as one of one dimension.
-            return unsafe { self.run_walk(self.walk(&[1]), &outputs, &inputs, scalars) };
+            return unsafe { self.run_walk(self.walk(&[1], &inputs), &outputs, &inputs, scalars) };
         }
         let Some(dim) = transposed_dim(sizes, outputs.iter().chain(inputs)) else {
             // SAFETY: the conditions are the same, and there is a dimension.
-            return unsafe { self.run_walk(self.walk(sizes), outputs, inputs, scalars) };
+            return unsafe { self.run_walk(self.walk(sizes, inputs), outputs, inputs, scalars) };
         };
         let tiling = Tiling { sizes, dim, outputs, inputs };
         if let Some(tiles) = tiling.tiles() {
@@ -79,8 +83,9 @@ impl Program {
         if let Some(rest) = tiling.rest(self.outputs.iter().chain(&self.inputs).map(|of| of.size()))
         {
             let (outputs, inputs) = rest.operands();
+            let walk = self.walk(&rest.sizes, &inputs);
             // SAFETY: they are the elements beyond the last tile.
-            unsafe { self.run_walk(self.walk(&rest.sizes), &outputs, &inputs, scalars) };
+            unsafe { self.run_walk(walk, &outputs, &inputs, scalars) };
         }
     }
 
@@ -89,8 +94,16 @@ impl Program {
         if self.copied.is_some() { COPIED_LENGTH } else { self.block_length() }
     }
 
-    fn walk<'a>(&self, sizes: &'a [usize]) -> BlockWalk<'a> {
-        BlockWalk::new(sizes, self.walk_length())
+    fn walk<'a>(&self, sizes: &'a [usize], inputs: &[StridedPointer<'_>]) -> BlockWalk<'a> {
+        let row = sizes.last().copied().unwrap_or(1);
+        let is_column = |input: &StridedPointer<'_>| {
+            input.strides.last() == Some(&0) && !is_constant(sizes, input.strides)
+        };
+        let most = self.walk_length();
+        // A block that is a row has one value of a column, which loops repeat by themselves.
+        let is_by_rows =
+            self.copied.is_none() && row >= LEAST_ROW && inputs.iter().any(is_column);
+        BlockWalk::new(sizes, if is_by_rows { most.min(row) } else { most })
     }
 
     /// Whether all operands are dense, and none is overwritten before it is read.
