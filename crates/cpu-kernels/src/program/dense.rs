@@ -150,9 +150,9 @@ impl Program {
         });
     }
 
-    /// Whether an output is so large that it is copied past the caches, if moving it is what takes the
-    /// time. What is written where an input lies was read from there, so its lines are in the caches
-    /// already.
+    /// Whether an output is so large that it is copied past the caches. A single step, which needs no
+    /// blocks otherwise, has to be one whose time is spent on moving elements. What is written where an
+    /// input lies was read from there, so its lines are in the caches already.
     pub(super) fn is_streamed(
         &self,
         output: usize,
@@ -163,7 +163,7 @@ impl Program {
         let moved =
             || -> usize { self.inputs.iter().chain(&self.outputs).map(|of| of.size()).sum() };
         count * self.outputs[output].size() >= STREAMED
-            && self.cost < 2 * moved()
+            && (self.steps.len() > 1 || self.cost < 2 * moved())
             && self.is_stored_plain(output)
             && inputs.iter().all(|input| input.start != start)
     }
