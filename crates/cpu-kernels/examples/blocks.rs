@@ -220,6 +220,20 @@ fn layouts() -> Vec<BlockCase> {
     vec![
         BlockCase::broadcast("row 4096x1024", [4096, 1024], [[1024, 1], [0, 1]]),
         BlockCase::broadcast("column 4096x1024", [4096, 1024], [[1024, 1], [1, 0]]),
+        BlockCase::broadcast("column 8192x512", [8192, 512], [[512, 1], [1, 0]]),
+        BlockCase::broadcast("column 16384x256", [16384, 256], [[256, 1], [1, 0]]),
+        BlockCase::broadcast("column 256x256", [256, 256], [[256, 1], [1, 0]]),
+        BlockCase::broadcast("column 65536x64", [65536, 64], [[64, 1], [1, 0]]),
+        BlockCase {
+            dtypes: vec![DType::BF16; 2],
+            output: DType::BF16,
+            ..BlockCase::broadcast("bf16 column 16384x256", [16384, 256], [[256, 1], [1, 0]])
+        },
+        BlockCase {
+            dtypes: vec![DType::BF16; 2],
+            output: DType::BF16,
+            ..BlockCase::broadcast("bf16 column 4096x1024", [4096, 1024], [[1024, 1], [1, 0]])
+        },
         BlockCase::broadcast("row 64x1024", [64, 1024], [[1024, 1], [0, 1]]),
         BlockCase::broadcast("column 64x1024", [64, 1024], [[1024, 1], [1, 0]]),
         BlockCase::broadcast("row 65536x12", [65536, 12], [[12, 1], [0, 1]]),

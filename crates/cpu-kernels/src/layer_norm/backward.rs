@@ -170,7 +170,7 @@ impl<V: FloatValue> RowGradients<'_, V> {
     unsafe fn of_row(&self, row: usize, columns: Option<[*mut V; 2]>) {
         let pieces = self.rows.x.pieces();
         // SAFETY: conditions of this function.
-        let numbers = unsafe { self.rows.scale_of(row, &self.gradient) };
+        let numbers = unsafe { self.rows.scale_of(row, Some(&self.gradient)) };
         let mut sums_of = |piece: usize| {
             let sums = |row: RowPiece<V>, gradient: *const V, part: Range<usize>| {
                 // SAFETY: the piece's operands are valid, and so are its columns (a condition of

@@ -124,7 +124,7 @@ impl LayerNorm {
         if pieces > 1 && operands.rows < pool::threads() {
             for row in 0..operands.rows {
                 // SAFETY: the conditions of this function.
-                let moments = pool::map(pieces, |piece| unsafe { rows.moments(row, piece, &out) });
+                let moments = pool::map(pieces, |piece| unsafe { rows.moments(row, piece, None) });
                 let numbers = rows.scale(row_moments(&moments));
                 pool::split(pieces, Matrix::<V>::PIECE_LEN * COST, |range| {
                     range.for_each(|piece| finish(row, piece, numbers));
@@ -135,7 +135,7 @@ impl LayerNorm {
         pool::split(operands.rows, operands.cols * COST, |range| {
             for row in range {
                 // SAFETY: the conditions of this function.
-                let numbers = unsafe { rows.scale_of(row, &out) };
+                let numbers = unsafe { rows.scale_of(row, None) };
                 (0..pieces).for_each(|piece| finish(row, piece, numbers));
             }
         });
@@ -199,17 +199,23 @@ impl<'a, V: FloatValue> NormRows<'a, V> {
         }
     }
 
-    /// The moments of a piece of a row. The same row of `next` is used afterwards, and then the next
-    /// row.
+    /// The moments of a piece of a row. The same row of `next` is read afterwards, and then the next
+    /// row. Memory that is written next is not asked for: the row would wait behind it.
     ///
     /// # Safety
     /// The row is one of the matrix, whose elements are valid for reads.
-    unsafe fn moments(&self, row: usize, piece: usize, next: &Matrix<V>) -> BlockMoments<V> {
+    unsafe fn moments(
+        &self,
+        row: usize,
+        piece: usize,
+        next: Option<&Matrix<V>>,
+    ) -> BlockMoments<V> {
         let (part, mut room) = (self.x.part(piece), PieceRoom::uninit());
         let count = part.len();
         // SAFETY: a condition of this function.
         let start = unsafe { self.x.values(row, part, &mut room) };
-        let ahead = [next.address_of_short_row(row), self.x.address_of_short_row(row + 1)];
+        let next = next.and_then(|next| next.address_of_short_row(row));
+        let ahead = [next, self.x.address_of_short_row(row + 1)];
         let ahead = ahead.map(|address| address.unwrap_or(start));
         // SAFETY: the values are valid, and the processor has the instruction set.
         unsafe { (self.moments)(DenseValues { start, count, ahead }) }
@@ -219,7 +225,7 @@ impl<'a, V: FloatValue> NormRows<'a, V> {
     ///
     /// # Safety
     /// As [`NormRows::moments`].
-    unsafe fn scale_of(&self, row: usize, next: &Matrix<V>) -> RowScale<V> {
+    unsafe fn scale_of(&self, row: usize, next: Option<&Matrix<V>>) -> RowScale<V> {
         // SAFETY: a condition of this function.
         let mut moments = |piece: usize| unsafe { self.moments(row, piece, next) };
         let whole = pairwise(0..self.x.pieces(), &mut moments, &BlockMoments::combine);

@@ -1,6 +1,5 @@
 //! Copies past the caches, to memory that is too large for them: the lines of the destination are
-//! not read before they are written, and nothing else is driven out of the caches. And the way back:
-//! requests for what is read next.
+//! not read before they are written, and nothing else is driven out of the caches.
 
 use crate::instruction_set::{InstructionSet, Isa, Multiversioned};
 
@@ -24,27 +23,6 @@ pub(crate) fn end_of_streams() {
         std::arch::x86_64::_mm_sfence();
     }
 }
-
-/// Asks for so many bytes, which are read soon, to be brought into the first-level cache. Any address
-/// may be asked for.
-pub(crate) fn prefetch(start: *const u8, bytes: usize) {
-    for at in (0..bytes).step_by(LINE) {
-        prefetch_line(start.wrapping_add(at));
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn prefetch_line(at: *const u8) {
-    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-
-    // SAFETY: every processor of the architecture has SSE, and a prefetch accesses nothing.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-#[inline(always)]
-fn prefetch_line(_: *const u8) {}
 
 /// Bytes of a line.
 const LINE: usize = 64;

@@ -7,7 +7,8 @@ use smallvec::SmallVec;
 use super::scratch::{ALIGNMENT, with_scratch};
 use super::{BlockStep, Program, StridedPointer};
 use crate::blocks::BlockArguments;
-use crate::movers::{end_of_streams, prefetch, stream};
+use crate::loops::prefetch;
+use crate::movers::{end_of_streams, stream};
 use crate::pool;
 use crate::shared_pointer::SharedPointer;
 
@@ -18,7 +19,7 @@ const STREAMED: usize = 16 << 20;
 /// The most elements of a block where an output is streamed: so few that the lines which are on their
 /// way to memory at once, and those of the next block, which are on their way from there, are about as
 /// many as a processor keeps track of.
-const STREAMED_LENGTH: usize = 256;
+pub(super) const STREAMED_LENGTH: usize = 512;
 
 /// The addresses of blocks, by their numbers.
 pub(super) type BlockAddresses = SmallVec<[*mut u8; 16]>;
@@ -39,7 +40,8 @@ impl Program {
         scalars: &[u64],
     ) {
         assert_eq!((outputs.len(), inputs.len()), (self.outputs.len(), self.inputs.len()));
-        if count > 0
+        // More elements than these may be streamed, whatever their type.
+        if (1..STREAMED / size_of::<u64>()).contains(&count)
             && let Some(step) = self.only_step()
         {
             // SAFETY: the conditions are the same.
@@ -91,16 +93,16 @@ impl Program {
         inputs: &[StridedPointer<'_>],
         scalars: &[u64],
     ) {
-        let is_one = self.steps.len() == 1;
-        if let Some(step) = self.only_step() {
+        let is_streamed: SmallVec<[bool; 2]> = (0..outputs.len())
+            .map(|output| self.is_streamed(output, count, outputs[output].start, inputs))
+            .collect();
+        let is_any_streamed = is_streamed.contains(&true);
+        let is_one = self.steps.len() == 1 && !is_any_streamed;
+        if is_one && let Some(step) = self.only_step() {
             let start = |input: usize| inputs[input].start;
             // SAFETY: the conditions are the same.
             return unsafe { self.run_step(step, count, outputs[0].start, start) };
         }
-        let is_streamed: SmallVec<[bool; 2]> = (0..outputs.len())
-            .map(|output| !is_one && self.is_streamed(output, count, outputs[output].start, inputs))
-            .collect();
-        let is_any_streamed = is_streamed.contains(&true);
         let most = if is_any_streamed { STREAMED_LENGTH } else { self.block_length() };
         let run = DenseRun {
             program: self,
@@ -162,16 +164,21 @@ impl Program {
         });
     }
 
-    /// Whether an output is so large that it is copied past the caches. What is written where an
+    /// Whether an output is so large that it is copied past the caches. A single step, which needs no
+    /// blocks otherwise, has to be one whose time is spent on moving elements. What is written where an
     /// input lies was read from there, so its lines are in the caches already.
-    fn is_streamed(
+    pub(super) fn is_streamed(
         &self,
         output: usize,
         count: usize,
         start: *mut u8,
         inputs: &[StridedPointer<'_>],
     ) -> bool {
+        let moved =
+            || -> usize { self.inputs.iter().chain(&self.outputs).map(|of| of.size()).sum() };
         count * self.outputs[output].size() >= STREAMED
+            && (self.steps.len() > 1 || self.cost < 2 * moved())
+            && self.is_stored_plain(output)
             && inputs.iter().all(|input| input.start != start)
     }
 

@@ -22,6 +22,18 @@ pub(super) fn is_box_dense(walk: &BlockWalk<'_>, strides: &[isize]) -> bool {
         && (walk.chunk() == 1 || strides[dim] == walk.inner() as isize)
 }
 
+/// Whether a box of the walk is one element that is repeated.
+pub(super) fn is_box_of_one(walk: &BlockWalk<'_>, strides: &[isize]) -> bool {
+    let dim = walk.dim();
+    is_constant(&walk.sizes()[dim + 1..], &strides[dim + 1..])
+        && (walk.chunk() == 1 || strides[dim] == 0)
+}
+
+/// Whether all elements are the same one.
+pub(super) fn is_constant(sizes: &[usize], strides: &[isize]) -> bool {
+    sizes.iter().zip(strides).all(|(&size, &stride)| size == 1 || stride == 0)
+}
+
 /// The number of times that a box has to be brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refresh {

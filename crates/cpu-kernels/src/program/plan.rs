@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::layout::{Refresh, is_box_dense, refresh};
+use super::layout::{Refresh, is_box_dense, is_box_of_one, refresh};
 use super::scratch::ALIGNMENT;
 use super::walk::BlockWalk;
 use super::{Program, StridedPointer};
@@ -23,6 +23,8 @@ pub(super) struct Plan<'a> {
     pub(super) walk: BlockWalk<'a>,
     pub(super) inputs: SmallVec<[OperandPlace<'a>; 6]>,
     pub(super) outputs: SmallVec<[OperandPlace<'a>; 2]>,
+    /// Whether blocks of an output are copied past the caches.
+    pub(super) is_any_streamed: bool,
     /// Whether a block is one value that is repeated.
     pub(super) is_repeated: SmallVec<[bool; 16]>,
     /// The bits of the values that are the same for all elements, of those that are filled.
@@ -46,6 +48,8 @@ pub(super) struct OperandPlace<'a> {
     /// The place in scratch memory, unless blocks are used where they lie in memory.
     pub(super) scratch: Option<usize>,
     pub(super) refresh: Refresh,
+    /// Whether blocks are copied from scratch memory past the caches.
+    pub(super) is_streamed: bool,
     /// The bytes from a block to the next one, see [`BlockWalk::moves`].
     pub(super) moves: [isize; 2],
 }
@@ -65,6 +69,7 @@ impl<'a> Plan<'a> {
             is_dense: is_box_dense(&walk, operand.strides),
             scratch: None,
             refresh: refresh(&walk, operand.strides),
+            is_streamed: false,
             moves: walk.moves(operand.strides).map(|elements| elements * size as isize),
         };
         let dtypes = (program.inputs.iter(), program.outputs.iter());
@@ -72,6 +77,7 @@ impl<'a> Plan<'a> {
             inputs: inputs.iter().zip(dtypes.0).map(|(at, of)| place(at, of.size())).collect(),
             outputs: outputs.iter().zip(dtypes.1).map(|(at, of)| place(at, of.size())).collect(),
             walk,
+            is_any_streamed: false,
             is_repeated: program.is_repeated.clone(),
             uniforms,
             places: SmallVec::new(),
@@ -79,6 +85,7 @@ impl<'a> Plan<'a> {
             scratch: 0,
         };
         plan.find_repeated(program);
+        plan.find_streamed(program, inputs);
         plan.assign(program, outputs);
         plan
     }
@@ -86,10 +93,19 @@ impl<'a> Plan<'a> {
     /// Finds the inputs of which each block is one element. They are only brought as often as loops
     /// ask for, unless they are results, too.
     fn find_repeated(&mut self, program: &Program) {
-        let dim = self.walk.dim();
         for (input, place) in self.inputs.iter().enumerate() {
-            let is_one = place.operand.strides[dim..].iter().all(|&stride| stride == 0);
+            let is_one = is_box_of_one(&self.walk, place.operand.strides);
             self.is_repeated[input] = is_one && !program.stores.contains(&input);
+        }
+    }
+
+    /// Finds the outputs that are copied past the caches, of those whose blocks are dense.
+    fn find_streamed(&mut self, program: &Program, inputs: &[StridedPointer<'_>]) {
+        let count = self.walk.sizes().iter().product();
+        for (output, place) in self.outputs.iter_mut().enumerate() {
+            let start = place.operand.start;
+            place.is_streamed = place.is_dense && program.is_streamed(output, count, start, inputs);
+            self.is_any_streamed |= place.is_streamed;
         }
     }
 
@@ -105,9 +121,8 @@ impl<'a> Plan<'a> {
         self.transit = next(2 * length);
         for (output, place) in self.outputs.iter_mut().enumerate() {
             let is_own = program.stores[output] == program.output_block(output);
-            let is_converted =
-                program.outputs[output].compute_type().dtype() != program.outputs[output];
-            if is_own && (is_converted || !place.is_dense) {
+            let is_there = program.is_stored_plain(output) && place.is_dense;
+            if is_own && (!is_there || place.is_streamed) {
                 place.scratch = Some(next(program.outputs[output].compute_type().size() * length));
             }
         }
@@ -126,6 +141,12 @@ impl<'a> Plan<'a> {
 }
 
 impl Program {
+    /// Whether an output is a block of its own, of the type that is computed in.
+    pub(super) fn is_stored_plain(&self, output: usize) -> bool {
+        let dtype = self.outputs[output];
+        self.stores[output] == self.output_block(output) && dtype.compute_type().dtype() == dtype
+    }
+
     /// The elements of a block, so that all blocks are in the first-level cache at once.
     pub(super) fn block_length(&self) -> usize {
         let fitting = CACHE / self.value_bytes.max(1);

@@ -5,17 +5,21 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::copying::COPIED_LENGTH;
-use super::dense::BlockAddresses;
-use super::layout::{Refresh, Strided, gather, is_dense, scatter};
+use super::dense::{BlockAddresses, STREAMED_LENGTH};
+use super::layout::{Refresh, Strided, gather, is_constant, is_dense, scatter};
 use super::plan::{OperandPlace, Plan};
 use super::scratch::with_scratch;
 use super::tiles::{OperandList, Tiling, transposed_dim};
 use super::walk::{BlockBox, BlockMove, BlockWalk, Position};
 use super::{Program, StridedPointer, UniformValue};
 use crate::blocks::BlockArguments;
-use crate::loops::REPEATS;
-use crate::movers::{copy, fill, load, store};
+use crate::loops::{REPEATS, prefetch};
+use crate::movers::{copy, end_of_streams, fill, load, store, stream};
 use crate::pool;
+
+/// The fewest elements of a row that is a block by itself, if an operand has one value for it: a block
+/// costs about as much as it takes to write that value so many times.
+const LEAST_ROW: usize = 256;
 
 impl Program {
     /// Computes all elements, on the threads of the [`pool`] if there are enough.
@@ -63,11 +67,15 @@ impl Program {
             let outputs: OperandList<'_> = outputs.iter().map(one).collect();
             let inputs: OperandList<'_> = inputs.iter().map(one).collect();
             // SAFETY: it is the same element, as one of one dimension.
-            return unsafe { self.run_walk(self.walk(&[1]), &outputs, &inputs, scalars) };
+            return unsafe {
+                self.run_walk(self.walk(&[1], &outputs, &inputs), &outputs, &inputs, scalars)
+            };
         }
         let Some(dim) = transposed_dim(sizes, outputs.iter().chain(inputs)) else {
             // SAFETY: the conditions are the same, and there is a dimension.
-            return unsafe { self.run_walk(self.walk(sizes), outputs, inputs, scalars) };
+            return unsafe {
+                self.run_walk(self.walk(sizes, outputs, inputs), outputs, inputs, scalars)
+            };
         };
         let tiling = Tiling { sizes, dim, outputs, inputs };
         if let Some(tiles) = tiling.tiles() {
@@ -79,8 +87,9 @@ impl Program {
         if let Some(rest) = tiling.rest(self.outputs.iter().chain(&self.inputs).map(|of| of.size()))
         {
             let (outputs, inputs) = rest.operands();
+            let walk = self.walk(&rest.sizes, &outputs, &inputs);
             // SAFETY: they are the elements beyond the last tile.
-            unsafe { self.run_walk(self.walk(&rest.sizes), &outputs, &inputs, scalars) };
+            unsafe { self.run_walk(walk, &outputs, &inputs, scalars) };
         }
     }
 
@@ -89,8 +98,25 @@ impl Program {
         if self.copied.is_some() { COPIED_LENGTH } else { self.block_length() }
     }
 
-    fn walk<'a>(&self, sizes: &'a [usize]) -> BlockWalk<'a> {
-        BlockWalk::new(sizes, self.walk_length())
+    /// The walk through at least one dimension.
+    fn walk<'a>(
+        &self,
+        sizes: &'a [usize],
+        outputs: &[StridedPointer<'_>],
+        inputs: &[StridedPointer<'_>],
+    ) -> BlockWalk<'a> {
+        let (row, count) = (sizes[sizes.len() - 1], sizes.iter().product());
+        let is_streamed = outputs.iter().enumerate().any(|(number, output)| {
+            is_dense(sizes, output.strides) && self.is_streamed(number, count, output.start, inputs)
+        });
+        let is_column = |input: &StridedPointer<'_>| {
+            input.strides.last() == Some(&0) && !is_constant(sizes, input.strides)
+        };
+        let most = if is_streamed { STREAMED_LENGTH } else { usize::MAX };
+        let most = self.walk_length().min(most);
+        // A block that is a row has one value of a column, which loops repeat by themselves.
+        let is_by_rows = self.copied.is_none() && row >= LEAST_ROW && inputs.iter().any(is_column);
+        BlockWalk::new(sizes, if is_by_rows { most.min(row) } else { most })
     }
 
     /// Whether all operands are dense, and none is overwritten before it is read.
@@ -193,6 +219,7 @@ impl Program {
             unsafe {
                 let is_first = number == range.start;
                 self.load(plan, &mut addresses, (&position, &firsts), (is_first, at(plan.transit)));
+                plan.ask_for_next(&firsts, block.length());
                 self.compute(&addresses, &plan.is_repeated, block.length());
                 self.store(plan, &addresses, (&block, &firsts), at(plan.transit));
             }
@@ -201,6 +228,9 @@ impl Program {
                 BlockMove::ToNextRow => plan.advance(&mut firsts, 1),
                 BlockMove::Elsewhere => firsts = plan.firsts(&position),
             }
+        }
+        if plan.is_any_streamed {
+            end_of_streams();
         }
     }
 
@@ -332,6 +362,10 @@ impl Program {
             // SAFETY: it is the address of the block's first element; the block's elements are
             // valid, and what is brought there does not overlap them.
             unsafe {
+                if place.is_streamed {
+                    stream(self.set)((to, from, block.length() * place.size));
+                    continue;
+                }
                 let strided = Strided { start: to, strides: place.operand.strides };
                 let Some(convert) = store(self.outputs[output], self.set) else {
                     scatter(mover, strided, from, block);
@@ -357,6 +391,19 @@ impl Plan<'_> {
             place.operand.start.wrapping_offset(elements * place.size as isize)
         };
         operands.map(first).collect()
+    }
+
+    /// Asks for what the block after one of so many elements reads, if results are streamed: the
+    /// processor, which sees each way from memory begin anew, is not that far ahead by itself.
+    fn ask_for_next(&self, firsts: &[*mut u8], length: usize) {
+        if self.is_any_streamed {
+            for (first, place) in firsts.iter().zip(&self.inputs) {
+                if place.scratch.is_none() {
+                    let bytes = length * place.size;
+                    prefetch(first.wrapping_add(bytes), bytes);
+                }
+            }
+        }
     }
 
     /// Goes on to the next block by one of the moves.

@@ -19,10 +19,15 @@ fn pointer<'a>(memory: &mut [f64], strides: &'a [isize]) -> StridedPointer<'a> {
 
 #[test]
 fn large_results_are_complete_and_change_nothing_else() {
+    // A single step, and several.
+    let sum = (elementwise([F64; 2], |[x, y]| x + y), (|x, y| x + y) as fn(f64, f64) -> f64);
     let function = elementwise([F64; 2], |[x, y]| (x * 3.0 + y) * x);
+    let functions = [sum, (function, |x, y| (x * 3.0 + y) * x)];
     let dense = [COLUMNS as isize, 1];
-    for &set in InstructionSet::supported() {
-        let program = Program::for_instruction_set(set, &function, &[DType::F64; 2], &[DType::F64]);
+    let sets = InstructionSet::supported().iter();
+    for (&set, (function, expected)) in sets.flat_map(|set| functions.iter().map(move |f| (set, f)))
+    {
+        let program = Program::for_instruction_set(set, function, &[DType::F64; 2], &[DType::F64]);
         for strides in [dense, [0, 1], [1, 0]] {
             let (mut x, mut y) = (numbers(|i| i as f64), numbers(|i| (i % 7) as f64));
             let mut out = numbers(|_| -1.0);
@@ -33,12 +38,7 @@ fn large_results_are_complete_and_change_nothing_else() {
             for at in 0..COUNT {
                 let (row, column) = ((at / COLUMNS) as isize, (at % COLUMNS) as isize);
                 let of_y = y[1 + (row * strides[0] + column * strides[1]) as usize];
-                assert_eq!(
-                    out[1 + at],
-                    (x[1 + at] * 3.0 + of_y) * x[1 + at],
-                    "{} {strides:?}",
-                    set.name()
-                );
+                assert_eq!(out[1 + at], expected(x[1 + at], of_y), "{} {strides:?}", set.name());
             }
         }
     }

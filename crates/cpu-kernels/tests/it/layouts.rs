@@ -85,6 +85,22 @@ fn rows_and_columns_are_repeated() {
 }
 
 #[test]
+fn a_column_of_long_rows_is_repeated_in_every_dtype() {
+    // Rows that are blocks by themselves, longer ones and shorter ones; planes of a column, too.
+    for sizes in [[9, 256], [5, 300], [4, 1024], [3, 2500], [9, 255]] {
+        let of_dense = dense(&sizes);
+        for of in [DType::F32, DType::F16, DType::BF16] {
+            check_sum(&sizes, [&of_dense, &[1, 0], &of_dense], [DType::F32, of, DType::F32]);
+            check_sum(&sizes, [&[1, 0], &of_dense, &of_dense], [of; 3]);
+            check_sum(&sizes, [&[1, 0], &[-3, 0], &of_dense], [of; 3]);
+        }
+    }
+    let planes = [2, 3, 20, 31];
+    check_sum(&planes, [&dense(&planes), &[3, 1, 0, 0], &dense(&planes)], SINGLES);
+    check_sum(&planes, [&dense(&planes), &[0, 1, 0, 0], &dense(&planes)], SINGLES);
+}
+
+#[test]
 fn operands_may_be_transposed() {
     for [rows, columns] in [[2, 3], [8, 8], [32, 32], [33, 65], [100, 257], [1, 300], [300, 1]] {
         let sizes = [rows, columns];
