@@ -3,8 +3,8 @@
 
 use expression::DType;
 
-use super::gemm::Gemm;
 use super::integers::MultiplyBlock;
+use super::multiply_floats;
 use super::product::Product;
 use crate::convert::{Load, LoadArguments, Loaded};
 use crate::instruction_set::InstructionSet;
@@ -27,9 +27,9 @@ pub(super) trait BlockValue: Loaded {
 impl BlockValue for f32 {
     const TAKES_COLUMNS: bool = true;
 
-    unsafe fn multiply_block(product: Product, _set: InstructionSet) {
+    unsafe fn multiply_block(product: Product, set: InstructionSet) {
         // SAFETY: the blocks are valid (a condition of this function).
-        unsafe { f32::gemm(product) }
+        unsafe { multiply_floats::<f32>(product, set) }
     }
 }
 

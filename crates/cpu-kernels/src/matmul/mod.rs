@@ -1,17 +1,19 @@
-//! Products of matrices: the crates `gemm-f32` and `gemm-f64` for floats, a loop in registers for
-//! integers, and one that sums in `f64` for small products of `f32`. Halves are multiplied and added
-//! in `f32`, and rounded once.
+//! Products of matrices: tiles in registers for floats and for integers, the crates `gemm-f32` and
+//! `gemm-f64` for many dense rows and where a factor is nearly a vector, and a loop that sums in
+//! `f64` for small products of `f32`. Halves are multiplied and added in `f32`, and rounded once.
 //!
 //! A product is split between the threads of the pool in batches, and where these are few, in tiles
 //! of the result.
 
+mod bands;
 mod blocked;
 mod dots;
 mod gemm;
 mod integers;
+mod panels;
 mod product;
 mod small;
-mod turned;
+mod tile;
 
 use std::ops::Range;
 
@@ -20,9 +22,10 @@ use expression::{ComputeType, DType};
 use self::blocked::multiply_blocked;
 use self::dots::{is_of_dots, multiply_in_dots};
 use self::gemm::Gemm;
+use self::panels::multiply_in_panels;
 use self::product::Product;
 use self::small::{is_small, multiply_small};
-use self::turned::{is_turned, multiply_turned};
+use self::tile::TileFloat;
 use crate::instruction_set::InstructionSet;
 use crate::pool;
 use crate::runs::Axes;
@@ -83,9 +86,9 @@ pub struct MatmulKernel {
 }
 
 impl MatmulKernel {
-    /// The kernel for a dtype, in the current instruction set; `None` for truth values. The
-    /// instruction set of products of floats is always the largest that the processor has: the
-    /// crates choose it.
+    /// The kernel for a dtype, in the current instruction set; `None` for truth values. Where
+    /// the crates `gemm` multiply, the set is always the largest that the processor has: they choose
+    /// it.
     pub fn new(dtype: DType) -> Option<MatmulKernel> {
         MatmulKernel::in_set(dtype, InstructionSet::current())
     }
@@ -162,19 +165,32 @@ impl MatmulKernel {
     }
 }
 
+/// The rows or columns from which on tiles are filled.
+const THIN: usize = 8;
+
+/// The rows from which on the crate `gemm` is faster, by some hundredths, if those of both factors
+/// are dense.
+const MANY_ROWS: usize = 128;
+
+/// Whether the crate `gemm` has the faster way.
+fn is_for_gemm(product: &Product) -> bool {
+    let has_dense_rows = product.a_strides[1] == 1 && product.b_strides[1] == 1;
+    product.m.min(product.n) < THIN || has_dense_rows && product.m >= MANY_ROWS
+}
+
 /// Multiplies floats that are used as they lie in memory, in the way that suits their strides.
 ///
 /// # Safety
 /// The conditions of [`Gemm::gemm`].
-unsafe fn multiply_floats<T: Gemm>(product: Product, set: InstructionSet) {
+unsafe fn multiply_floats<T: Gemm + TileFloat>(product: Product, set: InstructionSet) {
     // SAFETY: they are this function's, too.
     unsafe {
         if is_of_dots(&product) {
             multiply_in_dots::<T>(product);
-        } else if is_turned(&product) {
-            multiply_turned::<T>(product, set);
-        } else {
+        } else if is_for_gemm(&product) {
             T::gemm(product);
+        } else {
+            multiply_in_panels::<T>(product, set);
         }
     }
 }

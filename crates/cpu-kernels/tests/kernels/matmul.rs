@@ -92,6 +92,7 @@ fn products_of_all_dtypes_and_layouts_are_those_of_a_loop() {
         [1, 5, 600],
         [100, 120, 530],
         [16, 600, 300],
+        [300, 530, 20],
     ] {
         for layout in 0..8 {
             let case = Case {

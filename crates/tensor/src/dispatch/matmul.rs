@@ -28,12 +28,35 @@ pub(crate) fn matmul(
     if output.numel() == 0 {
         return Ok(output);
     }
-    let (batches, a_batches, b_batches) =
-        (Layout::contiguous(batch.clone()), batch_layout(a), batch_layout(b));
-    let [batches, a_batches, b_batches] = [batches, a_batches, b_batches]
-        .map(|layout| layout.map_err(|problem| problem.of(a.dtype())));
-    let (batches, a_batches, b_batches) = (batches?, a_batches?, b_batches?);
-    let space = IterationSpace::new(&[&batches, &a_batches, &b_batches])
+    let operands = [(&output, Access::Write), (a, Access::Read), (b, Access::Read)];
+    let operands = Operands::hold_for_new(op, a.resolved_device(), &operands)?;
+    let mut call = product(a, b, &operands, [m, n, k]);
+    if !batch.is_empty() {
+        set_batches(op, &mut call, [a, b], batch)?;
+    }
+    // SAFETY: the output is dense and of the product's shape; the strides are those of the
+    // operands' layouts, and the iteration space of the batches broadcasts the rest of their
+    // dimensions.
+    unsafe { operator.run(a.dtype(), &operands, &call)? };
+    drop(operands);
+    Ok(output)
+}
+
+/// Enters the batches, which both operands broadcast to. A product of two matrices spares this: for
+/// small ones it would take as long as the product.
+///
+/// # Errors
+/// There are too many separate dimensions of batches.
+fn set_batches(
+    op: &'static str,
+    call: &mut Matmul,
+    [a, b]: [&Tensor; 2],
+    batch: &Shape,
+) -> Result<()> {
+    let layouts = [Layout::contiguous(batch.clone()), batch_layout(a), batch_layout(b)];
+    let [batches, a_batches, b_batches] =
+        layouts.map(|layout| layout.map_err(|problem| problem.of(a.dtype())));
+    let space = IterationSpace::new(&[&batches?, &a_batches?, &b_batches?])
         .expect("the caller found the batch shape by broadcasting");
     if space.sizes().len() > MAX_DIMS {
         return Err(Error::InvalidArgument {
@@ -43,9 +66,6 @@ pub(crate) fn matmul(
             why: "at most eight; use contiguous() on the operands",
         });
     }
-    let operands = [(&output, Access::Write), (a, Access::Read), (b, Access::Read)];
-    let operands = Operands::hold_for_new(op, a.resolved_device(), &operands)?;
-    let mut call = product(a, b, &operands, [m, n, k]);
     call.batches = batch.numel() as i64;
     call.batch_dims = space.sizes().len() as i32;
     for (position, &size) in space.sizes().iter().enumerate() {
@@ -53,12 +73,7 @@ pub(crate) fn matmul(
         call.a_batch[position] = space.strides(1)[position] as i64;
         call.b_batch[position] = space.strides(2)[position] as i64;
     }
-    // SAFETY: the output is dense and of the product's shape; the strides are those of the
-    // operands' layouts, and the iteration space of the batches broadcasts the rest of their
-    // dimensions.
-    unsafe { operator.run(a.dtype(), &operands, &call)? };
-    drop(operands);
-    Ok(output)
+    Ok(())
 }
 
 /// The rows and columns of the matrices: the last two sizes.
