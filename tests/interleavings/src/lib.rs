@@ -5,6 +5,8 @@
 
 #![cfg(test)]
 
+#[path = "../../../crates/tensor/src/shared/blocks.rs"]
+mod blocks;
 #[path = "../../../crates/tensor/src/shared/counted.rs"]
 mod counted;
 #[path = "../../../crates/gpu-runtime/src/shared/edges.rs"]

@@ -19,7 +19,7 @@ use crate::pool;
 
 /// The fewest elements of a row that is a block by itself, if an operand has one value for it: a block
 /// costs about as much as it takes to write that value so many times.
-const LEAST_ROW: usize = 256;
+const MIN_SPLAT_ROW: usize = 256;
 
 impl Program {
     /// Computes all elements, on the threads of the [`pool`] if there are enough.
@@ -115,7 +115,8 @@ impl Program {
         let most = if is_streamed { STREAMED_LENGTH } else { usize::MAX };
         let most = self.walk_length().min(most);
         // A block that is a row has one value of a column, which loops repeat by themselves.
-        let is_by_rows = self.copied.is_none() && row >= LEAST_ROW && inputs.iter().any(is_column);
+        let is_by_rows =
+            self.copied.is_none() && row >= MIN_SPLAT_ROW && inputs.iter().any(is_column);
         BlockWalk::new(sizes, if is_by_rows { most.min(row) } else { most })
     }
 

@@ -185,6 +185,23 @@ impl Elementwise {
         Some(Ok(output))
     }
 
+    /// Writes the result of a function of numbers alone into a dense tensor on the CPU that is new, so
+    /// that nobody else has it and no lock is needed. `false` if it is not such a tensor, or nothing
+    /// was run yet.
+    pub(crate) fn fill_dense(&self, output: &Tensor, scalars: &[u64]) -> bool {
+        let Some(program) = self.program.get() else { return false };
+        let is_dense = output.is_contiguous() && output.resolved_device() == ResolvedDevice::Cpu;
+        if !is_dense || output.is_pinned() {
+            return false;
+        }
+        self.expect_dtypes(std::slice::from_ref(output), &[]);
+        let start = std::ptr::with_exposed_provenance_mut(address(output) as usize);
+        // SAFETY: the output is of the dtype that the program was made for (checked above), dense,
+        // and nobody else's.
+        unsafe { program.run_contiguous(output.numel(), &[start], &[], scalars) };
+        true
+    }
+
     /// Runs the program over memory of the host, which is held.
     fn run_on_host(
         &self,

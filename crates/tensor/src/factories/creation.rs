@@ -293,7 +293,7 @@ pub(super) fn filled(
     options: TensorOptions,
 ) -> Result<Tensor> {
     let tensor = allocate(op, shape, options, Fresh::Overwritten)?;
-    tensor.fill_(value)?;
+    tensor.fill_new(value)?;
     finish(op, tensor, options)
 }
 

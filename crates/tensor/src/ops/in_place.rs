@@ -44,6 +44,19 @@ impl Tensor {
         }
     }
 
+    /// [`Tensor::fill_`] of a new tensor, which nobody else has.
+    ///
+    /// # Errors
+    /// As [`Tensor::fill_`].
+    #[track_caller]
+    pub(crate) fn fill_new(&self, number: Scalar) -> Result<()> {
+        expect_fits("fill_", "value", number, self.dtype())?;
+        if !FILL_NUMBER.fill_dense(self, number) {
+            self.set_all("fill_", number)?;
+        }
+        Ok(())
+    }
+
     /// Sets all elements to zero, and gives the same handle.
     ///
     /// # Errors

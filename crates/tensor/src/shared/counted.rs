@@ -1,10 +1,11 @@
 //! Shared ownership of a value on the heap, which costs its only owner no atomic operation.
 
-use std::alloc::Layout;
+use std::alloc::{Layout, handle_alloc_error};
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::NonNull;
 
+use super::blocks;
 use super::owners::Owners;
 
 /// A handle on a value of which there may be several, like [`Arc`](std::sync::Arc). It differs in
@@ -41,10 +42,15 @@ impl<T> Counted<T> {
         // The memory comes first, and if there is none the value is not dropped. Otherwise it would
         // be made elsewhere, to be dropped there, and then copied, as `Box::new` does.
         let value = ManuallyDrop::new(value);
-        let memory = Box::new_uninit();
+        let layout = Layout::new::<CountedAllocation<T>>();
+        let Some(allocation) = NonNull::new(blocks::allocate(layout)) else {
+            handle_alloc_error(layout)
+        };
+        let allocation = allocation.cast::<CountedAllocation<T>>();
         let value = ManuallyDrop::into_inner(value);
-        let allocation = Box::write(memory, CountedAllocation { owners: Owners::one(), value });
-        Counted { allocation: NonNull::from(Box::leak(allocation)) }
+        // SAFETY: the memory is for this, and nobody else knows it.
+        unsafe { allocation.write(CountedAllocation { owners: Owners::one(), value }) };
+        Counted { allocation }
     }
 
     /// The value, if this was the last handle.
@@ -199,7 +205,7 @@ unsafe fn free<T: ?Sized>(allocation: NonNull<CountedAllocation<T>>) {
     if unsafe { allocation.as_ref().owners.leave_weak() } {
         // SAFETY: the memory is there until it is freed below.
         let layout = Layout::for_value(unsafe { allocation.as_ref() });
-        // SAFETY: `new` made the memory as a box, which has this layout, and the last share is gone.
-        unsafe { std::alloc::dealloc(allocation.cast().as_ptr(), layout) };
+        // SAFETY: `new` allocated the memory for this layout, and the last share is gone.
+        unsafe { blocks::free(allocation.cast().as_ptr(), layout) };
     }
 }

@@ -2,6 +2,7 @@
 //! compiles these files with other locks and atomics, and runs them in every order that threads can
 //! take.
 
+pub(crate) mod blocks;
 mod counted;
 mod owners;
 mod sync;

@@ -1,12 +1,12 @@
 //! Reference-counted host memory, the bytes of pageable storages and of their snapshots.
 
-use std::alloc::{self, Layout};
+use std::alloc::Layout;
 use std::ptr::NonNull;
 
 use gpu_alloc::PageableMemory;
 
 use super::{ALIGNMENT, Fresh};
-use crate::shared::Owners;
+use crate::shared::{Owners, blocks};
 use crate::{Error, Result};
 
 /// The smallest buffer whose memory comes from the caching allocator. The process's allocator gives
@@ -43,22 +43,19 @@ struct SystemMemory {
 impl SystemMemory {
     #[inline]
     fn new(layout: Layout, fresh: Fresh) -> Option<SystemMemory> {
-        assert!(layout.size() > 0, "a buffer has a header");
-        // SAFETY: the layout has a size.
-        let start = unsafe {
-            match fresh {
-                Fresh::Overwritten => alloc::alloc(layout),
-                Fresh::Zeroed => alloc::alloc_zeroed(layout),
-            }
-        };
-        NonNull::new(start).map(|start| SystemMemory { start, layout })
+        let start = NonNull::new(blocks::allocate(layout))?;
+        if fresh == Fresh::Zeroed {
+            // SAFETY: the memory has so many bytes, and nobody else knows it.
+            unsafe { start.write_bytes(0, layout.size()) };
+        }
+        Some(SystemMemory { start, layout })
     }
 }
 
 impl Drop for SystemMemory {
     fn drop(&mut self) {
-        // SAFETY: `new` got the memory with this layout, and this value was its only owner.
-        unsafe { alloc::dealloc(self.start.as_ptr(), self.layout) };
+        // SAFETY: `new` got the memory for this layout, and this value was its only owner.
+        unsafe { blocks::free(self.start.as_ptr(), self.layout) };
     }
 }
 

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Goal;
+use crate::shared::Counted;
 use crate::tensor::{Edge, EndId, NodeOutput};
 use crate::{Result, Tensor};
 
@@ -47,8 +48,8 @@ fn added(sum: Tensor, gradient: Tensor, records: bool) -> Result<Tensor> {
     }
 }
 
-/// The nodes and leaves that a walk from `roots` reaches, with the number of edges that lead to
-/// each.
+/// The nodes and leaves that a walk from `roots` reaches, with the number of edges that lead to each,
+/// but for nodes that [only one edge](is_reached_once) leads to.
 pub(super) fn expected_arrivals(
     roots: &[(Edge, Tensor)],
     goal: &Goal,
@@ -63,6 +64,10 @@ pub(super) fn expected_arrivals(
     while let Some(edge) = stack.pop() {
         let Edge::Node(NodeOutput { node, .. }) = edge else { continue };
         for edge in node.inputs.iter().flatten().filter(|edge| goal.needs(edge)) {
+            if is_reached_once(edge) {
+                stack.push(edge);
+                continue;
+            }
             let arrivals = expected.entry(edge.end()).or_insert_with(|| {
                 stack.push(edge);
                 Arrivals::default()
@@ -71,4 +76,13 @@ pub(super) fn expected_arrivals(
         }
     }
     expected
+}
+
+/// Whether only this edge leads to a node: an edge owns what it leads to, and nobody else has that
+/// node, neither another edge nor a tensor. So most nodes of a chain need not be counted.
+fn is_reached_once(edge: &Edge) -> bool {
+    match edge {
+        Edge::Node(output) => Counted::handles(&output.node) == 1,
+        Edge::Leaf(_) => false,
+    }
 }

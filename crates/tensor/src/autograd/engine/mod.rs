@@ -69,7 +69,9 @@ pub(super) fn run(
         let arrivals = expected_arrivals(&roots, &goal);
         let streams = SideStreams::default();
         let mut walk = Walk { arrivals, ready: Vec::new(), goal, options, streams };
-        walk.begin(roots)?;
+        walk.begin(&roots)?;
+        // The gradients may be written over from here on.
+        drop(roots);
         walk.run()?;
         walk.streams.join()?;
         Ok(match walk.goal {
@@ -81,7 +83,7 @@ pub(super) fn run(
 
 /// The state of a walk through the graph.
 struct Walk {
-    /// The nodes and leaves that are not ready yet.
+    /// The nodes and leaves that are not ready yet, but for nodes that one edge leads to.
     arrivals: FxHashMap<EndId, Arrivals>,
     /// The nodes that are ready, each with the gradients of its outputs as far as some arrived.
     ready: Vec<(Counted<Node>, OutputGradients)>,
@@ -92,15 +94,14 @@ struct Walk {
 
 impl Walk {
     /// Delivers the gradients of the roots.
-    fn begin(&mut self, roots: Vec<(Edge, Tensor)>) -> Result<()> {
-        for (edge, gradient) in &roots {
+    fn begin(&mut self, roots: &[(Edge, Tensor)]) -> Result<()> {
+        for (edge, gradient) in roots {
             if let Some(arrivals) = self.arrivals.get_mut(&edge.end()) {
                 let gradient = edge.form().conform(gradient.clone())?;
                 arrivals.add(edge.output(), gradient, self.options.create_graph)?;
             }
         }
-        let edges: Vec<Edge> = roots.into_iter().map(|(edge, _)| edge).collect();
-        edges.iter().try_for_each(|edge| self.release(edge))
+        roots.iter().try_for_each(|(edge, _)| self.release(edge))
     }
 
     /// Calls the ready nodes, and delivers their gradients, until no node is left.
@@ -164,13 +165,28 @@ impl Walk {
         if !self.goal.needs(edge) {
             return Ok(());
         }
-        let Some(arrivals) = self.arrivals.get_mut(&edge.end()) else { return Ok(()) };
+        let Some(arrivals) = self.arrivals.get_mut(&edge.end()) else {
+            return self.deliver_alone(edge, gradient);
+        };
         arrivals.expected -= 1;
         if let Some(gradient) = gradient {
             let gradient = edge.form().conform(gradient)?;
             arrivals.add(edge.output(), gradient, self.options.create_graph)?;
         }
         self.release(edge)
+    }
+
+    /// Delivers a gradient, or that there is none, to a node that no other edge leads to, which makes
+    /// it ready.
+    fn deliver_alone(&mut self, edge: &Edge, gradient: Option<Tensor>) -> Result<()> {
+        let Edge::Node(output) = edge else { return Ok(()) };
+        let mut arrivals = Arrivals::default();
+        if let Some(gradient) = gradient {
+            let gradient = edge.form().conform(gradient)?;
+            arrivals.add(edge.output(), gradient, self.options.create_graph)?;
+        }
+        self.ready.push((output.node.clone(), arrivals.sums));
+        Ok(())
     }
 
     /// Makes a node ready, or gives a leaf its gradient, if everything that it expects has arrived.

@@ -9,7 +9,7 @@ use super::key::{Key, OperandForm};
 use super::promotion::{Positions, Promotion};
 use crate::ops::operand::TensorOrScalar;
 use crate::resolved_device::ResolvedDevice;
-use crate::{DType, Result, Tensor};
+use crate::{DType, Result, Scalar, Tensor};
 
 /// The operands of such a call.
 struct DenseOperands<'a> {
@@ -69,5 +69,20 @@ impl<const N: usize> Pointwise<N> {
             key = key.with(position, form);
         }
         Some(DenseOperands { key, tensors, scalars })
+    }
+}
+
+impl Pointwise<1> {
+    /// Sets the elements of a new tensor, which nobody else has, to what the operation makes of a
+    /// number. `false` if the tensor is not one of floats that lie densely on the CPU: nothing was
+    /// done then.
+    pub(in crate::ops) fn fill_dense(&'static self, output: &Tensor, number: Scalar) -> bool {
+        let dtype = output.dtype();
+        if !dtype.is_float() {
+            return false;
+        }
+        let key = Key::new(dtype, dtype).with(0, OperandForm::Number);
+        let scalars = [scalar_bits(number, dtype, self.rounds_numbers)];
+        self.function(key).fill_dense(output, &scalars)
     }
 }

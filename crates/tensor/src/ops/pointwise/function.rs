@@ -189,6 +189,12 @@ impl PointwiseFunction {
         })
     }
 
+    /// Writes the result of a function of numbers into a new tensor, if
+    /// [`Elementwise::fill_dense`] is for it.
+    pub(super) fn fill_dense(&self, output: &Tensor, scalars: &[u64]) -> bool {
+        self.elementwise.fill_dense(output, scalars)
+    }
+
     /// [`PointwiseFunction::apply`] with the result in the memory of an input of its shape and
     /// dtype, which is not used afterwards.
     ///
