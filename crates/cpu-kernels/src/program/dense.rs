@@ -13,8 +13,9 @@ use crate::pool;
 use crate::shared_pointer::SharedPointer;
 
 /// Bytes of an output from which on it is copied past the caches: what comes next would not find it
-/// there anyway, or it would find nothing else there.
-const STREAMED: usize = 16 << 20;
+/// there anyway, or it would find nothing else there. Smaller ones stay in the last cache of a server's
+/// processor.
+const STREAMED: usize = 32 << 20;
 
 /// The most elements of a block where an output is streamed: so few that the lines which are on their
 /// way to memory at once, and those of the next block, which are on their way from there, are about as

@@ -1,10 +1,10 @@
-//! Results that are so large that they are copied past the caches.
+//! Results that are so large, 32 MiB and more, that they are copied past the caches.
 
 use cpu_kernels::{InstructionSet, Program, StridedPointer};
 use expression::{ComputeType, DType, elementwise};
 
 const F64: ComputeType = ComputeType::F64;
-const ROWS: usize = 2049;
+const ROWS: usize = 4099;
 const COLUMNS: usize = 1031;
 const COUNT: usize = ROWS * COLUMNS;
 
