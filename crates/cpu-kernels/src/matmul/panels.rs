@@ -13,7 +13,7 @@ use super::bands::Bands;
 use super::product::Product;
 use super::tile::{MAX_HEIGHT, MAX_VECTORS, TileFloat, TileOperands, TileSizes, multiply_edge};
 use crate::instruction_set::InstructionSet;
-use crate::movers::{Copy2d, copy};
+use crate::movers::{Copy2d, LINE, copy};
 
 /// The most summed elements of a block, of four bytes each. The result is read and written once for
 /// so many, and panels are read from the second-level cache as fast as they are multiplied.
@@ -31,9 +31,6 @@ const NEAR: usize = 1 << 15;
 
 /// The rows of a product up to which a right factor is not packed: it is read too few times.
 const FEW_ROWS: usize = 128;
-
-/// The bytes of a line of the cache, where what is packed begins.
-const LINE: usize = 64;
 
 thread_local! {
     /// Memory for what is packed, which a thread keeps: new memory has to be mapped page by page,

@@ -24,8 +24,8 @@ pub(crate) fn end_of_streams() {
     }
 }
 
-/// Bytes of a line.
-const LINE: usize = 64;
+/// Bytes of a line of the caches.
+pub(crate) const LINE: usize = 64;
 
 struct Stream;
 

@@ -7,14 +7,14 @@ type Sums = [u64; 3];
 
 /// What statistics say of all memory, and of that for large and for small requests.
 #[derive(Default, Clone, Copy)]
-pub(crate) struct Counted {
+pub(crate) struct CountedStats {
     pub(crate) now: [Sums; 3],
     pub(crate) peak: [Sums; 3],
     taken: [Sums; 3],
     freed: [Sums; 3],
 }
 
-impl Counted {
+impl CountedStats {
     pub(crate) fn change(&mut self, block: &Block, requested: u64, is_taken: bool) {
         let pool = if block.bytes() <= 256 << 10 { 2 } else { 1 };
         let sums = [1, block.bytes(), requested];

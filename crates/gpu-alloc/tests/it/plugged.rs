@@ -17,9 +17,9 @@ const MIB: usize = 1 << 20;
 
 /// A source of plain segments that counts them.
 #[derive(Debug)]
-struct Counted(DeviceSource, Arc<AtomicU64>);
+struct CountingSource(DeviceSource, Arc<AtomicU64>);
 
-impl MemorySource for Counted {
+impl MemorySource for CountingSource {
     type Error = gpu_runtime::Error;
 
     fn allocate(&mut self, bytes: u64) -> Result<Address, SourceError<Self::Error>> {
@@ -38,8 +38,11 @@ fn a_program_gives_an_allocator_another_source_before_its_first_use() {
     isolate(|| {
         let [here, there, ..] = devices();
         let count = Arc::new(AtomicU64::new(0));
-        set_memory_source(here, vouched(Counted(DeviceSource::new(here), Arc::clone(&count))))
-            .unwrap();
+        set_memory_source(
+            here,
+            vouched(CountingSource(DeviceSource::new(here), Arc::clone(&count))),
+        )
+        .unwrap();
         let stream = here.default_stream().unwrap();
         let memory = allocate(here, 1000, &stream).unwrap();
         let other = allocate(there, 1000, &there.default_stream().unwrap()).unwrap();

@@ -121,11 +121,11 @@ fn samples_that_do_not_fit_together_are_an_error_of_their_batch() {
 }
 
 /// Counts the threads that hold it, and its calls.
-struct Counted {
+struct CountedCalls {
     calls: Arc<AtomicUsize>,
 }
 
-impl Dataset for Counted {
+impl Dataset for CountedCalls {
     type Sample = i64;
     type Error = Missing;
 
@@ -142,7 +142,7 @@ impl Dataset for Counted {
 #[test]
 fn dropping_an_epoch_in_the_middle_stops_and_joins_the_workers() {
     let calls = Arc::new(AtomicUsize::new(0));
-    let loader = DataLoader::builder(Counted { calls: Arc::clone(&calls) })
+    let loader = DataLoader::builder(CountedCalls { calls: Arc::clone(&calls) })
         .batch_size(10)
         .workers(4)
         .build()

@@ -132,7 +132,7 @@ impl<'a> InPlace<'a> {
             let base = base.zip(view.as_ref());
             let saving = Saving { node, outputs: &[target], base, written, saved };
             let backward = save(&saving);
-            let function: BackwardFunction = match base {
+            let function = match base {
                 Some((base, _)) => of_part(backward, base, target),
                 None => of_whole(backward),
             };

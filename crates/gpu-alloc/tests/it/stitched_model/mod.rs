@@ -14,7 +14,7 @@ use gpu_alloc::policy::{
 use proptest::prelude::*;
 
 use self::program::{Step, drawn_step, program};
-use crate::counted::Counted;
+use crate::counted::CountedStats;
 use crate::drawn::Draws;
 use crate::effort;
 use crate::test_source::{Broken, Fault, TestSource};
@@ -51,7 +51,7 @@ struct Model {
     lends: bool,
     source: TestSource,
     held: Vec<Held>,
-    counted: Counted,
+    counted: CountedStats,
     /// By what names the policy knows the streams. Those that took others' places count on.
     names: [usize; STREAMS],
     clocks: [Clock; STREAMS],
@@ -75,7 +75,7 @@ impl Model {
             lends,
             source: TestSource::new(capacity),
             held: Vec::new(),
-            counted: Counted::default(),
+            counted: CountedStats::default(),
             names: std::array::from_fn(|stream| stream),
             clocks: [[0; STREAMS]; STREAMS],
             completed: [0; STREAMS],

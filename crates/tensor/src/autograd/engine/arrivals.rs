@@ -21,9 +21,9 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Adds a gradient of an output.
-    pub(super) fn add(&mut self, output: u32, gradient: Tensor, records: bool) -> Result<()> {
-        let output = output as usize;
+    /// Adds a gradient that arrives by an edge, in the form of the edge's end.
+    pub(super) fn add(&mut self, edge: &Edge, gradient: Tensor, records: bool) -> Result<()> {
+        let (output, gradient) = (edge.output() as usize, edge.form().conform(gradient)?);
         if self.sums.len() <= output {
             self.sums.resize(output + 1, None);
         }

@@ -97,8 +97,7 @@ impl Walk {
     fn begin(&mut self, roots: &[(Edge, Tensor)]) -> Result<()> {
         for (edge, gradient) in roots {
             if let Some(arrivals) = self.arrivals.get_mut(&edge.end()) {
-                let gradient = edge.form().conform(gradient.clone())?;
-                arrivals.add(edge.output(), gradient, self.options.create_graph)?;
+                arrivals.add(edge, gradient.clone(), self.options.create_graph)?;
             }
         }
         roots.iter().try_for_each(|(edge, _)| self.release(edge))
@@ -170,8 +169,7 @@ impl Walk {
         };
         arrivals.expected -= 1;
         if let Some(gradient) = gradient {
-            let gradient = edge.form().conform(gradient)?;
-            arrivals.add(edge.output(), gradient, self.options.create_graph)?;
+            arrivals.add(edge, gradient, self.options.create_graph)?;
         }
         self.release(edge)
     }
@@ -182,8 +180,7 @@ impl Walk {
         let Edge::Node(output) = edge else { return Ok(()) };
         let mut arrivals = Arrivals::default();
         if let Some(gradient) = gradient {
-            let gradient = edge.form().conform(gradient)?;
-            arrivals.add(edge.output(), gradient, self.options.create_graph)?;
+            arrivals.add(edge, gradient, self.options.create_graph)?;
         }
         self.ready.push((output.node.clone(), arrivals.sums));
         Ok(())
