@@ -8,7 +8,6 @@
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-use std::array;
 use std::mem::MaybeUninit;
 
 /// Elements per chunk: several of the widest vectors for each type, and few enough for registers.
@@ -38,11 +37,6 @@ impl<T: Copy> LoopOperand<T> {
     #[inline(always)]
     pub(crate) fn new(start: *const T, is_repeated: bool) -> LoopOperand<T> {
         LoopOperand { start, counted: if is_repeated { 0 } else { usize::MAX } }
-    }
-
-    #[inline(always)]
-    fn is_repeated(self) -> bool {
-        self.counted == 0
     }
 
     /// The address of an element.
@@ -88,7 +82,7 @@ where
     // read before it is written.
     let chunk = |at: usize| unsafe {
         let a = a.chunk(at);
-        array::from_fn(|lane| f(a[lane]))
+        each_lane(|lane| f(a[lane]))
     };
     // SAFETY: the element lies within the operand.
     let one = |at: usize| unsafe { f(a.one(at)) };
@@ -110,23 +104,10 @@ pub(crate) unsafe fn map2<A: Copy, B: Copy, R: Copy, F>(
 ) where
     F: Fn(A, B) -> R,
 {
-    // A repeated operand stays in a register.
-    // SAFETY: the conditions are those of the other loops; a repeated operand has an element if there
-    // is any.
-    unsafe {
-        if a.is_repeated() && length > 0 {
-            let value = a.one(0);
-            return map1(out, b, length, |b| f(value, b));
-        }
-        if b.is_repeated() && length > 0 {
-            let value = b.one(0);
-            return map1(out, a, length, |a| f(a, value));
-        }
-    }
     // SAFETY: as in `map1`.
     let chunk = |at: usize| unsafe {
         let (a, b) = (a.chunk(at), b.chunk(at));
-        array::from_fn(|lane| f(a[lane], b[lane]))
+        each_lane(|lane| f(a[lane], b[lane]))
     };
     // SAFETY: as in `map1`.
     let one = |at: usize| unsafe { f(a.one(at), b.one(at)) };
@@ -150,12 +131,26 @@ pub(crate) unsafe fn map3<A: Copy, B: Copy, C: Copy, R: Copy, F>(
     // SAFETY: as in `map1`.
     let chunk = |at: usize| unsafe {
         let (a, b, c) = (a.chunk(at), b.chunk(at), c.chunk(at));
-        array::from_fn(|lane| f(a[lane], b[lane], c[lane]))
+        each_lane(|lane| f(a[lane], b[lane], c[lane]))
     };
     // SAFETY: as in `map1`.
     let one = |at: usize| unsafe { f(a.one(at), b.one(at), c.one(at)) };
     // SAFETY: as in `map1`.
     unsafe { in_chunks(out, length, chunk, one) }
+}
+
+/// A chunk of results. What `std::array::from_fn` does besides, to drop elements in a panic, takes
+/// longer to compile than the loops do.
+#[inline(always)]
+fn each_lane<R: Copy>(f: impl Fn(usize) -> R) -> [R; CHUNK] {
+    let mut results = MaybeUninit::<[R; CHUNK]>::uninit();
+    let start = results.as_mut_ptr().cast::<R>();
+    for lane in 0..CHUNK {
+        // SAFETY: the array has the lane.
+        unsafe { start.add(lane).write(f(lane)) };
+    }
+    // SAFETY: all lanes were written.
+    unsafe { results.assume_init() }
 }
 
 /// Writes results chunk by chunk. Where elements are left over, the last chunk ends with the last
@@ -180,20 +175,23 @@ unsafe fn in_chunks<R: Copy>(
         }
         return;
     }
-    let (last, is_whole) = (length - CHUNK, length.is_multiple_of(CHUNK));
-    let mut at_last = MaybeUninit::uninit();
-    if !is_whole {
-        at_last.write(chunk(last));
-    }
-    let mut at = 0;
-    while at < last + usize::from(is_whole) {
+    let last = length - CHUNK;
+    let mut room = MaybeUninit::<[R; CHUNK]>::uninit();
+    let is_whole = length.is_multiple_of(CHUNK);
+    // One place calls `chunk`, since it is compiled in every place.
+    let (mut at, mut to, mut next) =
+        if is_whole { (0, out.cast(), CHUNK) } else { (last, room.as_mut_ptr(), 0) };
+    loop {
         // SAFETY: the chunk ends within `length`, since `at` is at most `last`.
-        unsafe { out.add(at).cast::<[R; CHUNK]>().write_unaligned(chunk(at)) };
-        at += CHUNK;
+        unsafe { to.write_unaligned(chunk(at)) };
+        if next > last {
+            break;
+        }
+        (at, to, next) = (next, out.wrapping_add(next).cast(), next + CHUNK);
     }
     if !is_whole {
-        // SAFETY: it was computed above, and ends with `length`.
-        unsafe { out.add(last).cast::<[R; CHUNK]>().write_unaligned(at_last.assume_init()) };
+        // SAFETY: it was computed first, and ends with `length`.
+        unsafe { out.add(last).cast::<[R; CHUNK]>().write_unaligned(room.assume_init()) };
     }
 }
 

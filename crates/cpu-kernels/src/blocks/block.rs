@@ -44,13 +44,13 @@ impl BlockArguments {
     pub(super) unsafe fn in_pieces<T: Copy, R>(self, run: impl Fn(*mut R, [*const T; 3], usize)) {
         let is_any = self.is_repeated.contains(&true);
         let most = if is_any { REPEATS } else { self.length };
-        let operands = [0, 1, 2].map(|number| self.operand::<T>(number));
+        let [a, b, c] = [self.operand::<T>(0), self.operand(1), self.operand(2)];
         let mut at = 0;
         while at < self.length {
             let count = most.min(self.length - at);
             // SAFETY: the piece is within the operands. Those that the primitive lacks are not read.
             let (out, operands) =
-                unsafe { (self.out.cast::<R>().add(at), operands.map(|operand| operand.at(at))) };
+                unsafe { (self.out.cast::<R>().add(at), [a.at(at), b.at(at), c.at(at)]) };
             run(out, operands, count);
             at += count;
         }

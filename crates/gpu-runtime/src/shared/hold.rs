@@ -20,15 +20,26 @@ pub(crate) fn hold<'a, T: 'a, O: Copy, H>(
     made: impl Fn(O, MutexGuard<'a, T>) -> H,
     held: &mut SmallVec<[H; 8]>,
 ) {
-    let address = |operand: &O| ptr::from_ref(named(operand)).addr();
-    let mut sorted: SmallVec<[O; 8]> = SmallVec::new();
+    let mut all: SmallVec<[O; 8]> = SmallVec::new();
+    let mut order: LockingOrder = SmallVec::new();
     for operand in operands {
-        sorted.push(operand);
+        let address = ptr::from_ref(named(&operand)).addr();
+        order.push((address, Reverse(is_strong(&operand)), all.len()));
+        all.push(operand);
     }
-    sorted.sort_unstable_by_key(|operand| (address(operand), Reverse(is_strong(operand))));
-    sorted.dedup_by_key(|operand| address(operand));
-    for &operand in &sorted {
-        let guard = named(&operand).lock();
-        held.push(made(operand, guard));
+    sort(&mut order);
+    for &(_, _, number) in &order {
+        let operand = all[number];
+        held.push(made(operand, named(&operand).lock()));
     }
+}
+
+/// The address of a lock, whether who asks for it is strong, and the number of who asks.
+type LockingOrder = SmallVec<[(usize, Reverse<bool>, usize); 8]>;
+
+/// Brings locks into the order of addresses, each once. It is not generic, since a sort takes long to
+/// compile.
+fn sort(order: &mut LockingOrder) {
+    order.sort_unstable();
+    order.dedup_by_key(|(address, ..)| *address);
 }

@@ -88,11 +88,15 @@ pub fn hold_on_host<'a>(
     for (uses, access) in operands {
         gates.extend(uses.host.as_deref().map(|gate| (gate, access)));
     }
-    let mut inside = SmallVec::new();
-    if gates.is_empty() {
-        return Ok(HostHold { _inside: inside });
+    match gates.is_empty() {
+        true => Ok(HostHold::default()),
+        false => enter(gates),
     }
-    // Each once, with the stronger access, in an order that is the same for every thread.
+}
+
+/// Enters gates, each once and with the stronger access, in an order that is the same for every thread.
+fn enter<'a>(mut gates: SmallVec<[(&'a HostGate, Access); 2]>) -> Result<HostHold<'a>> {
+    let mut inside = SmallVec::new();
     gates.sort_unstable_by_key(|(gate, access)| {
         (ptr::from_ref(*gate).addr(), Reverse(*access == Access::Write))
     });
