@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use crate::convert::Loaded;
 use crate::instruction_set::{Isa, Multiversioned};
+use crate::loops::prefetch;
 use crate::values::TruthByte;
 
 /// The number of independent partial results of a row: two of the widest vectors of `f32`, so that
@@ -14,6 +15,10 @@ pub(crate) const LANES: usize = 32;
 /// The number of rows that are combined in registers before the partial results in memory are
 /// touched.
 pub(super) const GROUP: usize = 8;
+
+/// How many bytes ahead of the elements of a row memory is asked for. A processor foresees what is
+/// read, but not across the end of a page.
+const AHEAD: usize = 2048;
 
 /// The number of columns that are worked on at a time.
 const COLUMNS: usize = 64;
@@ -123,7 +128,9 @@ unsafe fn fold_row<F: Fold>(start: *const F::Value, len: usize) -> F::Value {
     let mut lanes = [F::START; LANES];
     // SAFETY: a condition of this function.
     unsafe {
-        for_each_lanes([start], len, [F::START], |_, [elements]| {
+        for_each_lanes([start], len, [F::START], |at, [elements]| {
+            let ahead = start.wrapping_add(at).cast::<u8>().wrapping_add(AHEAD);
+            prefetch(ahead, size_of::<[F::Value; LANES]>());
             for lane in 0..LANES {
                 lanes[lane] = F::combine(lanes[lane], elements[lane]);
             }
