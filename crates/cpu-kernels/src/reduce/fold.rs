@@ -16,7 +16,7 @@ pub(crate) const LANES: usize = 32;
 /// touched.
 pub(super) const GROUP: usize = 8;
 
-/// How many bytes ahead of the elements of a row memory is asked for. A processor foresees what is
+/// Bytes between what is read of a row and what memory is asked for. A processor foresees what is
 /// read, but not across the end of a page.
 const AHEAD: usize = 2048;
 
