@@ -61,9 +61,8 @@ fn part_of_base(base: &Tensor, view: &Tensor) -> NodeOutput {
         let gradient = needed.map(|gradient| gradient.spread(&region));
         Ok(smallvec![gradient.transpose()?])
     };
-    let node = Node::new(parts, |_| NodeBackward {
-        function: BackwardFunction::new(function),
-        saved: smallvec![],
-    });
+    let mut node = Node::new(parts);
+    let function = BackwardFunction::new(function);
+    Node::complete(&mut node, NodeBackward { function, saved: smallvec![] });
     NodeOutput { node, index: 0 }
 }

@@ -126,18 +126,22 @@ impl<'a> InPlace<'a> {
             inputs,
         };
         let view = base.map(|_| WrittenView::default());
-        let node = Node::new(parts, |node| {
-            let saved = RefCell::new(smallvec![]);
-            let written = Some((storage, before));
-            let base = base.zip(view.as_ref());
-            let saving = Saving { node, outputs: &[target], base, written, saved };
-            let backward = save(&saving);
-            let function = match base {
-                Some((base, _)) => of_part(backward, base, target),
-                None => of_whole(backward),
-            };
-            NodeBackward { function, saved: saving.saved.into_inner() }
-        });
+        let mut node = Node::new(parts);
+        let of_base = base.zip(view.as_ref());
+        let saving = Saving {
+            node: &node,
+            outputs: &[target],
+            base: of_base,
+            written: Some((storage, before)),
+            saved: RefCell::new(smallvec![]),
+        };
+        let backward = save(&saving);
+        let function = match base {
+            Some(base) => of_part(backward, base, target),
+            None => of_whole(backward),
+        };
+        let saved = saving.saved.into_inner();
+        Node::complete(&mut node, NodeBackward { function, saved });
         let version = owner.storage().version();
         owner.autograd().replace_history(NodeOutput { node, index: 0 }, version);
         if let Some(view) = view.filter(|view| Arc::strong_count(view) > 1)

@@ -158,22 +158,28 @@ fn recorded(
     outputs: &[&Tensor],
     function: impl FnOnce(&Saving<'_>) -> BackwardFunction,
 ) -> Counted<Node> {
+    let mut node = node_of(name, Location::caller(), inputs, outputs);
+    let saved = RefCell::new(smallvec![]);
+    let saving = Saving { node: &node, outputs, base: None, written: None, saved };
+    let function = function(&saving);
+    let saved = saving.saved.into_inner();
+    Node::complete(&mut node, NodeBackward { function, saved });
+    node
+}
+
+/// The node of an operation without its backward function. It is apart from [`recorded`], which is
+/// compiled for each operation.
+fn node_of(
+    name: &'static str,
+    place: &'static Location<'static>,
+    inputs: &[&Tensor],
+    outputs: &[&Tensor],
+) -> Counted<Node> {
     let (mut edges, mut forms) = (InputEdges::new(), OutputForms::new());
     inputs.iter().for_each(|input| edges.push(edge_of(input)));
     outputs.iter().for_each(|output| forms.push(Form::of(output)));
-    let parts = NodeParts {
-        name,
-        place: Location::caller(),
-        inputs: edges,
-        outputs: forms,
-        stream: outputs.first().and_then(|output| forward_stream(output)),
-    };
-    Node::new(parts, |node| {
-        let saved = RefCell::new(smallvec![]);
-        let saving = Saving { node, outputs, base: None, written: None, saved };
-        let function = function(&saving);
-        NodeBackward { function, saved: saving.saved.into_inner() }
-    })
+    let stream = outputs.first().and_then(|output| forward_stream(output));
+    Node::new(NodeParts { name, place, inputs: edges, outputs: forms, stream })
 }
 
 /// The current stream of a tensor's device, on which its operation has just been enqueued.

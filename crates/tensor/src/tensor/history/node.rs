@@ -107,21 +107,19 @@ pub(crate) struct NodeParts {
 }
 
 impl Node {
-    /// A node of its parts, and of the backward function, which may have saved outputs of the node
-    /// and so know it.
-    pub(crate) fn new(
-        parts: NodeParts,
-        backward: impl FnOnce(&Counted<Node>) -> NodeBackward,
-    ) -> Counted<Node> {
-        let mut node =
-            Counted::new(Node { parts, backward: Mutex::new(None), hooks: OnceLock::new() });
-        let backward = backward(&node);
+    /// A node of its parts, which gets its backward function by [`Node::complete`].
+    pub(crate) fn new(parts: NodeParts) -> Counted<Node> {
+        Counted::new(Node { parts, backward: Mutex::new(None), hooks: OnceLock::new() })
+    }
+
+    /// Gives a new node its backward function, which may have saved outputs of the node and so know
+    /// it.
+    pub(crate) fn complete(node: &mut Counted<Node>, backward: NodeBackward) {
         // No lock is needed, unless the function knows the node.
-        match Counted::get_mut(&mut node) {
+        match Counted::get_mut(node) {
             Some(node) => *node.backward.get_mut() = Some(backward),
             None => *node.backward.lock() = Some(backward),
         }
-        node
     }
 
     /// The backward function. With [`GraphRetention::Free`] the node gives it away.
