@@ -8,6 +8,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+use std::array;
 use std::mem::MaybeUninit;
 
 /// Elements per chunk: several of the widest vectors for each type, and few enough for registers.
@@ -82,7 +83,7 @@ where
     // read before it is written.
     let chunk = |at: usize| unsafe {
         let a = a.chunk(at);
-        each_lane(|lane| f(a[lane]))
+        array::from_fn(|lane| f(a[lane]))
     };
     // SAFETY: the element lies within the operand.
     let one = |at: usize| unsafe { f(a.one(at)) };
@@ -107,7 +108,7 @@ pub(crate) unsafe fn map2<A: Copy, B: Copy, R: Copy, F>(
     // SAFETY: as in `map1`.
     let chunk = |at: usize| unsafe {
         let (a, b) = (a.chunk(at), b.chunk(at));
-        each_lane(|lane| f(a[lane], b[lane]))
+        array::from_fn(|lane| f(a[lane], b[lane]))
     };
     // SAFETY: as in `map1`.
     let one = |at: usize| unsafe { f(a.one(at), b.one(at)) };
@@ -131,26 +132,12 @@ pub(crate) unsafe fn map3<A: Copy, B: Copy, C: Copy, R: Copy, F>(
     // SAFETY: as in `map1`.
     let chunk = |at: usize| unsafe {
         let (a, b, c) = (a.chunk(at), b.chunk(at), c.chunk(at));
-        each_lane(|lane| f(a[lane], b[lane], c[lane]))
+        array::from_fn(|lane| f(a[lane], b[lane], c[lane]))
     };
     // SAFETY: as in `map1`.
     let one = |at: usize| unsafe { f(a.one(at), b.one(at), c.one(at)) };
     // SAFETY: as in `map1`.
     unsafe { in_chunks(out, length, chunk, one) }
-}
-
-/// A chunk of results. What `std::array::from_fn` does besides, to drop elements in a panic, takes
-/// longer to compile than the loops do.
-#[inline(always)]
-fn each_lane<R: Copy>(f: impl Fn(usize) -> R) -> [R; CHUNK] {
-    let mut results = MaybeUninit::<[R; CHUNK]>::uninit();
-    let start = results.as_mut_ptr().cast::<R>();
-    for lane in 0..CHUNK {
-        // SAFETY: the array has the lane.
-        unsafe { start.add(lane).write(f(lane)) };
-    }
-    // SAFETY: all lanes were written.
-    unsafe { results.assume_init() }
 }
 
 /// Writes results chunk by chunk. Where elements are left over, the last chunk ends with the last
@@ -321,8 +308,8 @@ pub(crate) fn prefetch(start: *const u8, bytes: usize) {
     let _ = (start, bytes);
 }
 
-#[cfg(target_arch = "x86_64")]
-const CACHE_LINE: usize = 64;
+/// Bytes of a line of the caches.
+pub(crate) const CACHE_LINE: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -13,7 +13,8 @@ use super::bands::Bands;
 use super::product::Product;
 use super::tile::{MAX_HEIGHT, MAX_VECTORS, TileFloat, TileOperands, TileSizes, multiply_edge};
 use crate::instruction_set::InstructionSet;
-use crate::movers::{Copy2d, LINE, copy};
+use crate::loops::CACHE_LINE;
+use crate::movers::{Copy2d, copy};
 
 /// The most summed elements of a block, of four bytes each. The result is read and written once for
 /// so many, and panels are read from the second-level cache as fast as they are multiplied.
@@ -46,15 +47,15 @@ thread_local! {
 pub(super) unsafe fn multiply_in_panels<T: TileFloat>(product: Product, set: InstructionSet) {
     let mut panels = Panels::<T>::new(product, set);
     let [right, left] = [panels.right_len(), panels.left_len()]
-        .map(|len| (len * size_of::<T>()).next_multiple_of(LINE));
+        .map(|len| (len * size_of::<T>()).next_multiple_of(CACHE_LINE));
     if right + left == 0 {
         // SAFETY: the conditions are the same, and nothing is packed.
         return unsafe { panels.multiply() };
     }
     SCRATCH.with_borrow_mut(|scratch| {
-        scratch.reserve(right + left + LINE);
+        scratch.reserve(right + left + CACHE_LINE);
         let start = scratch.as_mut_ptr();
-        let start = start.wrapping_add(start.align_offset(LINE));
+        let start = start.wrapping_add(start.align_offset(CACHE_LINE));
         (panels.right, panels.left) = (start.cast(), start.wrapping_add(right).cast());
         // SAFETY: the conditions are the same, and there is room for what is packed.
         unsafe { panels.multiply() }

@@ -12,4 +12,4 @@ mod transpose;
 pub(crate) use convert::{load, store};
 pub(crate) use copy::{Copy2d, CopyKernel, copy};
 pub(crate) use fill::fill;
-pub(crate) use stream::{LINE, end_of_streams, stream};
+pub(crate) use stream::{end_of_streams, stream};

@@ -2,6 +2,7 @@
 //! not read before they are written, and nothing else is driven out of the caches.
 
 use crate::instruction_set::{InstructionSet, Isa, Multiversioned};
+use crate::loops::CACHE_LINE;
 
 /// Copies so many bytes. Other threads may see them after [`end_of_streams`].
 ///
@@ -24,9 +25,6 @@ pub(crate) fn end_of_streams() {
     }
 }
 
-/// Bytes of a line of the caches.
-pub(crate) const LINE: usize = 64;
-
 struct Stream;
 
 impl Multiversioned for Stream {
@@ -37,13 +35,13 @@ impl Multiversioned for Stream {
     /// The conditions of [`StreamKernel`].
     #[inline(always)]
     unsafe fn run<I: Isa>((to, from, bytes): Self::Arguments) {
-        let before = to.align_offset(LINE).min(bytes);
-        let lines = (bytes - before) / LINE * LINE;
+        let before = to.align_offset(CACHE_LINE).min(bytes);
+        let lines = (bytes - before) / CACHE_LINE * CACHE_LINE;
         let after = before + lines;
         // SAFETY: all three parts lie within both; the second one begins at a line of `to`.
         unsafe {
             to.copy_from_nonoverlapping(from, before);
-            for at in (before..after).step_by(LINE) {
+            for at in (before..after).step_by(CACHE_LINE) {
                 line::<I>(to.add(at), from.add(at));
             }
             to.add(after).copy_from_nonoverlapping(from.add(after), bytes - after);
@@ -64,12 +62,12 @@ unsafe fn line<I: Isa>(to: *mut u8, from: *const u8) {
     unsafe {
         match I::SET {
             InstructionSet::Baseline => {
-                for at in (0..LINE).step_by(16) {
+                for at in (0..CACHE_LINE).step_by(16) {
                     _mm_stream_si128(to.add(at).cast(), _mm_loadu_si128(from.add(at).cast()));
                 }
             }
             InstructionSet::Avx2 => {
-                for at in (0..LINE).step_by(32) {
+                for at in (0..CACHE_LINE).step_by(32) {
                     _mm256_stream_si256(to.add(at).cast(), _mm256_loadu_si256(from.add(at).cast()));
                 }
             }
@@ -88,7 +86,7 @@ unsafe fn line<I: Isa>(to: *mut u8, from: *const u8) {
 #[inline(always)]
 unsafe fn line<I: Isa>(to: *mut u8, from: *const u8) {
     // SAFETY: the line is valid on both sides, which do not overlap.
-    unsafe { to.copy_from_nonoverlapping(from, LINE) };
+    unsafe { to.copy_from_nonoverlapping(from, CACHE_LINE) };
 }
 
 #[cfg(test)]
