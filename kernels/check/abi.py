@@ -46,7 +46,7 @@ class Random(Structure):
     _fields_ = [
         ("out", c_uint64), ("numel", c_int64), ("seed", c_uint64), ("offset", c_uint64),
         ("a", c_double), ("b", c_double), ("low", c_int64), ("high", c_int64),
-        ("state", c_uint64),
+        ("state", c_uint64), ("input", c_uint64),
     ]
 
 

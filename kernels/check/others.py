@@ -221,25 +221,29 @@ def philox(seed, index, offset):
     return c
 
 
-def uniform(dtype, w, a, b):
-    u = ((w[0] << 32 | w[1]) >> 11) * 2.0**-53 if dtype == "f64" else (w[0] >> 8) * 2.0**-24
-    return a + (b - a) * u
-
-
-def normal(dtype, w, a, b):
+def unit(dtype, words, i):
+    """Element i of [0, 1), of Philox's words one after another."""
     if dtype == "f64":
-        u1 = (((w[0] << 32 | w[1]) >> 11) + 1) * 2.0**-53
-        u2 = ((w[2] << 32 | w[3]) >> 11) * 2.0**-53
-    else:
-        u1, u2 = ((w[0] >> 8) + 1) * 2.0**-24, (w[1] >> 8) * 2.0**-24
-    return a + b * (math.sqrt(-2 * math.log(u1)) * math.cos(2 * math.pi * u2))
+        return (pair(words, i) >> 11) * 2.0**-53
+    return (words[i] >> 8) * 2.0**-24
+
+
+def pair(words, i):
+    return words[2 * i] << 32 | words[2 * i + 1]
+
+
+def normal(dtype, words, i):
+    """Element i: an even one and the odd one after it come of one radius and one angle."""
+    radius = unit(dtype, words, i & ~1) + (2.0**-53 if dtype == "f64" else 2.0**-24)
+    angle = 2 * math.pi * unit(dtype, words, i | 1)
+    return math.sqrt(-2 * math.log(radius)) * (math.sin(angle) if i & 1 else math.cos(angle))
 
 
 def random(driver):
     if philox(0, 0, 0) != [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]:
         raise AssertionError("this is not Philox")
-    n, seed, offset = 3000, 0x123456789ABCDEF0, 2**33 + 7
-    words = [philox(seed, i, offset) for i in range(n)]
+    n, seed, offset = 3001, 0x123456789ABCDEF0, 2**33 + 7
+    words = [word for block in range(n // 2 + 1) for word in philox(seed, block, offset)]
     for dtype in ALL:
         def run(name, **fields):
             result = driver.memory(torch.zeros(n, dtype=DTYPES[dtype]))
@@ -251,22 +255,26 @@ def random(driver):
             tensor = torch.tensor(values, dtype=torch.float64)
             return (tensor.float() if dtype != "f64" else tensor).to(DTYPES[dtype])
 
+        stays = torch.tensor([unit("f32", words, i) < 0.3 for i in range(n)])
         if dtype in FLOATS:
-            wanted = stored([uniform(dtype, w, -1.5, 2.25) for w in words])
+            wanted = stored([-1.5 + 3.75 * unit(dtype, words, i) for i in range(n)])
             wanted = torch.where(wanted < 2.25, wanted, -1.5)
             yield f"uniform_{dtype}", disagreement(run("uniform", a=-1.5, b=2.25), wanted, 0)
-            wanted = stored([normal(dtype, w, 0.25, 2.0) for w in words])
+            wanted = stored([0.25 + 2.0 * normal(dtype, words, i) for i in range(n)])
             # The mean is added last, which takes digits from small sums.
             off = (run("normal", a=0.25, b=2.0).double() - wanted.double()).abs().max().item()
             bound = {"f16": 2e-3, "bf16": 1.6e-2, "f32": 2.5e-7, "f64": 2e-15}[dtype]
             yield f"normal_{dtype}", None if off <= bound * 4 else f"off by {off}"
+            whole = driver.memory((torch.arange(n) % 64).to(DTYPES[dtype]))
+            wanted = torch.where(stays, torch.arange(n) % 64 * 4, 0).to(DTYPES[dtype])
+            left = run("dropout", a=0.3, b=4.0, input=whole.address)
+            yield f"dropout_{dtype}", disagreement(left, wanted, 0)
         limits = {"bool": (0, 2), "u8": (3, 250), "i8": (-100, 120), "bf16": (-200, 200)}
         low, high = limits.get(dtype, (-700, 800))
-        wanted = [low + (w[0] << 32 | w[1]) % (high - low) for w in words]
-        wanted = torch.tensor(wanted).to(DTYPES[dtype])
-        yield f"random_{dtype}", disagreement(run("random", low=low, high=high), wanted, 0)
-        wanted = torch.tensor([(w[0] >> 8) * 2.0**-24 < 0.3 for w in words]).to(DTYPES[dtype])
-        yield f"bernoulli_{dtype}", disagreement(run("bernoulli", a=0.3), wanted, 0)
+        wanted = torch.tensor([low + pair(words, i) % (high - low) for i in range(n)])
+        result = run("random", low=low, high=high)
+        yield f"random_{dtype}", disagreement(result, wanted.to(DTYPES[dtype]), 0)
+        yield f"bernoulli_{dtype}", disagreement(run("bernoulli", a=0.3), stays.to(DTYPES[dtype]), 0)
 
 
 def ranges(driver):
