@@ -8,10 +8,19 @@
 constexpr int SIDE = 16;
 constexpr int THREADS = SIDE * SIDE;
 
-// In large matrices a thread computes 4 x 4 elements, and so uses four times what it reads from
-// shared memory. In small ones that would leave too few blocks.
+// In large matrices a thread computes 8 x 8 or 4 x 4 elements, and so uses as many times what it
+// reads from shared memory. In small ones that would leave too few blocks.
 constexpr int FEW = 1;
 constexpr int MANY = 4;
+constexpr int MOST = 8;
+
+// A thread's elements lie together in fours, which it reads at once, and the fours of neighbouring
+// threads lie side by side.
+template <int EACH>
+__device__ int place(int thread, int element) {
+    constexpr int TOGETHER = EACH < 4 ? EACH : 4;
+    return (element / TOGETHER * SIDE + thread) * TOGETHER + element % TOGETHER;
+}
 
 // What a block sees of a matrix at one time: SIDE rows along the summed dimension. The padding
 // keeps threads that go down a column in different banks of shared memory, and rows aligned for
@@ -82,8 +91,6 @@ template <class T, int EACH>
 __device__ void multiply_tile(T* c, const View<T>& a, const View<T>& b, int64_t row, int64_t col) {
     __shared__ Tile<T, EACH> a_tile;
     __shared__ Tile<T, EACH> b_tile;
-    const int x = threadIdx.x * EACH;
-    const int y = threadIdx.y * EACH;
     const int thread = threadIdx.y * SIDE + threadIdx.x;
     Loader<T, EACH> a_loader(a, row, thread);
     Loader<T, EACH> b_loader(b, col, thread);
@@ -101,56 +108,123 @@ __device__ void multiply_tile(T* c, const View<T>& a, const View<T>& b, int64_t 
         b_loader.fetch();
 #pragma unroll 4
         for (int d = 0; d < SIDE; ++d) {
+            Value<T> left[EACH], right[EACH];
+#pragma unroll
+            for (int e = 0; e < EACH; ++e) {
+                left[e] = a_tile.rows[d][place<EACH>(threadIdx.y, e)];
+                right[e] = b_tile.rows[d][place<EACH>(threadIdx.x, e)];
+            }
+#pragma unroll
             for (int i = 0; i < EACH; ++i) {
+#pragma unroll
                 for (int j = 0; j < EACH; ++j) {
-                    sums[i][j] =
-                        plus(sums[i][j], times(a_tile.rows[d][y + i], b_tile.rows[d][x + j]));
+                    sums[i][j] = plus(sums[i][j], times(left[i], right[j]));
                 }
             }
         }
         __syncthreads();
     }
+#pragma unroll
     for (int i = 0; i < EACH; ++i) {
+#pragma unroll
         for (int j = 0; j < EACH; ++j) {
-            const int64_t r = row + y + i;
-            const int64_t s = col + x + j;
+            const int64_t r = row + place<EACH>(threadIdx.y, i);
+            const int64_t s = col + place<EACH>(threadIdx.x, j);
             if (r < a.size && s < b.size) c[r * b.size + s] = convert<T>(sums[i][j]);
         }
     }
 }
 
+// Tiles of SIDE x EACH elements in each direction.
 template <class T, int EACH>
-__device__ void multiply(const Matmul& args) {
+__device__ void multiply_tiles(T* c, const View<T>& a, const View<T>& b) {
     constexpr int64_t SIZE = SIDE * EACH;
-    for (int64_t batch = blockIdx.z; batch < args.batches; batch += gridDim.z) {
-        View<T> a = {static_cast<const T*>(args.a), args.m, args.k, args.a_row, args.a_col};
-        View<T> b = {static_cast<const T*>(args.b), args.n, args.k, args.b_col, args.b_row};
-        walk(batch, args.batch_dims, args.batch_sizes, [&](int32_t d, int64_t coordinate) {
-            a.data += coordinate * args.a_batch[d];
-            b.data += coordinate * args.b_batch[d];
-        });
-        T* const c = static_cast<T*>(args.c) + batch * args.m * args.n;
-        for (int64_t row = blockIdx.y * SIZE; row < args.m; row += gridDim.y * SIZE) {
-            for (int64_t col = blockIdx.x * SIZE; col < args.n; col += gridDim.x * SIZE) {
-                multiply_tile<T, EACH>(c, a, b, row, col);
-            }
+    for (int64_t row = blockIdx.y * SIZE; row < a.size; row += gridDim.y * SIZE) {
+        for (int64_t col = blockIdx.x * SIZE; col < b.size; col += gridDim.x * SIZE) {
+            multiply_tile<T, EACH>(c, a, b, row, col);
         }
     }
 }
 
-// The grid may be cut for the small tiles: with large ones its last blocks find nothing to do.
-template <class T>
+// A product in small tiles, of SIDE x MANY or of SIDE elements.
+struct SmallTiles {
+    template <class T>
+    __device__ static void multiply(T* c, const View<T>& a, const View<T>& b, int64_t tile) {
+        if (tile == SIDE * MANY) {
+            multiply_tiles<T, MANY>(c, a, b);
+        } else {
+            multiply_tiles<T, FEW>(c, a, b);
+        }
+    }
+};
+
+// A product in large tiles, of SIDE x MOST elements.
+struct LargeTiles {
+    template <class T>
+    __device__ static void multiply(T* c, const View<T>& a, const View<T>& b, int64_t) {
+        multiply_tiles<T, MOST>(c, a, b);
+    }
+};
+
+// The product of a matrix with a vector, `b`, where neighbours along the depth lie side by side:
+// each warp adds up whole rows. Blocks lie along y.
+struct WholeRows {
+    template <class T>
+    __device__ static void multiply(T* c, const View<T>& a, const View<T>& b, int64_t) {
+        constexpr int WARP = 32, WARPS = THREADS / WARP;
+        const int thread = threadIdx.y * SIDE + threadIdx.x, lane = thread % WARP;
+        int64_t row = static_cast<int64_t>(blockIdx.y) * WARPS + thread / WARP;
+        for (; row < a.size; row += static_cast<int64_t>(gridDim.y) * WARPS) {
+            const T* const elements = a.data + row * a.stride;
+            Value<T> sum{0};
+#pragma unroll 8
+            for (int64_t d = lane; d < a.depth; d += WARP) {
+                const Value<T> factor = load<T>(b.data[d * b.depth_stride]);
+                sum = plus(sum, times(load<T>(elements[d * a.depth_stride]), factor));
+            }
+#pragma unroll
+            for (int distance = WARP / 2; distance > 0; distance /= 2) {
+                sum = plus(sum, __shfl_xor_sync(0xFFFFFFFF, sum, distance));
+            }
+            if (lane == 0) c[row] = convert<T>(sum);
+        }
+    }
+};
+
+// The batches one after the other. The depth may be cut into parts, each of which is multiplied as
+// if it were another batch: their products are to be added up.
+template <class T, class Way>
 __device__ void matmul(const Matmul& args) {
-    if (args.m >= SIDE * MANY && args.n >= SIDE * MANY) {
-        multiply<T, MANY>(args);
-    } else {
-        multiply<T, FEW>(args);
+    const int64_t products = args.batches * args.parts;
+    const int64_t depth = (args.k + args.parts - 1) / args.parts;
+    for (int64_t product = blockIdx.z; product < products; product += gridDim.z) {
+        const int64_t batch = product / args.parts, from = product % args.parts * depth;
+        const int64_t left = args.k - from < depth ? args.k - from : depth;
+        View<T> a = {static_cast<const T*>(args.a), args.m, left, args.a_row, args.a_col};
+        View<T> b = {static_cast<const T*>(args.b), args.n, left, args.b_col, args.b_row};
+        walk(batch, args.batch_dims, args.batch_sizes, [&](int32_t d, int64_t coordinate) {
+            a.data += coordinate * args.a_batch[d];
+            b.data += coordinate * args.b_batch[d];
+        });
+        a.data += from * a.depth_stride;
+        b.data += from * b.depth_stride;
+        Way::multiply(static_cast<T*>(args.c) + product * args.m * args.n, a, b, args.tile);
     }
 }
 
-#define MATMUL(name, function, T)                                                   \
+#define MATMUL(name, Way, T)                                                        \
     extern "C" __global__ void __launch_bounds__(THREADS) name##_##T(Matmul args) { \
-        function<T>(args);                                                          \
+        matmul<T, Way>(args);                                                       \
+    }
+// Two blocks on a multiprocessor hide each other's waits.
+#define MATMUL_LARGE(name, Way, T)                                                     \
+    extern "C" __global__ void __launch_bounds__(THREADS, 2) name##_##T(Matmul args) { \
+        matmul<T, Way>(args);                                                          \
     }
 
-FOR_NUMBERS(MATMUL, matmul, matmul)
+FOR_NUMBERS(MATMUL, matmul, SmallTiles)
+FOR_FLOATS(MATMUL, matmul_rows, WholeRows)
+// Eight times eight numbers of 64 bits would not fit into a thread's registers.
+MATMUL_LARGE(matmul_large, LargeTiles, f16)
+MATMUL_LARGE(matmul_large, LargeTiles, bf16)
+MATMUL_LARGE(matmul_large, LargeTiles, f32)

@@ -92,7 +92,7 @@ def reduction(driver, name, function, dtype, values, over, lanes, block, parts):
 
 
 def matmuls(driver):
-    sizes = [(1, 1, 1), (5, 7, 3), (33, 17, 40), (70, 65, 1), (2, 3, 0), (130, 140, 33)]
+    sizes = [(1, 1, 1), (5, 7, 3), (33, 17, 40), (70, 65, 1), (2, 3, 0), (130, 140, 33), (40, 1, 100)]
     both = [False, True]
     for dtype, (m, n, k), left, right in itertools.product(NUMBERS, sizes, both, both):
         a = sample(DTYPES[dtype], (2, 1, k, m) if left else (2, 1, m, k), special=False)
@@ -103,28 +103,41 @@ def matmuls(driver):
 
 
 def multiplication(driver, dtype, a, b):
-    (m, k), n = a.shape[-2:], b.shape[-1]
+    """The kernels that take such operands, with the depth whole and in three parts."""
+    n, deep = b.shape[-1], a.stride(-1) == 1
+    large = ["matmul_large"] if dtype in HALVES + ["f32"] else []
+    rows = ["matmul_rows"] if n == 1 and deep and dtype in FLOATS else []
+    tiles = {"matmul": 64 if min(a.shape[-2], n) >= 64 else 16, "matmul_large": 128}
     wide = (lambda t: t.double()) if a.is_floating_point() else (lambda t: t)
     expected = torch.matmul(wide(a), wide(b))
-    result = driver.memory(torch.zeros(2, 3, m, n, dtype=a.dtype))
+    # Each of the k roundings is relative to the size of the terms, not of their sum.
+    size = torch.matmul(wide(a).abs(), wide(b).abs()) if a.is_floating_point() else None
+    for name, parts in itertools.product(["matmul", *large, *rows], [1, 3]):
+        if parts > 1 and dtype not in ("f32", "f64"):
+            continue
+        products = wide(product(driver, name, a, b, tiles.get(name, 16), parts))
+        actual = products.sum(2, dtype=products.dtype)
+        label = f"{name}_{dtype} {a.shape} {b.shape}, strides {a.stride()} {b.stride()}, {parts} parts"
+        if not a.is_floating_point():
+            yield label, disagreement(actual, expected, 0)
+            continue
+        worst = ((actual - expected).abs() - size * torch.finfo(a.dtype).eps * 4).max().item()
+        yield label, None if worst <= 1e-12 else f"off by {worst} more than rounding explains"
+
+
+def product(driver, name, a, b, tile, parts):
+    (m, k), n = a.shape[-2:], b.shape[-1]
+    result = driver.memory(torch.zeros(2, 3, parts, m, n, dtype=a.dtype))
     left, right = driver.memory(a), driver.memory(b)
     args = Matmul(
         c=result.address, a=left.address, b=right.address, batches=6, m=m, n=n, k=k,
         a_row=a.stride(-2), a_col=a.stride(-1), b_row=b.stride(-2), b_col=b.stride(-1),
-        batch_dims=2, batch_sizes=dims([2, 3]),
+        batch_dims=2, parts=parts, tile=tile, batch_sizes=dims([2, 3]),
         a_batch=dims(a.stride()[:2]), b_batch=dims(b.stride()[:2]),
     )
-    driver.launch(f"matmul_{dtype}", args, grid=(2, 2, 4), block=(16, 16, 1))
-    actual = result.read()
-    label = f"matmul_{dtype} {m} {n} {k}, strides {a.stride()} {b.stride()}"
-    if not a.is_floating_point():
-        yield label, disagreement(actual, expected, 0)
-        return
-    # Each of the k roundings is relative to the size of the terms, not of their sum.
-    size = torch.matmul(wide(a).abs(), wide(b).abs())
-    epsilon = torch.finfo(a.dtype).eps
-    worst = ((wide(actual) - expected).abs() - size * epsilon * 4).max().item()
-    yield label, None if worst <= 1e-12 else f"off by {worst} more than rounding explains"
+    dtype = next(name for name, known in DTYPES.items() if known == a.dtype)
+    driver.launch(f"{name}_{dtype}", args, grid=(2, 2, 4), block=(16, 16, 1))
+    return result.read()
 
 
 def softmaxes(driver):

@@ -39,7 +39,9 @@ struct Reduce {
     int64_t reduced_strides[MAX_DIMS];
 };
 
-// c[batches, m, n] is dense; a and b have any strides, so a transposed operand needs no copy.
+// c[batches, parts, m, n] is dense; a and b have any strides, so a transposed operand needs no copy.
+// Each part has the products of as much of the depth k; they are to be added up. `tile` is the side
+// of the tiles of c that the grid is made for.
 struct Matmul {
     void* c;
     const void* a;
@@ -47,7 +49,8 @@ struct Matmul {
     int64_t batches, m, n, k;
     int64_t a_row, a_col, b_row, b_col;
     int32_t batch_dims;
-    int32_t pad;
+    int32_t parts;
+    int64_t tile;
     int64_t batch_sizes[MAX_DIMS];
     int64_t a_batch[MAX_DIMS];
     int64_t b_batch[MAX_DIMS];
@@ -95,8 +98,8 @@ struct Range {
 
 static_assert(sizeof(Reduce) == 320 && offsetof(Reduce, lanes) == 40 &&
               offsetof(Reduce, output_sizes) == 64);
-static_assert(sizeof(Matmul) == 288 && offsetof(Matmul, batch_dims) == 88 &&
-              offsetof(Matmul, batch_sizes) == 96);
+static_assert(sizeof(Matmul) == 296 && offsetof(Matmul, batch_dims) == 88 &&
+              offsetof(Matmul, batch_sizes) == 104);
 static_assert(sizeof(Rows) == 40);
 static_assert(sizeof(Index) == 56);
 static_assert(sizeof(Random) == 80 && offsetof(Random, low) == 48);

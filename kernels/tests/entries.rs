@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 const FLOATS: &str = "f16 bf16 f32 f64";
+/// What is computed in `float`.
+const SINGLES: &str = "f16 bf16 f32";
 const NUMBERS: &str = "f16 bf16 f32 f64 i64 i32 i16 i8 u8";
 const ALL: &str = "f16 bf16 f32 f64 i64 i32 i16 i8 u8 bool";
 /// For what only moves elements: an integer of each size.
@@ -12,7 +14,9 @@ const SIZES: &str = "i64 i32 i16 u8";
 const TABLE: &[(&str, &str, usize)] = &[
     ("sum prod amax amin argmax argmin any all", ALL, 320),
     ("mean", FLOATS, 320),
-    ("matmul", NUMBERS, 288),
+    ("matmul", NUMBERS, 296),
+    ("matmul_rows", FLOATS, 296),
+    ("matmul_large", SINGLES, 296),
     ("softmax log_softmax softmax_backward log_softmax_backward", FLOATS, 40),
     ("gather scatter index_select index_copy", SIZES, 56),
     ("scatter_add index_add", ALL, 56),

@@ -9,11 +9,11 @@
 //! serves, and tensors are `tensor`'s. The guide to its figures and tools is `docs/memory.md`.
 //!
 //! # Policies
-//! What is kept where, and who gets it, a [policy] decides. On the software driver
-//! that is Sluice's own, [`Stitched`](policy::Stitched), and on NVIDIA's PyTorch's with expandable
-//! segments, [`Pytorch`](policy::Pytorch). Who sets PyTorch's options in `PYTORCH_CUDA_ALLOC_CONF` or
-//! `PYTORCH_ALLOC_CONF` has PyTorch's policy with these options on either driver, and
-//! `SLUICE_ALLOCATOR`, which is `stitched`, `pytorch` or `pytorch-expandable`, wins over all that.
+//! What is kept where, and who gets it, a [policy] decides: Sluice's own,
+//! [`Stitched`](policy::Stitched), if nothing else is said. Who sets PyTorch's options in
+//! `PYTORCH_CUDA_ALLOC_CONF` or `PYTORCH_ALLOC_CONF` has PyTorch's policy,
+//! [`Pytorch`](policy::Pytorch), with these options, and `SLUICE_ALLOCATOR`, which is `stitched`,
+//! `pytorch` or `pytorch-expandable`, wins over all that.
 //! Where a device has no virtual memory management, its memory comes in plain segments as PyTorch's
 //! native policy takes it, and the log says so.
 //!

@@ -21,13 +21,18 @@ pub use exec::GraphExec;
 ///
 /// [`Stream::capture`]: crate::Stream::capture
 pub struct Graph {
-    raw: RawGraph,
+    raw: Arc<RawGraph>,
     content: Arc<GraphContent>,
 }
 
 impl Graph {
     pub(super) fn new(raw: RawGraph, content: GraphContent) -> Graph {
-        Graph { raw, content: Arc::new(content) }
+        Graph { raw: Arc::new(raw), content: Arc::new(content) }
+    }
+
+    /// The same graph once more.
+    fn share(&self) -> Graph {
+        Graph { raw: Arc::clone(&self.raw), content: Arc::clone(&self.content) }
     }
 
     /// The captured work, in the order in which it was captured.
@@ -61,7 +66,7 @@ impl Graph {
     /// # Errors
     /// The driver's.
     pub fn instantiate(&self) -> Result<GraphExec> {
-        Ok(GraphExec::new(self.raw.instantiate()?, Arc::clone(&self.content)))
+        Ok(GraphExec::new(self.raw.instantiate()?, self.share()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The policy that the devices' allocators follow: what the program or the environment asks for, or
-//! the default.
+//! Sluice's own.
 
-use gpu_runtime::{Device, DriverKind};
+use gpu_runtime::Device;
 
 use super::device_policy::{DevicePolicy, MakeSuballocator};
 use super::policy_in_use::PolicyInUse;
@@ -46,7 +46,7 @@ impl PolicyChoice {
         PolicyChoice { policy, memory_fraction }
     }
 
-    /// The choice that the environment asks for, or else the default for the driver in use.
+    /// The choice that the environment asks for, or else Sluice's own.
     ///
     /// `SLUICE_ALLOCATOR` names a policy. PyTorch's options, where they are set, ask for PyTorch's,
     /// unless a name does for another one.
@@ -56,7 +56,7 @@ impl PolicyChoice {
             (Some(name), _) => name,
             (None, Some(options)) if options.expandable_segments() => Name::PytorchExpandable,
             (None, Some(_)) => Name::Pytorch,
-            (None, None) => default_for(gpu_runtime::driver_kind()?),
+            (None, None) => Name::Stitched,
         };
         if name == Name::Stitched && options.is_some() {
             tracing::warn!(
@@ -139,25 +139,5 @@ fn named() -> Result<Option<Name>> {
             value: value.to_string_lossy().into_owned(),
             expected: "`stitched`, `pytorch` or `pytorch-expandable`",
         }),
-    }
-}
-
-/// Sluice's own on the software driver. On NVIDIA's, PyTorch's, as long as there are no figures of
-/// the own one from hardware.
-fn default_for(driver: DriverKind) -> Name {
-    match driver {
-        DriverKind::Software => Name::Stitched,
-        DriverKind::Nvidia => Name::PytorchExpandable,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_default_is_the_own_policy_on_the_software_driver_and_pytorchs_on_nvidias() {
-        assert_eq!(default_for(DriverKind::Software), Name::Stitched);
-        assert_eq!(default_for(DriverKind::Nvidia), Name::PytorchExpandable);
     }
 }

@@ -1,5 +1,6 @@
 //! A piece of a device's memory, and how to get one.
 
+use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, Weak};
 
@@ -71,7 +72,6 @@ pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceM
 }
 
 /// A block, and where it goes back to.
-#[derive(Debug)]
 struct OwnedBlock {
     allocator: &'static DeviceAllocator,
     block: Block,
@@ -192,7 +192,6 @@ impl OwnedBlock {
 /// by a wait of its stream, or because it is not handed out before they are over. What work uses the
 /// memory must therefore be noted there, which [`ordered`](gpu_runtime::ordered) does, or announced
 /// by [`record_stream`](Self::record_stream).
-#[derive(Debug)]
 pub struct DeviceMemory {
     /// The block; `None` for 0 bytes.
     taken: Option<OwnedBlock>,
@@ -236,6 +235,19 @@ impl DeviceMemory {
         if *stream != self.stream {
             self.uses.record_stream(stream);
         }
+    }
+}
+
+/// Without the allocator, which holds all other memory as well.
+impl fmt::Debug for DeviceMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "DeviceMemory({} bytes at {:#x} on {})",
+            self.bytes,
+            self.ptr.address(),
+            self.device
+        )
     }
 }
 

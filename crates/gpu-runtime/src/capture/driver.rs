@@ -4,7 +4,8 @@ use std::ptr::{self, null_mut};
 
 use cuda_sys::{
     CUgraph, CUgraphExec, CUgraphExecUpdateResult, CUgraphExecUpdateResultInfo, CUgraphNode,
-    CUresult, CUstreamCaptureStatus, CUstreamUpdateCaptureDependencies_flags as UpdateFlags,
+    CUresult, CUstream, CUstreamCaptureStatus,
+    CUstreamUpdateCaptureDependencies_flags as UpdateFlags, Driver,
 };
 
 use crate::device::{CaptureMode, DeviceState, Handle, PooledEvent, check, teardown};
@@ -145,6 +146,37 @@ impl RawGraph {
 }
 
 impl RawGraph {
+    /// Makes the work of the graph the next node of what is captured on a stream.
+    pub(crate) fn add_to_capture(&self, driver: &Driver, stream: CUstream) -> CUresult {
+        let calls = (
+            driver.cuStreamGetCaptureInfo_v2,
+            driver.cuGraphAddChildGraphNode,
+            driver.cuStreamUpdateCaptureDependencies,
+        );
+        let (Some(ask), Some(add), Some(update)) = calls else {
+            return CUresult::CUDA_ERROR_NOT_SUPPORTED;
+        };
+        let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+        let mut captured: CUgraph = null_mut();
+        let (mut before, mut count): (*const CUgraphNode, usize) = (ptr::null(), 0);
+        let mut node: CUgraphNode = null_mut();
+        let only = UpdateFlags::CU_STREAM_SET_CAPTURE_DEPENDENCIES.0;
+        // SAFETY: the caller's stream and this graph are alive, and what is asked for is writable.
+        // The nodes that the first call lists stay until the last one, as the caller holds the
+        // capture's lock, and the driver copies the graph.
+        unsafe {
+            let asked =
+                ask(stream, &mut status, null_mut(), &mut captured, &mut before, &mut count);
+            if asked != CUresult::CUDA_SUCCESS {
+                return asked;
+            }
+            match add(&mut node, captured, before, count, self.raw.0) {
+                CUresult::CUDA_SUCCESS => update(stream, &mut node, 1, only),
+                refused => refused,
+            }
+        }
+    }
+
     /// The number of nodes.
     pub(super) fn count(&self) -> Result<usize> {
         let mut count = 0;
@@ -171,6 +203,10 @@ impl RawGraph {
             Ok::<usize, Error>(count)
         };
         let count = ask(null_mut(), null_mut())?;
+        if count == 0 {
+            // NVIDIA's driver takes no room for nothing.
+            return Ok(Vec::new());
+        }
         let (mut from, mut to) = (vec![null_mut(); count], vec![null_mut(); count]);
         ask(from.as_mut_ptr(), to.as_mut_ptr())?;
         Ok(from.into_iter().map(Handle).zip(to.into_iter().map(Handle)).collect())

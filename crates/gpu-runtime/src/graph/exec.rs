@@ -9,7 +9,7 @@ use cuda_sys::CUresult;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::Graph;
-use crate::capture::{CaptureState, GraphContent, RawExec};
+use crate::capture::{CaptureState, RawExec};
 use crate::error::{CaptureProblem, Error, Result, UpdateProblem};
 use crate::observe;
 use crate::order::{MemoryUse, ordered_at};
@@ -25,16 +25,17 @@ use crate::uses::Uses;
 /// drop it waits for nothing; what is under way is done to the end.
 pub struct GraphExec {
     raw: Arc<RawExec>,
-    /// Held while the graph is launched or updated, since the driver allows one call at a time.
-    content: Mutex<Arc<GraphContent>>,
+    /// What launches do. It is held while the graph is launched or updated, since the driver allows
+    /// one call at a time.
+    graph: Mutex<Graph>,
     /// The launches, which come one after the other.
     launches: Arc<Uses>,
 }
 
 impl GraphExec {
-    pub(super) fn new(raw: RawExec, content: Arc<GraphContent>) -> GraphExec {
-        let (raw, content) = (Arc::new(raw), Mutex::new(content));
-        GraphExec { raw, content, launches: Uses::shared() }
+    pub(super) fn new(raw: RawExec, graph: Graph) -> GraphExec {
+        let (raw, graph) = (Arc::new(raw), Mutex::new(graph));
+        GraphExec { raw, graph, launches: Uses::shared() }
     }
 
     /// Enqueues a launch, and returns at once.
@@ -49,7 +50,8 @@ impl GraphExec {
     #[track_caller]
     pub fn launch(&self, stream: &Stream) -> Result<()> {
         let place = Location::caller();
-        let content = self.lock();
+        let graph = self.lock();
+        let content = &graph.content;
         if !content.hooks.before.is_empty() && captures::joined(stream)?.is_some() {
             let problem = CaptureProblem::NeedsPreparation;
             return Err(Error::Capture { operation: "cuGraphLaunch", problem });
@@ -64,7 +66,7 @@ impl GraphExec {
         let request = Request {
             place,
             accesses: &content.accesses,
-            keeps: Some(&*content),
+            keeps: Some(content),
             ..Request::new(&content.work, "cuGraphLaunch")
         };
         let exec = self.raw.raw;
@@ -74,7 +76,12 @@ impl GraphExec {
             earlier.points().for_each(|point| stream.comes_after(point.stream(), point.sequence()));
         }
         ordered_at(place, stream, &operands, || {
+            let is_captured = captures::of(stream).is_some();
             enqueue(stream, &request, |driver, stream| {
+                if is_captured {
+                    // The driver takes no launch of a graph into a capture.
+                    return graph.raw.add_to_capture(driver, stream);
+                }
                 // SAFETY: both are alive, and the lock keeps other threads from this one.
                 let launch =
                     |launch: unsafe extern "C" fn(_, _) -> _| unsafe { launch(exec.0, stream) };
@@ -100,13 +107,13 @@ impl GraphExec {
     /// [`Error::GraphUpdate`] if the graphs differ in more than that; it names the first node that
     /// does, where the driver tells. Nothing has changed then.
     pub fn update(&self, graph: &Graph) -> Result<()> {
-        let mut content = self.lock();
+        let mut current = self.lock();
         if let Some(refusal) = self.raw.update(&graph.raw)? {
             let node = graph.content.node(refusal.node).cloned();
             let problem = UpdateProblem::of(refusal.verdict);
             return Err(Error::GraphUpdate { problem, node: node.map(Box::new) });
         }
-        let before = mem::replace(&mut *content, Arc::clone(&graph.content));
+        let before = mem::replace(&mut *current, graph.share());
         self.keep_for_launches(before);
         Ok(())
     }
@@ -120,20 +127,20 @@ impl GraphExec {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Arc<GraphContent>> {
-        self.content.lock()
+    fn lock(&self) -> MutexGuard<'_, Graph> {
+        self.graph.lock()
     }
 }
 
 impl Drop for GraphExec {
     fn drop(&mut self) {
-        let used = (Arc::clone(&self.raw), Arc::clone(&self.lock()));
+        let used = (Arc::clone(&self.raw), self.lock().share());
         self.keep_for_launches(used);
     }
 }
 
 impl fmt::Debug for GraphExec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "GraphExec({} nodes)", self.lock().nodes.len())
+        write!(f, "GraphExec({} nodes)", self.lock().nodes().len())
     }
 }

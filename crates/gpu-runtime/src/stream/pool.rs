@@ -2,7 +2,7 @@
 
 use cuda_sys::CUstream;
 
-use crate::device::{CachedItem, DeviceState, Handle, PerDevice, check, teardown};
+use crate::device::{CachedItem, DeviceState, Handle, PerDevice, capture_mode, check, teardown};
 use crate::error::Result;
 use crate::shared::Idle;
 use crate::types::Device;
@@ -31,6 +31,8 @@ pub(super) fn take(state: &DeviceState, priority: i32) -> Result<Option<Handle<C
         return Ok(None);
     };
     state.bind()?;
+    // A capture forbids to ask about any stream.
+    let _allowed = capture_mode::relaxed();
     // SAFETY: the stream was in the pool, so nobody else destroys it.
     let result = unsafe { (state.driver.cuStreamQuery)(raw.0) };
     if check::query(state, None, "cuStreamQuery", result)? {

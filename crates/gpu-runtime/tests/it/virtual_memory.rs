@@ -161,7 +161,7 @@ fn more_memory_than_there_is_and_more_addresses_than_there_are_are_different_err
         let memory = virtual_memory();
         let (device, page) = (memory.device(), memory.granularity());
         let info = device.memory_info().expect("an answer");
-        let wanted = info.total + page;
+        let wanted = (info.total / page + 1) * page;
         let Err(Error::OutOfMemory { device: of, bytes, free, total }) = memory.create(wanted)
         else {
             panic!("there is not that much")

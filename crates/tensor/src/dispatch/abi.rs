@@ -33,7 +33,8 @@ pub(crate) struct Reduce {
     pub(crate) reduced_strides: [i64; MAX_DIMS],
 }
 
-/// `c[batches, m, n] = a[.., m, k] b[.., k, n]`, where c is dense.
+/// `c[batches, parts, m, n] = a[.., m, k] b[.., k, n]`, where c is dense, and each part has the
+/// products of as much of the depth k.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Matmul {
@@ -49,7 +50,10 @@ pub(crate) struct Matmul {
     pub(crate) b_row: i64,
     pub(crate) b_col: i64,
     pub(crate) batch_dims: i32,
-    pub(crate) pad: i32,
+    /// The number of parts, on the CPU 1.
+    pub(crate) parts: i32,
+    /// The side of the tiles of c that CUDA's blocks compute.
+    pub(crate) tile: i64,
     pub(crate) batch_sizes: [i64; MAX_DIMS],
     pub(crate) a_batch: [i64; MAX_DIMS],
     pub(crate) b_batch: [i64; MAX_DIMS],
@@ -119,8 +123,8 @@ const _: () = {
     use std::mem::{offset_of, size_of};
     assert!(size_of::<Reduce>() == 320 && offset_of!(Reduce, lanes) == 40);
     assert!(offset_of!(Reduce, output_sizes) == 64);
-    assert!(size_of::<Matmul>() == 288 && offset_of!(Matmul, batch_dims) == 88);
-    assert!(offset_of!(Matmul, batch_sizes) == 96);
+    assert!(size_of::<Matmul>() == 296 && offset_of!(Matmul, batch_dims) == 88);
+    assert!(offset_of!(Matmul, batch_sizes) == 104);
     assert!(size_of::<Rowwise>() == 40 && size_of::<Index>() == 56);
     assert!(size_of::<Random>() == 80 && offset_of!(Random, low) == 48);
     assert!(size_of::<Range>() == 48 && offset_of!(Range, istart) == 32);

@@ -24,25 +24,20 @@ impl KernelArgs for Reduce {
 }
 
 /// The side of the square of threads (a block) that computes a tile of the matrix product.
-const SIDE: i64 = 16;
-
-/// The side of a tile where both sizes of the product are at least as large; else it is `SIDE`.
-const LARGE_TILE: i64 = 64;
+const SIDE: u32 = 16;
 
 /// The largest grid along y and z (CUDA's limit).
 const MAX_GRID: i64 = 65_535;
 
 impl KernelArgs for Matmul {
     fn launch(&self, _blocks: u32) -> LaunchConfig {
-        let large = self.m >= LARGE_TILE && self.n >= LARGE_TILE;
-        let tile = if large { LARGE_TILE } else { SIDE } as u64;
-        let tiles = |size: i64| (size as u64).div_ceil(tile) as i64;
+        let tiles = |size: i64| (size as u64).div_ceil(self.tile as u64) as i64;
         let grid = [
             tiles(self.n).clamp(1, i64::from(i32::MAX)) as u32,
             tiles(self.m).clamp(1, MAX_GRID) as u32,
-            self.batches.clamp(1, MAX_GRID) as u32,
+            self.batches.saturating_mul(i64::from(self.parts)).clamp(1, MAX_GRID) as u32,
         ];
-        LaunchConfig { grid, block: [SIDE as u32, SIDE as u32, 1], shared_bytes: 0 }
+        LaunchConfig { grid, block: [SIDE, SIDE, 1], shared_bytes: 0 }
     }
 }
 

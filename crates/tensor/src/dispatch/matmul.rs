@@ -4,26 +4,86 @@ use gpu_runtime::Access;
 
 use super::abi::{MAX_DIMS, Matmul};
 use super::iteration_space::IterationSpace;
-use super::{Operands, Operator};
+use super::{HostKernels, Operands, Operator};
 use crate::layout::{Layout, NoLayout};
-use crate::{Error, Result, Shape, Tensor};
+use crate::{DType, Error, Result, Shape, Tensor};
+
+/// The sides of the tiles of the product that a block computes on CUDA, the largest first. Of the
+/// largest ones there are kernels for what is computed in `f32` only.
+const TILES: [usize; 3] = [128, 64, 16];
+
+/// The number of blocks that keep a large GPU busy.
+const BUSY: usize = 128;
+
+/// The least depth that is worth a part of its own.
+const MIN_DEPTH: usize = 256;
+
+/// The kernels of the matrix product: on CUDA there are several, for different shapes.
+pub(crate) struct ProductKernels {
+    tiles: Operator<Matmul>,
+    large_tiles: Operator<Matmul>,
+    /// For a matrix of dense rows and a vector.
+    rows: Operator<Matmul>,
+}
+
+impl ProductKernels {
+    pub(crate) const fn new(host: HostKernels<Matmul>) -> ProductKernels {
+        ProductKernels {
+            tiles: Operator::new("matmul", host),
+            large_tiles: Operator::new("matmul_large", host),
+            rows: Operator::new("matmul_rows", host),
+        }
+    }
+
+    /// The kernel that suits a call.
+    fn suiting(&'static self, call: &Matmul, dtype: DType) -> &'static Operator<Matmul> {
+        if is_by_rows(call, dtype) {
+            &self.rows
+        } else if call.tile as usize == TILES[0] {
+            &self.large_tiles
+        } else {
+            &self.tiles
+        }
+    }
+}
+
+/// The number of parts into which the depth of a product is to be cut, since the product has too
+/// few tiles to keep a GPU busy. [`matmul`] gives the parts' products then, which are to be added
+/// up. It depends on shapes alone, so results do not depend on the GPU.
+pub(crate) fn parts_of_depth(a: &Tensor, b: &Tensor, batch: &Shape) -> usize {
+    let ([m, k], [_, n]) = (matrix(a.shape()), matrix(b.shape()));
+    // In halves the parts' products would be rounded, and sums of integers have another dtype.
+    let is_exact = matches!(a.dtype(), DType::F32 | DType::F64);
+    if !a.is_cuda() || !is_exact || k < 2 * MIN_DEPTH || n == 1 {
+        return 1;
+    }
+    let blocks = number_of_tiles([m, n], tile([m, n], batch.numel(), a.dtype())) * batch.numel();
+    if blocks == 0 || blocks >= BUSY / 2 {
+        return 1;
+    }
+    (2 * BUSY / blocks).min(k / MIN_DEPTH)
+}
 
 /// Multiplies the matrices in the last two dimensions of `a` and `b`, which must fit and be of one
 /// dtype. The dimensions before them are batches; both broadcast to the shape `batch`.
+///
+/// With several `parts` of the depth, the result has their products: a dimension more, of that
+/// size, after the batches.
 ///
 /// # Errors
 /// The operator has no such dtype; memory or the runtime failed.
 #[track_caller]
 pub(crate) fn matmul(
-    operator: &'static Operator<Matmul>,
-    a: &Tensor,
-    b: &Tensor,
+    kernels: &'static ProductKernels,
+    [a, b]: [&Tensor; 2],
     batch: &Shape,
+    parts: usize,
 ) -> Result<Tensor> {
-    let op = operator.name();
+    let op = kernels.tiles.name();
     let ([m, k], [k_too, n]) = (matrix(a.shape()), matrix(b.shape()));
     assert!(k == k_too && a.dtype() == b.dtype(), "{op}: the operands were not checked");
-    let shape = batch.iter().copied().chain([m, n]).collect();
+    let part = if parts == 1 { None } else { Some(parts) };
+    let shape = batch.iter().copied().chain(part).chain([m, n]).collect();
     let output = Tensor::uninit(shape, a.dtype(), a.resolved_device())?;
     if output.numel() == 0 {
         return Ok(output);
@@ -31,13 +91,18 @@ pub(crate) fn matmul(
     let operands = [(&output, Access::Write), (a, Access::Read), (b, Access::Read)];
     let operands = Operands::hold_for_new(op, a.resolved_device(), &operands)?;
     let mut call = product(a, b, &operands, [m, n, k]);
+    call.parts = parts as i32;
     if !batch.is_empty() {
         set_batches(op, &mut call, [a, b], batch)?;
     }
-    // SAFETY: the output is dense and of the product's shape; the strides are those of the
-    // operands' layouts, and the iteration space of the batches broadcasts the rest of their
-    // dimensions.
-    unsafe { operator.run(a.dtype(), &operands, &call)? };
+    if a.is_cuda() {
+        call.tile = tile([m, n], batch.numel() * parts, a.dtype()) as i64;
+    }
+    let kernel = kernels.suiting(&call, a.dtype());
+    // SAFETY: the output is dense and of the product's shape, in parts as the call says; the strides
+    // are those of the operands' layouts, and the iteration space of the batches broadcasts the rest
+    // of their dimensions.
+    unsafe { kernel.run(a.dtype(), &operands, &call)? };
     drop(operands);
     Ok(output)
 }
@@ -76,6 +141,27 @@ fn set_batches(
     Ok(())
 }
 
+/// The side of the tiles that a product of matrices is computed in.
+fn tile(sizes: [usize; 2], products: usize, dtype: DType) -> usize {
+    let [large, middle, small] = TILES;
+    let fits = |tile| sizes.iter().all(|&size| size >= tile);
+    let blocks = || number_of_tiles(sizes, large).saturating_mul(products);
+    match dtype {
+        DType::F32 | DType::F16 | DType::BF16 if fits(large) && blocks() >= BUSY => large,
+        _ if fits(middle) => middle,
+        _ => small,
+    }
+}
+
+fn number_of_tiles([m, n]: [usize; 2], tile: usize) -> usize {
+    m.div_ceil(tile).saturating_mul(n.div_ceil(tile))
+}
+
+/// Whether the second factor is a vector, and the rows of the first lie dense.
+fn is_by_rows(call: &Matmul, dtype: DType) -> bool {
+    call.n == 1 && call.a_col == 1 && dtype.is_float() && call.tile != 0
+}
+
 /// The rows and columns of the matrices: the last two sizes.
 fn matrix(shape: &[usize]) -> [usize; 2] {
     *shape.last_chunk().expect("matmul: the operands have two dimensions or more")
@@ -108,7 +194,8 @@ fn product(a: &Tensor, b: &Tensor, operands: &Operands<'_>, [m, n, k]: [usize; 3
         b_row,
         b_col,
         batch_dims: 0,
-        pad: 0,
+        parts: 1,
+        tile: 0,
         batch_sizes: [1; MAX_DIMS],
         a_batch: [0; MAX_DIMS],
         b_batch: [0; MAX_DIMS],

@@ -32,7 +32,7 @@ pub(crate) use fill::{RandomOperands, random, range};
 pub(crate) use index::{IndexCall, indexed};
 use kernel_args::KernelArgs;
 pub(crate) use layer_norm::LayerNormCall;
-pub(crate) use matmul::matmul;
+pub(crate) use matmul::{ProductKernels, matmul, parts_of_depth};
 use operands::Operands;
 pub(crate) use reduce::{reduce, reduced_shape};
 pub(crate) use rowwise::rowwise;
@@ -45,6 +45,7 @@ use crate::resolved_device::ResolvedDevice;
 use crate::{DType, Error, Result, Tensor};
 
 /// The CPU's kernels of an operator.
+#[derive(Clone, Copy)]
 pub(crate) struct HostKernels<P: 'static> {
     /// Whether there is a kernel for a dtype.
     pub(crate) supports: fn(DType) -> bool,

@@ -1,14 +1,12 @@
 //! Products of vectors, matrices and batches of matrices.
 
-use super::convert::convert;
 use super::repeated::{MANY, added};
 use crate::autograd::record_product;
-use crate::dispatch::abi::Matmul;
-use crate::dispatch::{self, Operator, working_dtype};
+use crate::dispatch::{self, ProductKernels};
 use crate::host::matmul as kernels;
-use crate::{DType, Error, Result, Shape, Tensor};
+use crate::{Error, Result, Shape, Tensor};
 
-static MATMUL: Operator<Matmul> = Operator::new("matmul", kernels::MATMUL);
+static MATMUL: ProductKernels = ProductKernels::new(kernels::MATMUL);
 
 /// The matrix product. Transposed and otherwise strided operands are read as they lie, without
 /// copies. On CUDA the work is enqueued. All fail if the shapes do not fit, if the dtypes differ or
@@ -135,18 +133,21 @@ fn is_column_major(x: &Tensor) -> bool {
     strides[rows] == 1 && strides[cols] >= x.shape()[rows] as isize && x.shape()[cols] > 1
 }
 
-/// The product, in a dtype that the device has kernels for.
+/// The product, as the device computes it best.
 #[track_caller]
 fn multiplied(a: &Tensor, b: &Tensor, batch: &Shape) -> Result<Tensor> {
-    let dtype = match working_dtype(a, a.dtype()) {
-        DType::U8 if a.is_cuda() => DType::I64,
-        dtype => dtype,
-    };
-    if dtype == a.dtype() {
-        return dispatch::matmul(&MATMUL, a, b, batch);
+    let [rows, cols] = [a.shape()[a.dims() - 2], b.shape()[b.dims() - 1]];
+    if a.is_cuda() && rows == 1 && cols > 1 && is_column_major(b) {
+        // A row times the rows of the other factor's transpose.
+        let shape = batch.iter().copied().chain([1, cols]).collect();
+        return multiplied(&b.mt()?, &a.mt()?, batch)?.with_sizes(shape);
     }
-    let output = dispatch::matmul(&MATMUL, &convert(a, dtype)?, &convert(b, dtype)?, batch)?;
-    convert(&output, a.dtype())
+    let parts = dispatch::parts_of_depth(a, b, batch);
+    let output = dispatch::matmul(&MATMUL, [a, b], batch, parts)?;
+    if parts == 1 {
+        return Ok(output);
+    }
+    output.sum_dims(&[batch.len() as isize], false)
 }
 
 /// One column of `a`, one row of `b`, and the number of times that they are there, if both operands

@@ -24,6 +24,7 @@ mod movement;
 mod observers;
 mod operators;
 mod printing;
+mod products;
 mod promotion;
 mod random;
 mod reuse;
