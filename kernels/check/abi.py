@@ -50,6 +50,14 @@ class Random(Structure):
     ]
 
 
+class Scan(Structure):
+    _fields_ = [
+        ("out", c_uint64), ("input", c_uint64), ("totals", c_uint64),
+        ("outer", c_int64), ("size", c_int64), ("inner", c_int64),
+        ("parts", c_int32), ("joins", c_int32),
+    ]
+
+
 class Range(Structure):
     _fields_ = [
         ("out", c_uint64), ("numel", c_int64), ("start", c_double), ("step", c_double),

@@ -6,7 +6,7 @@ from ctypes import c_float, c_uint64
 
 import torch
 
-from abi import Index, Matmul, Random, Range, Reduce, Rows, dims
+from abi import Index, Matmul, Random, Range, Reduce, Rows, Scan, dims
 from values import DTYPES, disagreement, sample, widen
 
 FLOATS = ["f16", "bf16", "f32", "f64"]
@@ -21,6 +21,7 @@ def check(driver):
     yield from saxpy(driver)
     yield from reductions(driver)
     yield from matmuls(driver)
+    yield from scans(driver)
     yield from softmaxes(driver)
     yield from indexing(driver)
     yield from random(driver)
@@ -138,6 +139,37 @@ def product(driver, name, a, b, tile, parts):
     dtype = next(name for name, known in DTYPES.items() if known == a.dtype)
     driver.launch(f"{name}_{dtype}", args, grid=(2, 2, 4), block=(16, 16, 1))
     return result.read()
+
+
+def scans(driver):
+    shapes = [(3, 1, 1), (3, 1025, 1), (2, 5000, 1), (2, 7, 300), (1, 300, 3), (2, 0, 1)]
+    names = [("cumsum", torch.cumsum), ("cumprod", torch.cumprod)]
+    for (name, function), dtype, (outer, size, inner), parts in itertools.product(
+        names, [*FLOATS, "i64"], shapes, [1, 7]
+    ):
+        if parts > 1 and inner > 1:
+            continue
+        x = sample(DTYPES[dtype], (outer, size, inner), special=False)
+        # So that products stay within what there is.
+        x = x if name == "cumsum" else torch.where(x > 0, 1, -1).to(x.dtype)
+        exact = function(x.double() if x.is_floating_point() else x, 1)
+        out, given = driver.memory(torch.zeros_like(x)), driver.memory(x)
+        totals = driver.memory(torch.zeros(outer * parts, dtype=torch.int64))
+        args = Scan(
+            out=out.address, input=given.address, totals=totals.address, outer=outer, size=size,
+            inner=inner, parts=parts,
+        )
+        for joins in range(min(parts, 2)):
+            args.joins = joins
+            driver.launch(f"{name}_{dtype}", args, block=(256, 1, 1))
+        label = f"{name}_{dtype} {tuple(x.shape)}, {parts} parts"
+        if dtype == "f64":
+            # The order in which the sums are gathered is another one.
+            size = x.abs().cumsum(1) * 1e-13
+            off = (out.read() - exact).abs() > size
+            yield label, f"{off.sum()} are off" if off.any() else None
+        else:
+            yield label, disagreement(out.read(), exact.to(x.dtype), 1 if dtype != "i64" else 0)
 
 
 def softmaxes(driver):

@@ -96,6 +96,18 @@ struct Range {
     int64_t istart, istep;
 };
 
+// Dense arrays, seen as [outer, size, inner], of which the middle dimension is scanned. In parts, if
+// there are several: the first launch writes `totals`, eight bytes for each part of each row, and the
+// second, which joins, reads them.
+struct Scan {
+    void* out;
+    const void* in;
+    void* totals;
+    int64_t outer, size, inner;
+    int32_t parts;
+    int32_t joins;
+};
+
 static_assert(sizeof(Reduce) == 320 && offsetof(Reduce, lanes) == 40 &&
               offsetof(Reduce, output_sizes) == 64);
 static_assert(sizeof(Matmul) == 296 && offsetof(Matmul, batch_dims) == 88 &&
@@ -103,4 +115,5 @@ static_assert(sizeof(Matmul) == 296 && offsetof(Matmul, batch_dims) == 88 &&
 static_assert(sizeof(Rows) == 40);
 static_assert(sizeof(Index) == 56);
 static_assert(sizeof(Random) == 80 && offsetof(Random, low) == 48);
+static_assert(sizeof(Scan) == 56 && offsetof(Scan, parts) == 48);
 static_assert(sizeof(Range) == 48 && offsetof(Range, istart) == 32);

@@ -10,10 +10,14 @@ const ALL: &str = "f16 bf16 f32 f64 i64 i32 i16 i8 u8 bool";
 /// For what only moves elements: an integer of each size.
 const SIZES: &str = "i64 i32 i16 u8";
 
+/// What is gathered in 64 bits.
+const GATHERED: &str = "f16 bf16 f32 f64 i64";
+
 /// Operations, their dtypes, and the size of the struct that is the kernel's one parameter.
 const TABLE: &[(&str, &str, usize)] = &[
     ("sum prod amax amin argmax argmin any all", ALL, 320),
     ("mean", FLOATS, 320),
+    ("cumsum cumprod", GATHERED, 56),
     ("matmul", NUMBERS, 296),
     ("matmul_rows", FLOATS, 296),
     ("matmul_large", SINGLES, 296),
@@ -107,7 +111,9 @@ fn ptx_is_for_sm_75_and_a_driver_of_cuda_12_0_reads_it() {
 fn any_block_that_a_gpu_can_run_can_be_launched() {
     for module in kernels::modules() {
         let Some(text) = ptx(module) else { continue };
-        let threads = if module.name.starts_with("matmul") { 256 } else { 1024 };
+        let fixed = ["matmul", "cumsum", "cumprod"];
+        let is_fixed = fixed.iter().any(|operation| module.name.starts_with(operation));
+        let threads = if is_fixed { 256 } else { 1024 };
         let bound = format!("\n.maxntid {threads}, 1, 1\n");
         assert!(text.contains(&bound), "{}", module.name);
     }

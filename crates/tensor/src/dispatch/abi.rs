@@ -107,6 +107,23 @@ pub(crate) struct Random {
     pub(crate) input: u64,
 }
 
+/// A scan along the middle dimension of dense `[outer, size, inner]` memory.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct ScanCall {
+    pub(crate) out: u64,
+    pub(crate) input: u64,
+    /// The address of eight bytes for each part of each row, if there are several parts.
+    pub(crate) totals: u64,
+    pub(crate) outer: i64,
+    pub(crate) size: i64,
+    pub(crate) inner: i64,
+    /// The number of parts that CUDA scans each row in, in two launches if there are several.
+    pub(crate) parts: i32,
+    /// Whether this is the second launch, which begins each part with what is before it: 0 or 1.
+    pub(crate) joins: i32,
+}
+
 /// `start + i * step` into dense memory; integers use `istart` and `istep`.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -127,5 +144,6 @@ const _: () = {
     assert!(offset_of!(Matmul, batch_sizes) == 104);
     assert!(size_of::<Rowwise>() == 40 && size_of::<Index>() == 56);
     assert!(size_of::<Random>() == 80 && offset_of!(Random, low) == 48);
+    assert!(size_of::<ScanCall>() == 56 && offset_of!(ScanCall, parts) == 48);
     assert!(size_of::<Range>() == 48 && offset_of!(Range, istart) == 32);
 };

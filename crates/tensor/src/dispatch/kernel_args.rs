@@ -2,7 +2,7 @@
 
 use gpu_runtime::LaunchConfig;
 
-use super::abi::{Index, Matmul, Random, Range, Reduce, Rowwise};
+use super::abi::{Index, Matmul, Random, Range, Reduce, Rowwise, ScanCall};
 
 /// The number of threads per block of the kernels that go through elements one by one.
 const THREADS: u32 = 256;
@@ -61,6 +61,17 @@ impl KernelArgs for Index {
         let across = along(self.count.saturating_mul(self.inner), x).min(u64::from(blocks)) as u32;
         let down = along(self.outer, y).min(u64::from((blocks / across).clamp(1, MAX_GRID as u32)));
         LaunchConfig { grid: [across, down as u32, 1], block: [x, y, 1], shared_bytes: 0 }
+    }
+}
+
+impl KernelArgs for ScanCall {
+    fn launch(&self, blocks: u32) -> LaunchConfig {
+        if self.inner != 1 {
+            return one_dimensional(self.outer.saturating_mul(self.inner), blocks);
+        }
+        let jobs = self.outer.saturating_mul(i64::from(self.parts));
+        let grid = jobs.clamp(1, i64::from(blocks) * 2) as u32;
+        LaunchConfig { grid: [grid, 1, 1], block: [THREADS, 1, 1], shared_bytes: 0 }
     }
 }
 

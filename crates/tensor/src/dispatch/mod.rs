@@ -36,7 +36,7 @@ pub(crate) use matmul::{ProductKernels, matmul, parts_of_depth};
 use operands::Operands;
 pub(crate) use reduce::{reduce, reduced_shape};
 pub(crate) use rowwise::rowwise;
-pub(crate) use scan::scan;
+pub(crate) use scan::{cumulate, scan};
 pub(crate) use spread::{SpreadForm, spread_and_mean};
 pub use transfer::Blocking;
 pub(crate) use transfer::transfer;
@@ -114,7 +114,7 @@ impl<P: 'static> Operator<P> {
         self
     }
 
-    pub(crate) fn name(&self) -> &'static str {
+    pub(crate) const fn name(&self) -> &'static str {
         self.name
     }
 

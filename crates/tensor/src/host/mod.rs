@@ -10,4 +10,5 @@ mod memory;
 pub(crate) mod random;
 pub(crate) mod range;
 pub(crate) mod reduce;
+pub(crate) mod scan;
 pub(crate) mod softmax;

@@ -9,69 +9,74 @@ use smallvec::smallvec;
 use super::convert::{copy_into, dense};
 use crate::autograd::{InPlace, record};
 use crate::dims::resolve_dim;
-use crate::dispatch;
+use crate::dispatch::abi::ScanCall;
+use crate::dispatch::{self, Operator, Signature};
 use crate::host::reduce::sum_dtype;
+use crate::host::scan as kernels;
 use crate::{DType, Result, Tensor, no_grad};
 
 static SUMS: Cumulation = Cumulation {
-    name: "cumsum",
     in_place: "cumsum_",
-    kernel: Scan::Sum,
-    join: |earlier, later| earlier.add(later),
+    operator: Operator::new("cumsum", kernels::CUMSUM)
+        .with_signature(Signature::Follows(sum_dtype)),
 };
 static PRODUCTS: Cumulation = Cumulation {
-    name: "cumprod",
     in_place: "cumprod_",
-    kernel: Scan::Prod,
-    join: |earlier, later| earlier.mul(later),
-};
-static LOGARITHMS: Cumulation = Cumulation {
-    name: "logcumsumexp",
-    in_place: "logcumsumexp",
-    kernel: Scan::LogSumExp,
-    join: |earlier, later| earlier.logaddexp(later),
+    operator: Operator::new("cumprod", kernels::CUMPROD)
+        .with_signature(Signature::Follows(sum_dtype)),
 };
 
-/// An associative function of the elements so far.
+/// Sums or products of the elements so far.
 struct Cumulation {
-    name: &'static str,
     in_place: &'static str,
-    kernel: Scan,
-    /// The function of the elements of two neighbouring ranges, from those of each.
-    join: fn(&Tensor, &Tensor) -> Result<Tensor>,
+    operator: Operator<ScanCall>,
 }
 
 impl Cumulation {
-    /// The results, without history. Floats are gathered in `F64` and integers in `I64`, on CUDA
-    /// too, and rounded once.
+    const fn name(&self) -> &'static str {
+        self.operator.name()
+    }
+
+    /// The results, without history. Floats are gathered in `F64` and integers in `I64`, and rounded
+    /// once.
     #[track_caller]
-    fn of(&self, x: &Tensor, dim: usize, dtype: DType) -> Result<Tensor> {
+    fn of(&'static self, x: &Tensor, dim: usize) -> Result<Tensor> {
         let x = x.detach();
-        let compute = || {
-            if !x.is_cuda() {
-                let x = dense(&x, x.dtype())?;
-                return Ok(dispatch::scan(self.name, self.kernel, &x, dim, dtype)?.0);
-            }
-            let wide = if dtype.is_float() { DType::F64 } else { DType::I64 };
-            // Where there is nothing to join, the elements are the results.
-            dense(&doubling(&dense(&x, wide)?, dim, self.join)?, dtype)?.copied_from(&x)
-        };
+        // On CUDA there are kernels for integers of 64 bits.
+        let dtype = if x.is_cuda() { sum_dtype(x.dtype()) } else { x.dtype() };
+        let compute = || dispatch::cumulate(&self.operator, &dense(&x, dtype)?, dim);
         at_place(Location::caller(), || no_grad(compute))
     }
 
     /// The results in the tensor's own memory; they wrap around where the dtype does not have them.
     #[track_caller]
-    fn write(&self, target: &Tensor, dim: usize) -> Result<()> {
-        let result = self.of(target, dim, sum_dtype(target.dtype()))?;
-        copy_into(target, &result)
+    fn write(&'static self, target: &Tensor, dim: usize) -> Result<()> {
+        copy_into(target, &self.of(target, dim)?)
     }
+}
+
+/// The logarithms of the sums of exponentials so far, without history. They are gathered in `F64`,
+/// on CUDA too, and rounded once.
+#[track_caller]
+fn log_sums(op: &'static str, x: &Tensor, dim: usize) -> Result<Tensor> {
+    let x = x.detach();
+    let compute = || {
+        if !x.is_cuda() {
+            let x = dense(&x, x.dtype())?;
+            return Ok(dispatch::scan(op, Scan::LogSumExp, &x, dim, x.dtype())?.0);
+        }
+        let sums = doubling(&dense(&x, DType::F64)?, dim, |a, b| a.logaddexp(b))?;
+        // Where there is nothing to join, the elements are the results.
+        dense(&sums, x.dtype())?.copied_from(&x)
+    };
+    at_place(Location::caller(), || no_grad(compute))
 }
 
 /// Scans along a dimension, of the tensor's shape. A tensor without dimensions is its own.
 ///
 /// Sums and products of integers and truth values are `I64`. Floats are gathered in `F64` and
-/// rounded once. On CUDA the work is enqueued: elementwise operations, of which there are as many
-/// as the size has binary digits.
+/// rounded once. On CUDA the work is enqueued; for logarithms it is elementwise operations, of which
+/// there are as many as the size has binary digits.
 ///
 /// All fail if the dimension does not exist.
 impl Tensor {
@@ -84,9 +89,9 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn cumsum(&self, dim: isize) -> Result<Tensor> {
-        let own = resolve_dim(SUMS.name, dim, self.dims())?;
-        let output = SUMS.of(self, own, sum_dtype(self.dtype()))?;
-        Ok(record(SUMS.name, [self], output, |_| {
+        let own = resolve_dim(SUMS.name(), dim, self.dims())?;
+        let output = SUMS.of(self, own)?;
+        Ok(record(SUMS.name(), [self], output, |_| {
             move |grad: &Tensor, _| Ok([Some(sums_from_the_end(grad, own)?)])
         }))
     }
@@ -115,9 +120,9 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn cumprod(&self, dim: isize) -> Result<Tensor> {
-        let own = resolve_dim(PRODUCTS.name, dim, self.dims())?;
-        let output = PRODUCTS.of(self, own, sum_dtype(self.dtype()))?;
-        Ok(record(PRODUCTS.name, [self], output, |saving| {
+        let own = resolve_dim(PRODUCTS.name(), dim, self.dims())?;
+        let output = PRODUCTS.of(self, own)?;
+        Ok(record(PRODUCTS.name(), [self], output, |saving| {
             let (x, products) = (saving.save(self), saving.watch_output());
             move |grad: &Tensor, _| {
                 products.check()?;
@@ -160,10 +165,10 @@ impl Tensor {
     /// The dtype is not a floating one.
     #[track_caller]
     pub fn logcumsumexp(&self, dim: isize) -> Result<Tensor> {
-        let op = LOGARITHMS.name;
+        let op = "logcumsumexp";
         let own = resolve_dim(op, dim, self.dims())?;
         self.expect_floats(op)?;
-        let output = LOGARITHMS.of(self, own, self.dtype())?;
+        let output = log_sums(op, self, own)?;
         Ok(record(op, [self], output, |saving| {
             let (x, output) = (saving.save(self), saving.save_output());
             move |grad: &Tensor, _| {

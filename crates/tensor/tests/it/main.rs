@@ -28,6 +28,7 @@ mod products;
 mod promotion;
 mod random;
 mod reuse;
+mod scans;
 mod serial;
 mod sizes;
 mod sums;
