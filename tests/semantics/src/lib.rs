@@ -7,8 +7,8 @@
 #![forbid(unsafe_code)]
 
 use cuda_sim::control::{CheckKinds, Config, Schedule, configure, schedule};
-use gpu_runtime::DriverChoice;
-use tensor::Device;
+use gpu_runtime::{DriverChoice, DriverKind};
+use tensor::{Device, Result, cuda};
 use test_support::skipped;
 
 /// The number of software GPUs that the contract is tested on, if nothing else is asked for. On
@@ -67,6 +67,29 @@ pub fn devices<T>(at_least: usize, test: T) -> bool {
 pub fn last_device() -> Device {
     let found = gpu_runtime::Device::count().expect("there is a driver");
     Device::cuda_at(found.checked_sub(1).expect("there is a device"))
+}
+
+/// Whether the driver in use is the software driver, which can be told a schedule.
+///
+/// # Panics
+///
+/// When no driver can be used.
+pub fn is_software() -> bool {
+    gpu_runtime::driver_kind().expect("a driver") == DriverKind::Software
+}
+
+/// Does once what a test does again while a callback holds a stream back, and waits for it. Then its
+/// kernels are loaded and its memory is there.
+///
+/// NVIDIA's driver waits for the whole device when it loads a kernel or asks for memory, also for the
+/// callback, which waits for the test. It has one thread for the callbacks of all streams too: while
+/// one waits, no other runs.
+///
+/// # Errors
+/// What `work` fails with, and the device's.
+pub fn warm_up<T>(device: Device, work: impl FnOnce() -> Result<T>) -> Result<()> {
+    drop(work()?);
+    cuda::synchronize(device)
 }
 
 /// Whether a schedule decides what runs when, so that work must not wait for the host.

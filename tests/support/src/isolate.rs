@@ -1,8 +1,10 @@
 //! Running one test in a process of its own.
 
 use std::any::type_name;
+use std::ffi::OsStr;
 use std::process::{Command, Output};
 
+use crate::driver::{self, DRIVER};
 use crate::skip;
 
 /// Set, to the test's name, in the child process.
@@ -22,7 +24,7 @@ const CHILD: &str = "SLUICE_ISOLATED_TEST";
 /// }
 /// ```
 pub fn isolate<F: FnOnce()>(body: F) -> Isolated<F> {
-    Isolated { body, command: None }
+    Isolated { body, command: None, steers: false }
 }
 
 /// A test that is about to run in a process of its own; see [`isolate`].
@@ -30,6 +32,8 @@ pub fn isolate<F: FnOnce()>(body: F) -> Isolated<F> {
 pub struct Isolated<F> {
     body: F,
     command: Option<Command>,
+    /// Whether the body steers the software driver.
+    steers: bool,
 }
 
 impl<F: FnOnce()> Isolated<F> {
@@ -45,10 +49,23 @@ impl<F: FnOnce()> Isolated<F> {
         self
     }
 
+    /// Says that the body steers the software driver: it sets schedules, has calls fail, reads
+    /// counters, or calls that driver past the runtime. On another driver the test is skipped.
+    pub fn steers_software_driver(mut self) -> Self {
+        self.steers = true;
+        self
+    }
+
     /// Runs the body in the child process and panics, with the child's output, if it failed there.
+    ///
+    /// Where `GPU_DRIVER` asks for another driver, a test that can only be about the software driver
+    /// is skipped: one that steers it, or that names it for its child process.
     pub fn run(mut self) {
         if is_child() {
             return (self.body)();
+        }
+        if let Some(reason) = self.refuses(std::env::var_os(DRIVER).as_deref()) {
+            return skip::skipped(test_name::<F>(), reason);
         }
         let output = self.command().output().expect("the test binary can be executed again");
         assert!(output.status.success(), "the isolated test failed:\n{}", transcript(&output));
@@ -58,13 +75,27 @@ impl<F: FnOnce()> Isolated<F> {
         skip::hand_on(&String::from_utf8_lossy(&output.stderr));
     }
 
+    /// Why the test does not run where `GPU_DRIVER` asks for this driver.
+    fn refuses(&mut self, driver: Option<&OsStr>) -> Option<&'static str> {
+        if driver::is_software(driver) {
+            return None;
+        }
+        let asks = |(name, value): (&OsStr, Option<&OsStr>)| {
+            name == DRIVER && value.is_some() && driver::is_software(value)
+        };
+        if self.steers {
+            return Some(driver::STEERED);
+        }
+        self.command().get_envs().any(asks).then_some("it asks for the software driver")
+    }
+
     fn command(&mut self) -> &mut Command {
         self.command.get_or_insert_with(|| {
             let test = test_name::<F>();
             let binary = std::env::current_exe().expect("a test knows its own binary");
             let mut command = Command::new(binary);
-            command.args([&test, "--exact", "--nocapture", "--test-threads=1"]);
-            command.env(CHILD, &test);
+            command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
+            command.env(CHILD, test);
             command
         })
     }
@@ -75,10 +106,10 @@ fn is_child() -> bool {
 }
 
 /// The test's path as the test harness knows it, from the path of the closure within it.
-fn test_name<F>() -> String {
+fn test_name<F>() -> &'static str {
     let closure = type_name::<F>();
     let function = closure.split("::{{closure}}").next().unwrap_or(closure);
-    function.split_once("::").map_or(function, |(_crate, path)| path).to_owned()
+    function.split_once("::").map_or(function, |(_crate, path)| path)
 }
 
 fn transcript(output: &Output) -> String {
@@ -91,6 +122,8 @@ fn transcript(output: &Output) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+
     use super::isolate;
 
     #[test]
@@ -104,6 +137,23 @@ mod tests {
         .env("ISOLATED_VALUE", "7")
         .env("ISOLATED_PARENT", &parent)
         .run();
+    }
+
+    #[test]
+    fn what_is_about_the_software_driver_runs_on_no_other() {
+        let on = |driver: Option<&str>| {
+            let body: fn() = || ();
+            let tests = [
+                isolate(body).steers_software_driver(),
+                isolate(body).env("GPU_DRIVER", "software:4"),
+                isolate(body),
+                isolate(body).env("GPU_DRIVER", "nvidia"),
+            ];
+            tests.map(|mut test| test.refuses(driver.map(OsStr::new)).is_some())
+        };
+        assert_eq!(on(Some("nvidia")), [true, true, false, false]);
+        assert_eq!(on(Some("software:2")), [false; 4]);
+        assert_eq!(on(None), [false; 4]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use gpu_runtime::{Device, DeviceAllocation, Error, HostAllocation};
 use test_support::isolate;
 
-use crate::fixture::{device, start};
+use crate::fixture::{FreeMemory, device, start};
 
 #[test]
 fn a_device_that_does_not_exist_is_an_error_that_says_which_do() {
@@ -35,14 +35,13 @@ fn properties_are_those_of_a_gpu() {
 #[test]
 fn allocated_memory_is_not_free_until_it_is_dropped() {
     isolate(|| {
-        let free = || device().memory_info().expect("memory").free;
-        let before = free();
+        let before = FreeMemory::now();
         let allocation = DeviceAllocation::new(device(), 64 << 20).expect("memory");
         assert!(!allocation.ptr().is_null());
         assert_eq!((allocation.bytes(), allocation.device()), (64 << 20, device()));
-        assert_eq!(before - free(), 64 << 20);
+        before.is_less_by(64 << 20, "it is ours");
         drop(allocation);
-        assert_eq!(before, free());
+        before.is_less_by(0, "it was dropped");
     })
     .run();
 }

@@ -9,27 +9,22 @@ use gpu_runtime::{
 };
 use test_support::isolate;
 
-use crate::fixture::{Gate, device, elementwise, fill, pinned, read, zeros};
-
-fn free() -> usize {
-    device().memory_info().expect("memory").free
-}
+use crate::fixture::{FreeMemory, Gate, device, elementwise, fill, pinned, read, zeros};
 
 #[test]
 fn memory_in_use_is_freed_when_the_use_is_over() {
     isolate(|| {
         let stream = Stream::new(device()).expect("a stream");
         let function = elementwise(device(), "fill");
-        let before = free();
+        let before = FreeMemory::now();
         let mut buffer = DeviceBuffer::<u32>::new(device(), 16 << 20).expect("memory");
-        let with_buffer = free();
         let gate = Gate::hold(&stream);
         fill(&function, &stream, 7, &mut buffer).expect("the launch is taken");
         drop(buffer);
-        assert_eq!(free(), with_buffer, "the launch still needs it");
+        before.is_less_by(64 << 20, "the launch still needs it");
         gate.open();
         device().synchronize().expect("the device works");
-        assert_eq!(free(), before);
+        before.is_less_by(0, "the launch is over");
     })
     .run();
 }
@@ -49,17 +44,16 @@ fn to_drop_memory_waits_for_nothing() {
 fn dropped_memory_is_free_for_the_next_allocation() {
     isolate(|| {
         let stream = Stream::new(device()).expect("a stream");
-        let before = free();
+        let before = FreeMemory::now();
         let buffer = DeviceBuffer::<u32>::zeroed(&stream, 16 << 20).expect("memory");
         stream.synchronize().expect("the device works");
-        let with_buffer = free();
-        assert!(with_buffer < before);
+        before.is_less_by(64 << 20, "it is in use");
         drop(buffer);
         let next = DeviceBuffer::<u32>::new(device(), 16 << 20).expect("memory");
-        assert_eq!(free(), with_buffer);
+        before.is_less_by(64 << 20, "one of the two is there");
         drop(next);
         device().synchronize().expect("the device works");
-        assert_eq!(free(), before);
+        before.is_less_by(0, "nobody uses any");
     })
     .run();
 }
@@ -69,7 +63,7 @@ fn a_full_device_is_asked_again_only_if_something_was_given_back() {
     isolate(|| {
         let [stream, other] = [(); 2].map(|()| Stream::new(device()).expect("a stream"));
         let asked = || counters().calls.get("cuMemAlloc_v2").copied().unwrap_or(0);
-        let half = free() / 2;
+        let half = device().memory_info().expect("memory").free / 2;
         let buffer = DeviceBuffer::<u8>::zeroed(&stream, half).expect("memory");
         stream.synchronize().expect("the device works");
         let before = asked();
@@ -91,6 +85,7 @@ fn a_full_device_is_asked_again_only_if_something_was_given_back() {
         });
         assert_eq!(asked(), before + 3);
     })
+    .steers_software_driver()
     .run();
 }
 

@@ -3,10 +3,10 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
-use cuda_sim::control::{CheckKinds, Config, configure};
+use cuda_sim::control::{CheckKinds, Config, Schedule, configure, set_schedule};
 use gpu_runtime::{
-    Device, DeviceBuffer, DriverChoice, Function, HostWait, LaunchConfig, Observation, Observer,
-    PinnedBuffer, Result, Stream, choose_driver, observe,
+    Device, DeviceBuffer, DriverChoice, DriverKind, Function, HostWait, LaunchConfig, Observation,
+    Observer, PinnedBuffer, Result, Stream, choose_driver, driver_kind, observe,
 };
 
 /// Chooses the driver of the tests: four software devices that check each access, unless
@@ -33,6 +33,40 @@ pub(crate) fn device_or_skip(index: usize, test: &str) -> Option<Device> {
 pub(crate) fn device() -> Device {
     start();
     Device::get(0).expect("there is a device")
+}
+
+fn is_software() -> bool {
+    driver_kind().expect("a driver") == DriverKind::Software
+}
+
+/// Has the software driver run what follows by a schedule. Others run it as they do.
+pub(crate) fn schedule(schedule: &Schedule) {
+    start();
+    if is_software() {
+        set_schedule(schedule).expect("the driver is in use");
+    }
+}
+
+/// How much of device 0's memory is free, compared with what was before. The test has a process of
+/// its own, and on a real GPU that GPU to itself.
+pub(crate) struct FreeMemory(usize);
+
+impl FreeMemory {
+    /// What NVIDIA's driver may take or give back on its own account meanwhile. Tests take a multiple
+    /// of it. The software driver has no such account.
+    const OF_THE_DRIVER: usize = 8 << 20;
+
+    pub(crate) fn now() -> FreeMemory {
+        FreeMemory(device().memory_info().expect("memory").free)
+    }
+
+    /// So many bytes less are free than then.
+    #[track_caller]
+    pub(crate) fn is_less_by(&self, bytes: usize, why: &str) {
+        let (expected, free) = (self.0 - bytes, FreeMemory::now().0);
+        let tolerance = if is_software() { 0 } else { FreeMemory::OF_THE_DRIVER };
+        assert!(free.abs_diff(expected) <= tolerance, "{why}: {free} and not {expected} are free");
+    }
 }
 
 /// A kernel of `tests/ptx/elementwise.ptx`.
@@ -78,6 +112,7 @@ pub(crate) fn read(buffer: &DeviceBuffer<u32>) -> Vec<u32> {
 ///
 /// Meanwhile memory must not be freed nor a module loaded, and callbacks of other streams may be
 /// held too: NVIDIA's driver waits for the device in the former, and has one thread for the latter.
+/// Tests make what they need before they hold a stream.
 pub(crate) struct Gate {
     open: Option<Sender<()>>,
     reached: Receiver<()>,

@@ -57,6 +57,7 @@ fn streams_wait_for_what_others_enqueued_on_a_foreign_stream() {
             point.wait().expect("the device works");
         }
     })
+    .steers_software_driver()
     .run();
 }
 
@@ -70,6 +71,7 @@ fn a_handle_that_was_given_out_makes_a_stream_one_that_others_use() {
         assert!(!side.query().expect("the device works"));
         drop(open);
     })
+    .steers_software_driver()
     .run();
 }
 
@@ -89,6 +91,7 @@ fn one_handle_is_one_stream_and_stays_with_its_maker() {
         let result = unsafe { (cuda_sim::driver().cuStreamDestroy_v2)(raw.cast()) };
         assert_eq!(result, CUresult::CUDA_SUCCESS);
     })
+    .steers_software_driver()
     .run();
 }
 

@@ -57,6 +57,7 @@ fn a_callback_that_the_driver_refuses_is_dropped_and_not_called() {
         assert_eq!(Arc::strong_count(&token), 1);
         stream.synchronize().expect("the device works");
     })
+    .steers_software_driver()
     .run();
 }
 
@@ -127,6 +128,7 @@ fn memory_that_is_lent_to_a_copy_is_waited_for_also_without_any_event() {
             assert!(copied.is_ok(), "{name}: {copied:?}");
         }
     })
+    .steers_software_driver()
     .run();
 }
 
@@ -142,5 +144,6 @@ fn memory_of_which_the_driver_cannot_say_what_it_is_counts_as_page_locked() {
         stream.copy_htod_into(&source, &mut target).expect("the device works");
         assert!(stream.query().expect("the device works"), "the slice is still read");
     })
+    .steers_software_driver()
     .run();
 }

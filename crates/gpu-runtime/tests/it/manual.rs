@@ -4,7 +4,7 @@ use cuda_sim::control::{Schedule, set_schedule};
 use gpu_runtime::{DeviceBuffer, Order, Pending, Stream, with_order};
 use test_support::isolate;
 
-use crate::fixture::{Gate, device, elementwise, fill, pinned, zeros};
+use crate::fixture::{FreeMemory, Gate, device, elementwise, fill, pinned, zeros};
 
 /// Under how many schedules a program reads something else than was written before it.
 fn wrong_reads(order: Order, wait: bool) -> usize {
@@ -66,21 +66,19 @@ fn checked_mode_names_both_sides_of_a_forgotten_wait() {
 #[test]
 fn memory_is_kept_for_a_stream_that_was_announced() {
     isolate(|| {
-        let free = || device().memory_info().expect("memory").free;
         let side = Stream::new(device()).expect("a stream");
-        let before = free();
+        let before = FreeMemory::now();
         let buffer = DeviceBuffer::<u32>::new(device(), 16 << 20).expect("memory");
-        let with_buffer = free();
         for _ in 0..2 {
             buffer.uses().record_stream(&side);
         }
         // What comes after the announcement and before the drop counts too.
         let gate = Gate::hold(&side);
         drop(buffer);
-        assert_eq!(free(), with_buffer);
+        before.is_less_by(64 << 20, "the announced stream is not there yet");
         gate.open();
         device().synchronize().expect("the device works");
-        assert_eq!(free(), before);
+        before.is_less_by(0, "all uses are over");
     })
     .run();
 }
@@ -88,13 +86,11 @@ fn memory_is_kept_for_a_stream_that_was_announced() {
 #[test]
 fn memory_with_uses_in_manual_order_is_kept_until_they_are_over() {
     isolate(|| {
-        let free = || device().memory_info().expect("memory").free;
         let (first, second) =
             (Stream::new(device()).expect("a stream"), Stream::new(device()).expect("a stream"));
         let function = elementwise(device(), "fill");
-        let before = free();
+        let before = FreeMemory::now();
         let mut buffer = DeviceBuffer::<u32>::new(device(), 16 << 20).expect("memory");
-        let with_buffer = free();
         let gate = Gate::hold(&first);
         with_order(Order::Manual, || {
             fill(&function, &first, 7, &mut buffer).expect("the launch is taken");
@@ -102,10 +98,10 @@ fn memory_with_uses_in_manual_order_is_kept_until_they_are_over() {
         });
         second.synchronize().expect("nothing holds it");
         drop(buffer);
-        assert_eq!(free(), with_buffer, "the first stream still writes it");
+        before.is_less_by(64 << 20, "the first stream still writes it");
         gate.open();
         device().synchronize().expect("the device works");
-        assert_eq!(free(), before);
+        before.is_less_by(0, "all uses are over");
     })
     .run();
 }

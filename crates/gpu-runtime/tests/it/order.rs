@@ -256,10 +256,10 @@ fn what_is_ordered_by_default_comes_after_all_writes_of_manual_order() {
 
 #[test]
 fn uses_are_added_to_from_outside_and_never_taken_back() {
-    let (uses, gate, _memory) = written_twice();
     let elsewhere = stream();
     elsewhere.add_callback(|| ()).expect("it is taken");
-    elsewhere.synchronize().expect("it is not held");
+    elsewhere.synchronize().expect("the device works");
+    let (uses, gate, _memory) = written_twice();
     uses.record_write(elsewhere.point());
     uses.record_read(elsewhere.point());
     assert!(waits(|| uses.wait_for_read()), "the first write is still held back");

@@ -31,6 +31,7 @@ fn a_device_gets_no_access_over_a_link_that_changes_bytes() {
         two.enable_peer_access(zero).expect("this link does not");
         assert!(two.peer_access_enabled(zero));
     })
+    .steers_software_driver()
     .run();
 }
 
@@ -52,6 +53,7 @@ fn copies_over_such_a_link_go_through_the_host_and_arrive_as_they_were() {
             }
         }
     })
+    .steers_software_driver()
     .run();
 }
 
@@ -73,6 +75,7 @@ fn a_copy_through_the_host_is_in_order_and_waits_for_nobody() {
         gate.open();
         assert_eq!((read(&first), read(&second)), (vec![7; 1000], vec![8; 1000]));
     })
+    .steers_software_driver()
     .run();
 }
 
@@ -97,6 +100,7 @@ fn threads_that_copy_at_once_do_not_mix_their_bytes_up() {
             }
         });
     })
+    .steers_software_driver()
     .run();
 }
 
@@ -113,6 +117,7 @@ fn rows_go_through_the_host_too() {
         let all = numbers(12);
         assert_eq!(read(&copy), [all[1], all[2], all[5], all[6], all[9], all[10]]);
     })
+    .steers_software_driver()
     .run();
 }
 
@@ -124,5 +129,6 @@ fn access_is_tested_in_order_also_where_the_program_orders_itself() {
         assert!(one.peer_access_enabled(two) && !two.peer_access_enabled(one));
         assert_ne!(device(), one);
     })
+    .steers_software_driver()
     .run();
 }

@@ -8,7 +8,7 @@ use gpu_runtime::{
 };
 use test_support::isolate;
 
-use crate::fixture::{device, device_or_skip, elementwise, read, zeros};
+use crate::fixture::{FreeMemory, device, device_or_skip, elementwise, read, zeros};
 
 /// The virtual memory management of device 0, or `None` after reporting that the test is skipped.
 fn virtual_memory_or_skip(test: &str) -> Option<VirtualMemory> {
@@ -128,28 +128,27 @@ fn memory_of_another_device_is_refused() {
 fn memory_is_given_back_once_nobody_holds_it_and_nothing_maps_it() {
     isolate(|| {
         let memory = virtual_memory();
-        let (device, page) = (memory.device(), memory.granularity());
-        let free = || device.memory_info().expect("an answer").free;
-        let before = free();
-        let mut addresses = memory.reserve(8 * page).expect("addresses");
-        assert_eq!(free(), before, "addresses take no memory");
-        let held = memory.create(page).expect("memory");
-        assert_eq!(free(), before - page);
+        let bytes = (32_usize << 20).next_multiple_of(memory.granularity());
+        let before = FreeMemory::now();
+        let mut addresses = memory.reserve(8 * bytes).expect("addresses");
+        before.is_less_by(0, "addresses take no memory");
+        let held = memory.create(bytes).expect("memory");
+        before.is_less_by(bytes, "it is held");
         map(&mut addresses, 0, &held);
-        map(&mut addresses, page, &held);
+        map(&mut addresses, bytes, &held);
         drop(held.clone());
         drop(held);
-        addresses.unmap(0..page).expect("it is whole");
-        assert_eq!(free(), before - page, "it is mapped once more");
-        addresses.unmap(page..2 * page).expect("it is whole");
-        assert_eq!(free(), before);
+        addresses.unmap(0..bytes).expect("it is whole");
+        before.is_less_by(bytes, "it is mapped once more");
+        addresses.unmap(bytes..2 * bytes).expect("it is whole");
+        before.is_less_by(0, "nothing maps it");
         // What is mapped goes with the addresses.
-        for offset in [0, page, 3 * page] {
-            map(&mut addresses, offset, &memory.create(page).expect("memory"));
+        for offset in [0, bytes, 3 * bytes] {
+            map(&mut addresses, offset, &memory.create(bytes).expect("memory"));
         }
-        assert_eq!(free(), before - 3 * page);
+        before.is_less_by(3 * bytes, "all three are mapped");
         drop(addresses);
-        assert_eq!(free(), before);
+        before.is_less_by(0, "the addresses are gone");
         assert!(take_drop_errors().is_empty());
     })
     .run();
@@ -242,6 +241,7 @@ fn peer_access_that_cannot_be_given_to_mapped_memory_is_not_given_at_all() {
         peer.enable_peer_access(owner).expect("once is enough");
         assert!(peer.peer_access_enabled(owner));
     })
+    .steers_software_driver()
     .run();
 }
 
@@ -297,6 +297,7 @@ fn a_call_that_fails_in_the_driver_changes_nothing() {
         };
         assert_eq!(free(), before - page);
     })
+    .steers_software_driver()
     .run();
 }
 

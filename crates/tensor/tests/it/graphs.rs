@@ -10,6 +10,7 @@ use tensor::{
 use test_support::isolate;
 
 use crate::devices::cuda_devices;
+use crate::held::{hold, warm_up};
 
 const COUNT: usize = 300;
 
@@ -147,7 +148,7 @@ fn launches_on_several_streams_draw_one_after_the_other_without_waiting_for_each
         each_device(|device| {
             const LAUNCHES: usize = 12;
             let expected = with_manual_seed(5, || {
-                (0..LAUNCHES).map(|_| numbers(&draws(device)?)).collect::<Result<Vec<_>>>()
+                (0..2 * LAUNCHES).map(|_| numbers(&draws(device)?)).collect::<Result<Vec<_>>>()
             })?;
             let streams = [Stream::new(device)?, Stream::new(device)?, Stream::new(device)?];
             let kept = with_manual_seed(5, || {
@@ -155,17 +156,23 @@ fn launches_on_several_streams_draw_one_after_the_other_without_waiting_for_each
                 // Two of one graph: they share its memory.
                 let steps = [graph.instantiate()?, graph.instantiate()?];
                 let mut kept = Vec::new();
-                let (release, held) = std::sync::mpsc::channel::<()>();
-                streams[1].add_callback(move || _ = held.recv())?;
-                for launch in 0..LAUNCHES {
-                    let stream = &streams[launch % 3];
-                    let _on = stream.enter()?;
-                    steps[launch % 2].launch(stream)?;
-                    kept.push(drawn.iter().map(Tensor::clone_data).collect::<Result<Vec<_>>>()?);
-                }
+                let mut launch_all = || {
+                    (0..LAUNCHES).try_for_each(|launch| {
+                        let stream = &streams[launch % 3];
+                        let _on = stream.enter()?;
+                        steps[launch % 2].launch(stream)?;
+                        let now = drawn.iter().map(Tensor::clone_data);
+                        kept.push(now.collect::<Result<Vec<_>>>()?);
+                        Ok::<_, Error>(())
+                    })
+                };
+                warm_up(device, &mut launch_all)?;
+                let release = hold(&streams[1])?;
+                launch_all()?;
                 drop(release);
                 Ok::<_, Error>(kept)
             })?;
+            assert_eq!(kept.len(), expected.len());
             for (kept, expected) in kept.iter().zip(&expected) {
                 assert_eq!(&numbers(kept)?, expected);
             }

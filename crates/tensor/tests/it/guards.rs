@@ -4,11 +4,12 @@ use std::sync::Barrier;
 use std::sync::mpsc;
 use std::thread;
 
-use tensor::cuda::Stream;
+use tensor::cuda::{self, Stream};
 use tensor::{Blocking, DType, Device, Error, ReadGuard, Result, Tensor, tensor};
 use test_support::isolate;
 
 use crate::devices::{cuda_devices, for_each_device};
+use crate::held::{hold, warm_up};
 use crate::watchdog::ends;
 
 #[test]
@@ -257,14 +258,6 @@ fn a_forgotten_guard_of_page_locked_memory_disturbs_no_other_tensor() {
     .run();
 }
 
-/// A stream that is held back until the sender is dropped.
-fn held_back(device: Device) -> Result<(Stream, mpsc::Sender<()>)> {
-    let stream = Stream::new(device)?;
-    let (release, released) = mpsc::channel::<()>();
-    stream.add_callback(move || _ = released.recv())?;
-    Ok((stream, release))
-}
-
 /// A thread reads what a stream is about to write. The stream waits for this thread, and this one
 /// uses the same memory first: if the reader held that while it waits, nobody would go on.
 #[test]
@@ -287,10 +280,13 @@ fn nothing_is_held_while_a_device_is_waited_for() {
             for (device, reader) in
                 cuda_devices().into_iter().flat_map(|device| readers.map(|reader| (device, reader)))
             {
-                let (stream, release) = held_back(device).expect("a stream");
+                let [stream, side] = [(); 2].map(|()| Stream::new(device).expect("a stream"));
                 let ones = Tensor::ones([4], device).expect("made");
+                let copy = Tensor::zeros([4], device).expect("made");
                 let pinned = Tensor::zeros([4], ()).and_then(|x| x.pin_memory()).expect("made");
                 let heap = Tensor::zeros([4], ()).expect("made");
+                cuda::synchronize(device).expect("it works");
+                let release = hold(&stream).expect("taken");
                 {
                     let _in = stream.enter().expect("its device works");
                     pinned.copy_with(&ones, Blocking::No).expect("enqueued");
@@ -299,9 +295,7 @@ fn nothing_is_held_while_a_device_is_waited_for() {
                     let reader = scope.spawn(|| reader(&pinned, &heap));
                     // Whether the reader waits by now or not: both must be possible.
                     heap.add_(0.0).expect("nobody holds it");
-                    let side = Stream::new(device).expect("a stream");
                     let _in = side.enter().expect("its device works");
-                    let copy = Tensor::zeros([4], device).expect("made");
                     copy.copy_with(&pinned, Blocking::No).expect("enqueued");
                     drop(release);
                     assert_eq!(reader.join().expect("no panic"), [1.0; 4]);
@@ -320,10 +314,16 @@ fn nothing_is_held_while_a_copy_of_ordinary_memory_waits_for_its_device() {
         ends(|| {
             for device in cuda_devices() {
                 for to_device in [true, false] {
-                    let (stream, release) = held_back(device).expect("a stream");
+                    let stream = Stream::new(device).expect("a stream");
                     let there = Tensor::ones([4], device).expect("made");
                     let here = Tensor::full([4], 5.0, ()).expect("made");
                     let snapshot = here.read::<f32>().expect("on the host");
+                    warm_up(device, || {
+                        let _in = stream.enter()?;
+                        there.add(1.0)?.to(Device::Cpu)
+                    })
+                    .expect("its device works");
+                    let release = hold(&stream).expect("taken");
                     let (begins, begun) = mpsc::channel();
                     thread::scope(|scope| {
                         let (stream, here, there) = (&stream, &here, &there);

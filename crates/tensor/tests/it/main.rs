@@ -16,6 +16,7 @@ mod fuse;
 mod gathered;
 mod graphs;
 mod guards;
+mod held;
 mod layer_norm;
 mod leaks;
 mod manual_order;

@@ -1,7 +1,5 @@
 //! Manual order: what the program forgets is its race on the device, and never the host's.
 
-use std::sync::mpsc;
-
 use cuda_sim::control::{Schedule, set_schedule};
 use gpu_runtime::{DriverChoice, WaitMode, with_wait_mode};
 use tensor::cuda::{self, Order, Stream};
@@ -9,6 +7,7 @@ use tensor::{Blocking, Device, Error, Result, Tensor};
 use test_support::isolate;
 
 use crate::devices::cuda_devices;
+use crate::held::hold;
 
 #[test]
 fn the_host_reads_what_copies_of_several_streams_have_written_once_all_are_done() -> Result<()> {
@@ -17,8 +16,7 @@ fn the_host_reads_what_copies_of_several_streams_have_written_once_all_are_done(
     let (ones, twos) = (Tensor::ones([1024], device)?, Tensor::full([1024], 2.0f32, device)?);
     let host = Tensor::zeros([1024], ())?.pin_memory()?;
     cuda::synchronize(device)?;
-    let (release, held) = mpsc::channel::<()>();
-    first.add_callback(move || _ = held.recv())?;
+    let release = hold(&first)?;
     cuda::with_order(Order::Manual, || -> Result<()> {
         for (stream, source) in [(&first, &ones), (&second, &twos)] {
             let _in = stream.enter()?;

@@ -6,13 +6,7 @@ use gpu_runtime::{HostWait, Observer, StreamId, observe};
 use tensor::{Blocking, DType, Device, Error, Result, Tensor, cuda, tensor};
 
 use crate::devices::{cuda_devices, for_each_device, two_cuda_devices};
-
-/// Holds back all later work on a stream until the sender is dropped.
-fn hold(stream: &cuda::Stream) -> Result<mpsc::Sender<()>> {
-    let (release, held) = mpsc::channel::<()>();
-    stream.add_callback(move || held.recv().unwrap_or_default())?;
-    Ok(release)
-}
+use crate::held::{hold, warm_up};
 
 fn everywhere() -> Vec<Device> {
     std::iter::once(Device::Cpu).chain(cuda_devices()).collect()
@@ -250,8 +244,7 @@ fn who_waits_for_a_copy_to_the_host_keeps_no_other_thread_from_using_the_tensor(
     let observer = Arc::new(Waits { stream: stream.id(), begun: Mutex::new(begun) });
     let _entered = stream.enter()?;
     let x = Tensor::ones([1000], device)?;
-    // Memory and modules are there before the stream is held.
-    x.add(1.0)?.to_vec::<f32>()?;
+    warm_up(device, || x.add(1.0)?.to_vec::<f32>())?;
     let _observation = observe(observer);
     let release = hold(&stream)?;
     std::thread::scope(|scope| {

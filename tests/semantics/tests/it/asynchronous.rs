@@ -5,7 +5,7 @@ use std::sync::mpsc;
 
 use gpu_alloc::policy::BlockState;
 use gpu_runtime::{RaceChecker, WaitMode, with_wait_mode};
-use semantics::{choose_driver, devices, is_scheduled, last_device};
+use semantics::{choose_driver, devices, is_scheduled, last_device, warm_up};
 use tensor::cuda::{Event, Stream};
 use tensor::{Blocking, Device, Result, Tensor, cuda, tensor};
 use test_support::isolate;
@@ -38,6 +38,7 @@ pub(crate) fn s14_the_host_runs_ahead_of_the_device() -> Result<()> {
     let side = Stream::new(device)?;
     let _in = side.enter()?;
     let x = Tensor::ones([1000], device)?;
+    warm_up(device, || &x + &x)?;
     let held = Hold::back(&side)?;
     let mut y = x.clone();
     for _ in 0..100 {
@@ -121,12 +122,16 @@ pub(crate) fn s17_streams_run_at_the_same_time_and_wait_for_each_other_when_told
     choose_driver();
     let device = Device::cuda_at(0);
     let (first, second, third) = (Stream::new(device)?, Stream::new(device)?, Stream::new(device)?);
+    let x = Tensor::zeros([1], device)?;
+    let on_the_second = |value: f32| {
+        let _in = second.enter()?;
+        x.fill_(value)?.item::<f32>()
+    };
+    warm_up(device, || on_the_second(1.0))?;
     let held = Hold::back(&first)?;
 
-    let (ran, runs) = mpsc::channel();
-    second.add_callback(move || _ = ran.send("second"))?;
+    assert_eq!(on_the_second(2.0)?, 2.0, "the second stream does not wait for the first");
     second.synchronize()?;
-    assert_eq!(runs.recv(), Ok("second"), "the second stream does not wait for the first");
 
     third.wait_stream(&first)?;
     held.assert_not(third.query()?, "the third stream waits for the first");
@@ -198,11 +203,15 @@ pub(crate) fn s16_copies_between_pinned_memory_and_a_device_return_before_they_a
     let side = Stream::new(device)?;
     let _in = side.enter()?;
     let pinned = Tensor::ones([1000], ())?.pin_memory()?;
+    let there_and_back = || {
+        let on_device = pinned.to_with(device, Blocking::No)?;
+        (&on_device + 1.0)?.to_host_async()
+    };
+    warm_up(device, || there_and_back()?.wait())?;
     let held = Hold::back(&side)?;
-    let on_device = pinned.to_with(device, Blocking::No)?;
-    let back = (&on_device + 1.0)?.to_host_async()?;
+    let back = there_and_back()?;
     held.assert_not(side.query()?, "neither copy can be done: the stream is held back");
-    drop((pinned, on_device));
+    drop(pinned);
     drop(held);
     assert_eq!(back.wait()?.to_vec::<f32>()?, [2.0; 1000]);
     Ok(())

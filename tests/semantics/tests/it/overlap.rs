@@ -50,5 +50,6 @@ fn s26_a_non_blocking_copy_from_pinned_memory_overlaps_with_computation() {
             assert_eq!(overlap.hidden(), Some(0.0), "it is serial: {overlap}");
         }
     })
+    .steers_software_driver()
     .run();
 }

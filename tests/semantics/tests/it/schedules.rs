@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use cuda_sim::control::{Schedule, set_schedule};
 use semantics::choose_driver;
 use tensor::{Result, cuda};
-use test_support::isolate;
+use test_support::{isolate, steers_software_driver};
 
 use crate::asynchronous::sum_of_ones_filled_elsewhere;
 use crate::{agnostic, asynchronous, devices, pinned, seeds, several_gpus, waits};
@@ -131,6 +131,9 @@ fn every_clause_of_the_first_two_parts_is_tried() {
 
 #[test]
 fn on_one_device_clauses_hold_or_are_skipped_by_name() {
+    if !steers_software_driver("on_one_device_clauses_hold_or_are_skipped_by_name") {
+        return;
+    }
     let output = Command::new(std::env::current_exe().expect("a test knows its own binary"))
         .args(["--skip", "schedules::", "--skip", "graphs::", "--skip", "memory::"])
         .env("GPU_DRIVER", "software:1")
@@ -153,6 +156,7 @@ fn clauses_hold_without_checks() {
         run_all(&Schedule::Fast);
     })
     .env("CUDA_SIM_CHECK", "0")
+    .steers_software_driver()
     .run();
 }
 
@@ -163,6 +167,7 @@ fn clauses_hold_under_adversarial_schedules() {
         (0..seeds_to_try()).for_each(|seed| run_all(&Schedule::Adversarial(seed)));
     })
     .env("CUDA_SIM_CHECK", "0")
+    .steers_software_driver()
     .run();
 }
 
@@ -178,6 +183,7 @@ fn s18_without_order_these_schedules_find_the_race() {
         assert_ne!(wrong.count(), 0);
     })
     .env("CUDA_SIM_CHECK", "0")
+    .steers_software_driver()
     .run();
 }
 
@@ -188,11 +194,15 @@ fn clauses_hold_with_checks_under_adversarial_schedules() {
         (0..seeds_to_try().div_ceil(20)).for_each(|seed| run_all(&Schedule::Adversarial(seed)));
     })
     .env("CUDA_SIM_CHECK", "1")
+    .steers_software_driver()
     .run();
 }
 
 #[test]
 fn clauses_that_need_a_process_hold_under_all_schedules() {
+    if !steers_software_driver("clauses_that_need_a_process_hold_under_all_schedules") {
+        return;
+    }
     let all: Vec<_> = ISOLATED.iter().chain(WITHOUT_WORK).copied().collect();
     run_isolated(&all, &Schedule::Fast, "0");
     run_isolated(&all, &Schedule::Fast, "1");

@@ -1,11 +1,11 @@
 //! The edges of graphs: what must come after what does, and what need not does not.
 
-use cuda_sim::control::{Schedule, set_schedule};
+use cuda_sim::control::Schedule;
 use gpu_runtime::{GraphExec, Order, Result, with_order};
 use test_support::isolate;
 
 use super::{add, captured, stream};
-use crate::fixture::{device, elementwise, fill, read, zeros};
+use crate::fixture::{device, elementwise, fill, read, schedule, zeros};
 
 /// A graph on three streams: what is filled on one is added on another, and filled anew on the third.
 fn diamond(order: Order) -> Result<[Vec<u32>; 2]> {
@@ -38,9 +38,8 @@ fn diamond(order: Order) -> Result<[Vec<u32>; 2]> {
 #[test]
 fn order_by_default_becomes_edges_between_the_streams() {
     isolate(|| {
-        device();
         for seed in 0..100 {
-            set_schedule(&Schedule::Adversarial(seed)).expect("the driver is in use");
+            schedule(&Schedule::Adversarial(seed));
             let [y, z] = diamond(Order::Automatic).expect("it works");
             assert_eq!((y, z), (vec![10; 100], vec![14; 100]), "under seed {seed}");
         }
@@ -52,8 +51,7 @@ fn order_by_default_becomes_edges_between_the_streams() {
 fn without_it_these_schedules_find_the_race() {
     isolate(|| {
         let wrong = (0..100).filter(|seed| {
-            device();
-            set_schedule(&Schedule::Adversarial(*seed)).expect("the driver is in use");
+            schedule(&Schedule::Adversarial(*seed));
             diamond(Order::Manual).expect("a race is no error") != [[10; 100], [14; 100]]
         });
         assert_ne!(wrong.count(), 0);

@@ -11,7 +11,7 @@ use gpu_runtime::{
 use test_support::isolate;
 
 use super::{add, captured, increment, stream};
-use crate::fixture::{device, elementwise, fill, pinned, read, start, zeros};
+use crate::fixture::{FreeMemory, device, elementwise, fill, pinned, read, start, zeros};
 
 /// What the driver has for this process, once all that nobody uses any more was given back.
 fn left() -> [usize; 7] {
@@ -29,28 +29,27 @@ fn left() -> [usize; 7] {
 #[test]
 fn what_a_graph_uses_lives_until_it_goes() {
     isolate(|| {
-        let free = || device().memory_info().expect("memory").free;
+        const COUNT: usize = 8 << 20;
         let (main, store) = (stream(), elementwise(device(), "fill"));
         let sum = elementwise(device(), "add_to");
-        let mut sums = zeros(device(), 1 << 20);
-        let all = free();
-        let mut input = DeviceBuffer::<u32>::new(device(), 1 << 20).expect("memory");
+        let mut sums = zeros(device(), COUNT);
+        let before = FreeMemory::now();
+        let mut input = DeviceBuffer::<u32>::new(device(), COUNT).expect("memory");
         fill(&store, &main, 3, &mut input).expect("the launch is taken");
-        let without_input = free();
         let graph = captured(&main, |_| add(&sum, &main, &input, &mut sums));
         let exec = graph.instantiate().expect("it is complete");
         drop((input, graph, sum));
         for launch in 1..=3 {
             exec.launch(&main).expect("the launch is taken");
             // New memory does not take the place of the input.
-            drop(zeros(device(), 1 << 20));
+            drop(zeros(device(), COUNT));
             assert_eq!(read(&sums)[0], 3 * launch);
         }
         device().synchronize().expect("the device works");
-        assert_eq!(free(), without_input);
+        before.is_less_by(4 * COUNT, "the graph has the input");
         drop(exec);
         device().synchronize().expect("the device works");
-        assert_eq!(free(), all);
+        before.is_less_by(0, "the graph is gone");
     })
     .run();
 }

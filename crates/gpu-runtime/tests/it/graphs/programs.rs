@@ -1,6 +1,6 @@
 //! Random programs, parts of which are captured: the result is as if everything ran at once.
 
-use cuda_sim::control::{Schedule, set_schedule};
+use cuda_sim::control::Schedule;
 use gpu_runtime::{Device, GraphExec, Result, Stream};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -173,8 +173,9 @@ fn expected(parts: &[Part]) -> Values {
 
 fn check(parts: &[Part]) {
     let devices = Device::all().expect("a driver");
+    // Where there is one device only, it has all the machines.
     let mut machines: Vec<_> =
-        devices[..DEVICES].iter().copied().map(|device| Machine::new(device, LENGTH)).collect();
+        devices.iter().cycle().take(DEVICES).map(|device| Machine::new(*device, LENGTH)).collect();
     run(&mut machines, parts).expect("the devices work");
     for (machine, expected) in machines.iter().zip(expected(parts)) {
         for (buffer, value) in machine.buffers.iter().zip(expected) {
@@ -191,7 +192,7 @@ fn try_programs(cases: u32, schedule: impl Fn(u64) -> Schedule) {
     let parts = prop::collection::vec(part(), 1..8);
     let outcome = TestRunner::new(config).run(&parts, |parts| {
         number.set(number.get() + 1);
-        set_schedule(&schedule(number.get())).expect("the driver is in use");
+        crate::fixture::schedule(&schedule(number.get()));
         check(&parts);
         Ok(())
     });
@@ -205,5 +206,5 @@ fn captured_programs_do_what_they_do_uncaptured() {
 
 #[test]
 fn captured_programs_do_what_they_do_uncaptured_under_adversarial_schedules() {
-    isolate(|| try_programs(100, Schedule::Adversarial)).run();
+    isolate(|| try_programs(100, Schedule::Adversarial)).steers_software_driver().run();
 }

@@ -275,6 +275,7 @@ fn a_capture_that_other_code_breaks_is_an_error_at_its_end() {
         increment(&kernel, &stream, &mut buffer).expect("it runs again");
         assert_eq!(read(&buffer), [1; 50]);
     })
+    .steers_software_driver()
     .run();
 }
 

@@ -1,11 +1,10 @@
 //! Gradients across devices, streams and threads.
 
-use std::sync::mpsc;
-
 use gpu_runtime::{Order, with_order};
-use tensor::{DType, Device, Result, Tensor, cuda, tensor};
+use tensor::{DType, Device, Error, Result, Tensor, cuda, tensor};
 
 use crate::devices::{cuda_devices, for_each_device, two_cuda_devices};
+use crate::held::{hold, warm_up};
 
 #[test]
 fn gradients_flow_back_over_devices() -> Result<()> {
@@ -62,15 +61,17 @@ fn the_backward_pass_orders_its_streams_in_manual_order_too() -> Result<()> {
 fn backward_waits_for_the_side_stream() -> Result<()> {
     let device = cuda_devices()[0];
     let side = cuda::Stream::new(device)?;
-    let x = Tensor::new([3.0f32], device)?.requires_grad_(true)?;
-    let y = {
+    let forward = || {
+        let x = Tensor::new([3.0f32], device)?.requires_grad_(true)?;
         let _in = side.enter()?;
-        x.square()?.sum()?
+        let y = x.square()?.sum()?;
+        Ok::<_, Error>((x, y))
     };
+    warm_up(device, || forward()?.1.backward())?;
+    let (x, y) = forward()?;
     side.synchronize()?;
     // Whatever the backward pass enqueues on the side stream stays there until it is released.
-    let (release, held) = mpsc::channel::<()>();
-    side.add_callback(move || held.recv().unwrap_or_default())?;
+    let release = hold(&side)?;
     y.backward()?;
     assert!(!side.query()?);
     let here = cuda::current_stream(device)?;
