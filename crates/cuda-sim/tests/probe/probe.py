@@ -302,35 +302,78 @@ def rooms(driver):
     told("a child graph in a capture", f"{asked}, {added}, {updated}, end {ended}")
 
 
+class Held:
+    """A stream that a host function holds back until the end of the `with`."""
+
+    def __init__(self, driver):
+        self.driver, self.stream = driver, driver.stream()
+        self.opened, self.reached = threading.Event(), threading.Event()
+        self.function = HOST_FUNCTION(self.hold)
+
+    def hold(self, _):
+        self.reached.set()
+        self.opened.wait(20)
+
+    def __enter__(self):
+        self.driver.must("cuLaunchHostFunc", self.stream, self.function, None)
+        self.reached.wait(5)
+        return self
+
+    def __exit__(self, *_):
+        self.opened.set()
+        self.driver.must("cuCtxSynchronize")
+
+    def ask(self, question, arguments):
+        """Whether a call returns while the stream is held, and what it gives."""
+        answers = []
+
+        def call():
+            self.driver.enter()
+            answers.append(self.driver.call(*arguments))
+
+        asker = threading.Thread(target=call)
+        asker.start()
+        asker.join(PATIENCE)
+        waited = asker.is_alive()
+        self.opened.set()
+        asker.join(20)
+        told(f"while a stream is held, {question}", f"{'waits' if waited else 'returns'}, {answers}")
+
+
 def waits(driver):
     """Which calls wait for a stream that a host function holds back."""
     known, warm, memory, *_ = calls(driver)
     for name, prepare in known.items():
-        arguments, held = prepare(), driver.stream()
-        opened, reached = threading.Event(), threading.Event()
-
-        def hold(_, opened=opened, reached=reached):
-            reached.set()
-            opened.wait(20)
-
-        callback = HOST_FUNCTION(hold)
-        driver.must("cuLaunchHostFunc", held, callback, None)
-        driver.must(*driver.launch(warm, memory, held))
-        reached.wait(5)
-        answers = []
-
-        def ask():
-            driver.enter()
-            answers.append(driver.call(*arguments))
-
-        asker = threading.Thread(target=ask)
-        asker.start()
-        asker.join(PATIENCE)
-        waited = asker.is_alive()
-        opened.set()
-        asker.join(20)
-        told(f"while a stream is held, {name}", f"{'waits' if waited else 'returns'}, {answers}")
-        driver.must("cuCtxSynchronize")
+        arguments = prepare()
+        with Held(driver) as held:
+            driver.must(*driver.launch(warm, memory, held.stream))
+            held.ask(name, arguments)
+    large = driver.memory(64 << 20)
+    for size in (16, 64 << 10, 1 << 20, 64 << 20):
+        pageable = ctypes.create_string_buffer(size)
+        for name, operands in (
+            ("cuMemcpyHtoDAsync_v2", (large, pageable)),
+            ("cuMemcpyDtoHAsync_v2", (pageable, large)),
+        ):
+            with Held(driver) as held:
+                held.ask(f"{name}, {size} pageable bytes, on it", (
+                    name, *operands, c_size_t(size), held.stream))
+    event, fresh = driver.event(), driver.function()
+    for name, arguments in (
+        ("cuStreamSynchronize, on it", lambda stream: ("cuStreamSynchronize", stream)),
+        ("cuStreamDestroy, on it", lambda stream: ("cuStreamDestroy_v2", stream)),
+        ("cuEventRecord, on it", lambda stream: ("cuEventRecord", event, stream)),
+        ("cuLaunchKernel, first, on it", lambda stream: driver.launch(fresh, memory, stream)),
+    ):
+        with Held(driver) as held:
+            held.ask(name, arguments(held.stream))
+    ran = threading.Event()
+    told_of = HOST_FUNCTION(lambda _: ran.set())
+    other = driver.stream()
+    with Held(driver):
+        driver.must("cuLaunchHostFunc", other, told_of, None)
+        runs = "runs" if ran.wait(PATIENCE) else "does not run"
+    told("while a stream is held, a host function of another one", runs)
 
 
 FAMILIES = {"captures": captures, "rooms": rooms, "waits": waits}
