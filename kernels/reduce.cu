@@ -6,6 +6,7 @@
 #include "block_reduce.cuh"
 #include "layout.cuh"
 #include "tables.cuh"
+#include "vector.cuh"
 
 // A reducer says what is kept (State), what nothing and one element amount to (start, of), how two
 // parts join (merge), and what is written in the end (finish, Out). This is the part that most have
@@ -63,6 +64,7 @@ struct Amax : Reducer<T> {
     using typename Reducer<T>::State;
     __device__ static State start() { return LEAST<State>; }
     __device__ static State merge(State a, State b) { return larger(a, b); }
+    __device__ static bool reaches(State a, State b) { return a >= b; }
 };
 
 template <class T>
@@ -70,6 +72,7 @@ struct Amin : Reducer<T> {
     using typename Reducer<T>::State;
     __device__ static State start() { return GREATEST<State>; }
     __device__ static State merge(State a, State b) { return smaller(a, b); }
+    __device__ static bool reaches(State a, State b) { return a <= b; }
 };
 
 // Whether an element is not zero.
@@ -99,6 +102,11 @@ struct Place {
     int64_t index;
 };
 
+template <class V>
+__device__ Place<V> exchange(Place<V> place, int distance) {
+    return {exchange(place.value, distance), exchange(place.index, distance)};
+}
+
 // The first place of the extreme value, or of the first NaN. `Extreme` is the reducer of the value
 // itself.
 template <class T, template <class> class Extreme>
@@ -107,16 +115,23 @@ struct FirstPlace {
     using State = Place<Value<T>>;
 
     // Any element comes before this index, also where its value is the extreme of its dtype.
-    __device__ static State start() { return {Extreme<T>::start(), INT64_MAX}; }
+    __device__ static State start() { return start_at(INT64_MAX); }
+    __device__ static State start_at(int64_t index) { return {Extreme<T>::start(), index}; }
     __device__ static State of(Value<T> x, int64_t index) { return {x, index}; }
     __device__ static int64_t finish(State state, int64_t) { return state.index; }
+
+    // Whether the first of two values counts.
+    __device__ static bool leads(Value<T> first, Value<T> other) {
+        return Extreme<T>::reaches(first, other) || first != first;
+    }
+    __device__ static State append(State a, State b) { return leads(a.value, b.value) ? a : b; }
 
     __device__ static State merge(State a, State b) {
         const bool a_is_nan = a.value != a.value;
         const bool b_is_nan = b.value != b.value;
         if (a_is_nan != b_is_nan) return a_is_nan ? a : b;
         if (a_is_nan || a.value == b.value) return a.index < b.index ? a : b;
-        return Extreme<T>::merge(a.value, b.value) == a.value ? a : b;
+        return Extreme<T>::reaches(a.value, b.value) ? a : b;
     }
 };
 
@@ -126,6 +141,26 @@ using Argmax = FirstPlace<T, Amax>;
 template <class T>
 using Argmin = FirstPlace<T, Amin>;
 
+// merge(), where all elements of `a` come before those of `b`.
+template <class R, class State>
+__device__ State append(State a, State b) {
+    if constexpr (std::is_arithmetic_v<State>) {
+        return R::merge(a, b);
+    } else {
+        return R::append(a, b);
+    }
+}
+
+// start(), for a lane that has elements, of which the first has this index.
+template <class R>
+__device__ typename R::State start_at(int64_t index) {
+    if constexpr (std::is_arithmetic_v<typename R::State>) {
+        return R::start();
+    } else {
+        return R::start_at(index);
+    }
+}
+
 __device__ inline int64_t offset_of(int64_t linear, int32_t dims, const int64_t (&sizes)[MAX_DIMS],
                                     const int64_t (&strides)[MAX_DIMS]) {
     int64_t offset = 0;
@@ -134,96 +169,286 @@ __device__ inline int64_t offset_of(int64_t linear, int32_t dims, const int64_t 
     return offset;
 }
 
+__device__ inline int64_t output_offset(const Reduce& args, int64_t output) {
+    return offset_of(output, args.output_dims, args.output_sizes, args.output_strides);
+}
+
+__device__ inline int64_t reduced_offset(const Reduce& args, int64_t index) {
+    return offset_of(index, args.reduced_dims, args.reduced_sizes, args.reduced_strides);
+}
+
 // The elements [begin, end) of those that an output folds, of which a lane takes every lanes-th.
 struct Share {
     int64_t begin, end;
     int32_t lane, lanes;
 };
 
-// What one lane finds.
-template <class T, class R>
-__device__ typename R::State reduce_lane(const Reduce& args, int64_t output, const Share& share) {
-    const Stored<T>* const input =
-        static_cast<const Stored<T>*>(args.input) +
-        offset_of(output, args.output_dims, args.output_sizes, args.output_strides);
-    typename R::State state = R::start();
-    if (args.reduced_dims == 1) {
-        const int64_t stride = args.reduced_strides[0];
-        // Unrolled, several loads are under way at a time.
-#pragma unroll 4
-        for (int64_t j = share.begin + share.lane; j < share.end; j += share.lanes)
-            state = R::merge(state, R::of(load<T>(input[j * stride]), j));
-    } else {
+// Below so many vectors, a share is read element by element.
+constexpr int FEW_VECTORS = 4;
+
+// The number of elements of a share before those that can be loaded as vectors, or -1: if the share
+// is short, or does not consist of rows of whole vectors.
+template <class T>
+__device__ int before_vectors(const Reduce& args, const Stored<T>* input, const Share& share) {
+    constexpr int WIDTH = PER_VECTOR<T>;
+    const int last = args.reduced_dims - 1;
+    if (share.end - share.begin < FEW_VECTORS * WIDTH || args.reduced_strides[last] != 1) return -1;
+    const int size = sizeof(Stored<T>);
+    const int beyond = misalignment(input + share.begin, sizeof(Vector<T>)) / size;
+    if (last == 0) return (WIDTH - beyond) % WIDTH;
+    // In several dimensions, all rows start at a vector.
+    int64_t odd = beyond | share.begin | args.reduced_sizes[last];
 #pragma unroll 1
-        for (int64_t j = share.begin + share.lane; j < share.end; j += share.lanes) {
-            const int64_t offset =
-                offset_of(j, args.reduced_dims, args.reduced_sizes, args.reduced_strides);
-            state = R::merge(state, R::of(load<T>(input[offset]), j));
+    for (int d = 0; d < last; ++d) odd |= args.reduced_strides[d];
+    return odd % WIDTH == 0 ? 0 : -1;
+}
+
+template <class T, class R>
+__device__ typename R::State fold_vector(const Vector<T>& vector, int64_t index) {
+    if constexpr (std::is_arithmetic_v<typename R::State>) {
+        typename R::State states[PER_VECTOR<T>];
+#pragma unroll
+        for (int k = 0; k < PER_VECTOR<T>; ++k)
+            states[k] = R::of(load<T>(vector.elements[k]), index + k);
+#pragma unroll
+        for (int apart = 1; apart < PER_VECTOR<T>; apart *= 2) {
+#pragma unroll
+            for (int k = 0; k < PER_VECTOR<T>; k += 2 * apart)
+                states[k] = R::merge(states[k], states[k + apart]);
         }
+        return states[0];
+    } else {
+        Value<T> values[PER_VECTOR<T>];
+        int places[PER_VECTOR<T>];
+#pragma unroll
+        for (int k = 0; k < PER_VECTOR<T>; ++k) {
+            values[k] = load<T>(vector.elements[k]);
+            places[k] = k;
+        }
+#pragma unroll
+        for (int apart = 1; apart < PER_VECTOR<T>; apart *= 2) {
+#pragma unroll
+            for (int k = 0; k < PER_VECTOR<T>; k += 2 * apart) {
+                const bool stays = R::leads(values[k], values[k + apart]);
+                values[k] = stays ? values[k] : values[k + apart];
+                places[k] = stays ? places[k] : places[k + apart];
+            }
+        }
+        return {values[0], index + places[0]};
+    }
+}
+
+// What one lane finds in the vectors of its share, which start after `before` elements; the elements
+// before and after them it takes one by one.
+template <class T, class R>
+__device__ typename R::State reduce_vectors(const Reduce& args, const Stored<T>* input,
+                                            const Share& share, int before) {
+    constexpr int WIDTH = PER_VECTOR<T>;
+    const int64_t first = share.begin + before;
+    const int64_t after = share.end - (share.end - first) % WIDTH;
+    const int64_t step = share.lanes * WIDTH;
+    const int64_t own = share.lane * WIDTH;
+    int64_t base = first;
+    typename R::State state = base + own < after ? start_at<R>(base + own) : R::start();
+    // Loops end for all lanes together.
+    if (args.reduced_dims == 1) {
+        // Two loads are under way at a time.
+#pragma unroll 1
+        for (; base + 2 * step <= after; base += 2 * step) {
+            const int64_t j = base + own;
+            const Vector<T> loaded[] = {load_pack<Vector<T>>(input + j),
+                                        load_pack<Vector<T>>(input + j + step)};
+            state = append<R>(state, append<R>(fold_vector<T, R>(loaded[0], j),
+                                               fold_vector<T, R>(loaded[1], j + step)));
+        }
+    }
+#pragma unroll 1
+    for (; base < after; base += step) {
+        const int64_t j = base + own;
+        if (j >= after) continue;
+        const auto vector = load_pack<Vector<T>>(input + reduced_offset(args, j));
+        state = append<R>(state, fold_vector<T, R>(vector, j));
+    }
+    // Of these there are some only where there is one dimension.
+    const int64_t rest = before + (share.end - after);
+#pragma unroll 1
+    for (int64_t k = share.lane; k < rest; k += share.lanes) {
+        const int64_t single = k < before ? share.begin + k : after + (k - before);
+        state = R::merge(state, R::of(load<T>(input[single]), single));
     }
     return state;
 }
 
-// Whether the elements of neighbouring outputs lie nearer to each other than those of one output.
-__device__ inline bool outputs_are_nearer(const Reduce& args) {
-    if (args.output_dims == 0 || args.reduced_dims == 0) return false;
-    return llabs(args.output_strides[args.output_dims - 1]) <
-           llabs(args.reduced_strides[args.reduced_dims - 1]);
+// What one lane finds, where neighbouring lanes work on one output.
+template <class T, class R>
+__device__ typename R::State reduce_row(const Reduce& args, const Stored<T>* input,
+                                        const Share& share) {
+    if (share.begin >= share.end) return R::start();
+    const int before = args.reduced_dims == 0 ? -1 : before_vectors<T>(args, input, share);
+    if (before >= 0) return reduce_vectors<T, R>(args, input, share, before);
+    const int64_t first = share.begin + share.lane;
+    typename R::State state = first < share.end ? start_at<R>(first) : R::start();
+#pragma unroll 1
+    for (int64_t base = share.begin; base < share.end; base += share.lanes) {
+        const int64_t j = base + share.lane;
+        if (j < share.end)
+            state = append<R>(state, R::of(load<T>(input[reduced_offset(args, j)]), j));
+    }
+    return state;
 }
 
-// Folds, for each of `targets`, what the lanes find, and hands it on. A block takes as many targets
-// at a time as it has groups of `lanes` threads. Neighbouring threads are lanes of one target or,
-// with `across`, work on neighbouring targets, so that they read what lies side by side.
-template <class R, class Find, class Put>
-__device__ void fold(int64_t targets, int32_t lanes, bool across, Find find, Put put) {
-    const int thread = threadIdx.x;
-    const int groups = blockDim.x / lanes;
-    const int stride = across ? groups : 1;
-    const int group = across ? thread % groups : thread / lanes;
-    // Threads beyond the last whole group only keep the others company, as lanes that nobody asks.
-    const int lane = across ? thread / groups : group < groups ? thread % lanes : lanes;
-    // The same for all threads of a block, as the barriers of merge_lanes() need it.
+// The neighbouring outputs that a thread works on at a time: several of halves, of which a warp's
+// load would else be of few bytes. For small integers, which are rare, the code is not worth it.
+template <class T>
+constexpr int COLUMNS = IS_HALF<T> ? 4 : 1;
+
+// Whether packs of COLUMNS elements, at one place of as many neighbouring outputs, can be loaded.
+template <class T>
+__device__ bool columns_are_packed(const Reduce& args) {
+    const int last = args.output_dims - 1;
+    if (args.reduced_dims != 1 || last < 0 || args.output_strides[last] != 1) return false;
+    int64_t odd = args.output_sizes[last] | args.reduced_strides[0];
+#pragma unroll 1
+    for (int d = 0; d < last; ++d) odd |= args.output_strides[d];
+    return odd % COLUMNS<T> == 0 && misalignment(args.input, sizeof(Pack<T, COLUMNS<T>>)) == 0;
+}
+
+// The states of some outputs.
+template <class State, int COUNT>
+struct States {
+    State of[COUNT];
+};
+
+// What one lane finds for `COUNT` neighbouring outputs: one, or as many as are packed. Neighbouring
+// threads work on neighbouring outputs.
+template <class T, class R, int COUNT>
+__device__ States<typename R::State, COUNT> reduce_columns(const Reduce& args,
+                                                           const Stored<T>* input,
+                                                           const Share& share) {
+    constexpr int LOADS = 4;
+    using Columns = Pack<T, COUNT>;
+    int64_t j = share.begin + share.lane;
+    const int64_t step = share.lanes;
+    States<typename R::State, COUNT> states;
+#pragma unroll
+    for (auto& state : states.of) state = j < share.end ? start_at<R>(j) : R::start();
+    const auto take = [&](const Columns& columns, int64_t index) {
+#pragma unroll
+        for (int c = 0; c < COUNT; ++c)
+            states.of[c] = append<R>(states.of[c], R::of(load<T>(columns.elements[c]), index));
+    };
+    if (args.reduced_dims == 1) {
+        const int64_t stride = args.reduced_strides[0];
+#pragma unroll 1
+        for (; j + (LOADS - 1) * step < share.end; j += LOADS * step) {
+            Columns loaded[LOADS];
+#pragma unroll
+            for (int k = 0; k < LOADS; ++k)
+                loaded[k] = load_pack<Columns>(input + (j + k * step) * stride);
+#pragma unroll
+            for (int k = 0; k < LOADS; ++k) take(loaded[k], j + k * step);
+        }
+    }
+#pragma unroll 1
+    for (; j < share.end; j += step) {
+        // Only single columns are reduced over several dimensions.
+        const int64_t offset = COUNT == 1 ? reduced_offset(args, j) : j * args.reduced_strides[0];
+        take(load_pack<Columns>(input + offset), j);
+    }
+    return states;
+}
+
+// Folds, for each of `targets`, what the lanes find, and hands it on; a target has `COUNT` outputs.
+// A block takes several targets at a time. Its threads along x are lanes of one target; or, with
+// `ACROSS`, they work on neighbouring targets, so that they read what lies side by side, and the
+// lanes of one lie along y.
+template <class R, int COUNT, bool ACROSS, class Find, class Put>
+__device__ void fold(int64_t targets, Find find, Put put) {
+    using State = typename R::State;
+    const int lane = ACROSS ? threadIdx.y : threadIdx.x;
+    const int lanes = ACROSS ? blockDim.y : blockDim.x;
+    const int group = ACROSS ? threadIdx.x : threadIdx.y;
+    const int groups = ACROSS ? blockDim.x : blockDim.y;
+    int turn = 0;
+    State* const shared = shared_states<State, MAX_THREADS>();
+    const auto merge = [](State a, State b) { return R::merge(a, b); };
+    // The same for all threads of a block, as the barriers of merging need it.
     for (int64_t first = static_cast<int64_t>(blockIdx.x) * groups; first < targets;
          first += static_cast<int64_t>(gridDim.x) * groups) {
         const int64_t target = first + group;
-        const bool takes_part = lane < lanes && target < targets;
-        const auto state = takes_part ? find(target, lane) : R::start();
-        const auto merged =
-            merge_lanes(state, lane, lanes, stride, [](auto a, auto b) { return R::merge(a, b); });
-        if (takes_part && lane == 0) put(target, merged);
+        const bool takes_part = target < targets;
+        States<State, COUNT> states;
+#pragma unroll
+        for (int k = 0; k < COUNT; ++k) states.of[k] = R::start();
+        if (takes_part) states = find(target, lane, lanes);
+        turn ^= 1;
+#pragma unroll 1
+        for (int k = 0; k < COUNT; ++k) {
+            // Chosen without an address, so that the states stay in registers.
+            State state = states.of[0];
+#pragma unroll
+            for (int other = 1; other < COUNT; ++other)
+                if (k == other) state = states.of[other];
+            state = ACROSS ? merge_apart(state, lane, lanes, groups, shared, merge)
+                           : merge_neighbours(state, lane, lanes, turn, shared, merge);
+            if (takes_part && lane == 0) put(target * COUNT + k, state);
+        }
     }
 }
 
-// The states of part p of all outputs lie side by side, as the outputs do.
-template <class T, class R>
+// A target is a part of `COUNT` neighbouring outputs; or, in the last of two launches, an output,
+// of which the states of all parts are folded. Those of one part of all outputs lie side by side,
+// as the outputs do.
+template <class T, class R, int COUNT, bool ACROSS>
 __device__ void reduce(const Reduce& args) {
     using State = typename R::State;
     Stored<typename R::Out>* const out = static_cast<Stored<typename R::Out>*>(args.output);
     State* const states = static_cast<State*>(args.states);
-    const int64_t length = (args.reduced + args.parts - 1) / args.parts;
-    const auto find = [&](int64_t target, int32_t lane) {
-        State state = R::start();
-        if (args.joins) {
+    const int64_t outputs = args.outputs / COUNT;
+    // Whole vectors, so that all parts of a row are aligned as the row is.
+    const int64_t share = (args.reduced + args.parts - 1) / args.parts;
+    const int64_t length = (share + VECTOR_BYTES - 1) & -VECTOR_BYTES;
+    const bool joins = ACROSS && COUNT == 1 && args.joins;
+    const auto find = [&](int64_t target, int32_t lane, int32_t lanes) {
+        States<State, COUNT> found{R::start()};
+        if (joins) {
 #pragma unroll 1
-            for (int64_t part = lane; part < args.parts; part += args.lanes)
-                state = R::merge(state, states[part * args.outputs + target]);
-            return state;
+            for (int64_t part = lane; part < args.parts; part += lanes)
+                found.of[0] = R::merge(found.of[0], states[part * args.outputs + target]);
+            return found;
         }
-        const int64_t part = args.parts == 1 ? 0 : target / args.outputs;
+        const int64_t part = args.parts == 1 ? 0 : target / outputs;
         const int64_t begin = part * length;
         const int64_t end = begin + length < args.reduced ? begin + length : args.reduced;
-        return reduce_lane<T, R>(args, target - part * args.outputs, {begin, end, lane, args.lanes});
+        const int64_t output = (target - part * outputs) * COUNT;
+        const Stored<T>* const input =
+            static_cast<const Stored<T>*>(args.input) + output_offset(args, output);
+        const Share own{begin, end, lane, lanes};
+        if constexpr (ACROSS) {
+            found = reduce_columns<T, R, COUNT>(args, input, own);
+        } else {
+            found.of[0] = reduce_row<T, R>(args, input, own);
+        }
+        return found;
     };
     const auto put = [&](int64_t target, State state) {
-        if (args.parts == 1 || args.joins) {
+        if (args.parts == 1 || joins) {
             out[target] = convert<typename R::Out>(R::finish(state, args.reduced));
         } else {
             states[target] = state;
         }
     };
-    const int64_t targets = args.joins ? args.outputs : args.outputs * args.parts;
-    const bool across = !args.joins && outputs_are_nearer(args);
-    fold<R>(targets, args.lanes, across, find, put);
+    fold<R, COUNT, ACROSS>(joins ? args.outputs : outputs * args.parts, find, put);
+}
+
+template <class T, class R>
+__device__ void reduce(const Reduce& args) {
+    if (!args.across) return reduce<T, R, 1, false>(args);
+    if constexpr (COLUMNS<T> > 1) {
+        if (!args.joins && columns_are_packed<T>(args))
+            return reduce<T, R, COLUMNS<T>, true>(args);
+    }
+    reduce<T, R, 1, true>(args);
 }
 
 #define REDUCE(name, Reducer, T)                                       \

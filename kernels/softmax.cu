@@ -1,13 +1,16 @@
-// Softmax and its logarithm over the rows of a dense matrix, and their gradients. One block works
-// on a row.
-#include "arithmetic.cuh"
-#include "block_reduce.cuh"
+// Softmax and its logarithm over the rows of a dense array, and their gradients.
+#include "rows.cuh"
 #include "tables.cuh"
 
-struct Plus {
-    template <class V>
-    __device__ V operator()(V a, V b) const {
-        return plus(a, b);
+// The largest of some elements, and the sum of exp(x - maximum), whose exponents cannot overflow.
+template <class V>
+struct Terms {
+    V maximum, sum;
+
+    // The sum, for a maximum that is at least as large.
+    __device__ V sum_for(V larger) const {
+        // Not of the difference of infinities, which is no number.
+        return maximum == larger ? sum : sum * exp(maximum - larger);
     }
 };
 
@@ -18,38 +21,6 @@ struct Larger {
     }
 };
 
-// Rows of a grid-stride loop, columns of one row for one lane, and folding over all columns of a
-// row.
-struct RowLoop {
-    int64_t rows, cols;
-    int lanes;
-
-    __device__ explicit RowLoop(const Rows& args)
-        : rows(args.rows), cols(args.cols), lanes(lanes_of_block()) {}
-
-    template <class Visit>
-    __device__ void for_each_row(Visit visit) const {
-        for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) visit(row * cols);
-    }
-
-    template <class Visit>
-    __device__ void for_each_col(Visit visit) const {
-        if (threadIdx.x >= lanes) return;
-        // Unrolled, several loads are under way at a time.
-#pragma unroll 4
-        for (int64_t col = threadIdx.x; col < cols; col += lanes) visit(col);
-    }
-
-    template <class V, class Merge, class Value>
-    __device__ V fold(V start, Merge merge, Value value) const {
-        V state = start;
-        for_each_col([&](int64_t col) { state = merge(state, value(col)); });
-        return merge_lanes(state, threadIdx.x, lanes, 1, merge);
-    }
-};
-
-// What of exp(x - maximum) is needed to end: the exponent cannot overflow, and the largest term is
-// 1.
 struct Softmax {
     template <class V>
     __device__ static V of(V shifted, V sum) {
@@ -59,24 +30,44 @@ struct Softmax {
 
 struct LogSoftmax {
     template <class V>
-    __device__ static V of(V shifted, V sum) {
-        return shifted - log(sum);
+    __device__ static V of(V shifted, V log_sum) {
+        return shifted - log_sum;
     }
 };
 
-template <class T, class Op>
+template <class T, class Op, bool STRIDED>
 __device__ void forward(const Rows& args) {
     using V = Value<T>;
-    const RowLoop loop(args);
-    loop.for_each_row([&](int64_t first) {
-        const Stored<T>* const in = static_cast<const T*>(args.a) + first;
-        T* const out = static_cast<T*>(args.out) + first;
-        const V maximum = loop.fold(-static_cast<V>(INFINITY), Larger{},
-                                    [&](int64_t col) { return load<T>(in[col]); });
-        const V sum =
-            loop.fold(V{0}, Plus{}, [&](int64_t col) { return exp(load<T>(in[col]) - maximum); });
-        loop.for_each_col(
-            [&](int64_t col) { out[col] = convert<T>(Op::of(load<T>(in[col]) - maximum, sum)); });
+    using Unit = typename RowShare<T, STRIDED>::Unit;
+    constexpr int WIDTH = RowShare<T, STRIDED>::WIDTH;
+    const T filler = convert<T>(-static_cast<V>(INFINITY));
+    RowShare<T, STRIDED> share(args.cols, args.inner, args.kept_bytes != 0,
+                               address(args.a) | address(args.out));
+    share.for_each_row(args.rows, [&](int64_t) {
+        const T* const in = static_cast<const T*>(args.a) + share.start;
+        T* const out = static_cast<T*>(args.out) + share.start;
+        const auto load_step = [&](int64_t step) { return share.load_unit(in, step, filler); };
+        Terms<V> terms{-static_cast<V>(INFINITY), 0};
+        share.for_each_new(load_step, [&](int64_t step, const Unit& unit) {
+            if (share.keeps) kept_unit<Unit>(step) = unit;
+            const auto value = [&](int k) { return load<T>(unit.elements[k]); };
+            const V next = larger(terms.maximum, fold_unit<WIDTH>(Larger{}, value));
+            // Where nothing is larger than -INFINITY there are no terms, or the result is no number.
+            const V base = next == -static_cast<V>(INFINITY) ? V{0} : next;
+            const auto term = [&](int k) { return exp(value(k) - base); };
+            terms = {next, terms.sum_for(next) + fold_unit<WIDTH>(Plus{}, term)};
+        });
+        const V maximum = share.merged(terms.maximum, Larger{});
+        V sum = share.merged(terms.sum_for(maximum), Plus{});
+        if (std::is_same_v<Op, LogSoftmax>) sum = log(sum);
+#pragma unroll 1
+        for (int64_t step = 0; step < share.steps; ++step) {
+            Unit unit = share.keeps ? kept_unit<Unit>(step) : load_step(step);
+#pragma unroll
+            for (T& element : unit.elements)
+                element = convert<T>(Op::of(load<T>(element) - maximum, sum));
+            share.store_unit(out, step, unit);
+        }
     });
 }
 
@@ -104,26 +95,55 @@ struct LogSoftmaxBackward {
     }
 };
 
-template <class T, class Op>
+template <class T, class Op, bool STRIDED>
 __device__ void backward(const Rows& args) {
     using V = Value<T>;
-    const RowLoop loop(args);
-    loop.for_each_row([&](int64_t first) {
-        const T* const g = static_cast<const T*>(args.a) + first;
-        const T* const y = static_cast<const T*>(args.b) + first;
-        T* const out = static_cast<T*>(args.out) + first;
-        const V sum = loop.fold(
-            V{0}, Plus{}, [&](int64_t col) { return Op::term(load<T>(g[col]), load<T>(y[col])); });
-        loop.for_each_col([&](int64_t col) {
-            out[col] = convert<T>(Op::of(load<T>(g[col]), load<T>(y[col]), sum));
+    using Unit = typename RowShare<T, STRIDED>::Unit;
+    constexpr int WIDTH = RowShare<T, STRIDED>::WIDTH;
+    struct Both {
+        Unit g, y;
+    };
+    RowShare<T, STRIDED> share(args.cols, args.inner, args.kept_bytes != 0,
+                               address(args.a) | address(args.b) | address(args.out));
+    share.for_each_row(args.rows, [&](int64_t) {
+        const T* const g = static_cast<const T*>(args.a) + share.start;
+        const T* const y = static_cast<const T*>(args.b) + share.start;
+        T* const out = static_cast<T*>(args.out) + share.start;
+        const T zero = convert<T>(V{0});
+        const auto load_step = [&](int64_t step) {
+            return Both{share.load_unit(g, step, zero), share.load_unit(y, step, zero)};
+        };
+        V sum = 0;
+        share.for_each_new(load_step, [&](int64_t step, const Both& both) {
+            if (share.keeps) {
+                kept_unit<Unit>(2 * step) = both.g;
+                kept_unit<Unit>(2 * step + 1) = both.y;
+            }
+            sum += fold_unit<WIDTH>(Plus{}, [&](int k) {
+                return Op::term(load<T>(both.g.elements[k]), load<T>(both.y.elements[k]));
+            });
         });
+        sum = share.merged(sum, Plus{});
+#pragma unroll 1
+        for (int64_t step = 0; step < share.steps; ++step) {
+            Both both = share.keeps ? Both{kept_unit<Unit>(2 * step), kept_unit<Unit>(2 * step + 1)}
+                                    : load_step(step);
+#pragma unroll
+            for (int k = 0; k < WIDTH; ++k)
+                both.g.elements[k] = convert<T>(
+                    Op::of(load<T>(both.g.elements[k]), load<T>(both.y.elements[k]), sum));
+            share.store_unit(out, step, both.g);
+        }
     });
 }
 
-#define FORWARD(name, Op, T) \
-    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Rows args) { forward<T, Op>(args); }
-#define BACKWARD(name, Op, T) \
-    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Rows args) { backward<T, Op>(args); }
+#define ROWS(name, function, Op, T)                                  \
+    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Rows args) { \
+        if (args.inner == 1) return function<T, Op, false>(args);    \
+        function<T, Op, true>(args);                                 \
+    }
+#define FORWARD(name, Op, T) ROWS(name, forward, Op, T)
+#define BACKWARD(name, Op, T) ROWS(name, backward, Op, T)
 
 FOR_FLOATS(FORWARD, softmax, Softmax)
 FOR_FLOATS(FORWARD, log_softmax, LogSoftmax)

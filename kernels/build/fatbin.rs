@@ -4,8 +4,8 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use crate::ptx;
 use crate::table::EmbeddedModule;
-use crate::{pack, ptx};
 
 /// The architectures to make machine code for, and the compiler that does it.
 pub(crate) struct Architectures {
@@ -73,9 +73,8 @@ impl Architectures {
         if !status.success() {
             return Err(format!("nvcc cannot compile {name}.cu ({status})").into());
         }
-        let packed = image.with_extension("fatbin.lz4");
-        pack(&fs::read(&image)?, &packed)?;
-        Ok(EmbeddedModule { name, entries: file.entries().map(str::to_owned).collect(), packed })
+        let entries = file.entries().map(str::to_owned).collect();
+        Ok(EmbeddedModule { name, entries, image: fs::read(&image)? })
     }
 }
 

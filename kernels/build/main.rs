@@ -42,13 +42,13 @@ fn embed() -> Result<(), Box<dyn Error>> {
         match &architectures {
             // Functions go into kernels that are printed, and those are text.
             _ if path.ends_with(FUNCTIONS) => functions = Some(functions::render(&file, &out)?),
-            None => modules.extend(split(&file, &out)?),
+            None => modules.extend(split(&file)),
             Some(architectures) => modules.push(architectures.compile(&package, &path, &file)?),
         }
     }
     let functions = functions.ok_or_else(|| format!("there is no {FUNCTIONS}"))?;
     fs::write(out.join("functions.rs"), functions)?;
-    fs::write(out.join("table.rs"), table::render(&modules)?)?;
+    fs::write(out.join("table.rs"), table::render(&modules, &out)?)?;
     Ok(())
 }
 
@@ -58,14 +58,13 @@ fn pack(bytes: &[u8], file: &Path) -> Result<(), std::io::Error> {
 }
 
 /// A module for each kernel of a file.
-fn split(file: &ptx::PtxFile, out: &Path) -> Result<Vec<EmbeddedModule>, Box<dyn Error>> {
+fn split(file: &ptx::PtxFile) -> Vec<EmbeddedModule> {
     let mut modules = Vec::new();
     for name in file.entries().map(str::to_owned) {
-        let packed = out.join(&name).with_extension("ptx.lz4");
-        pack((file.module_of(&name) + "\0").as_bytes(), &packed)?;
-        modules.push(EmbeddedModule { entries: vec![name.clone()], name, packed });
+        let image = (file.module_of(&name) + "\0").into_bytes();
+        modules.push(EmbeddedModule { entries: vec![name.clone()], name, image });
     }
-    Ok(modules)
+    modules
 }
 
 /// In the order of their names, so that two builds give the same crate.

@@ -14,7 +14,7 @@ class Reduce(Structure):
     _fields_ = [
         ("output", c_uint64), ("input", c_uint64), ("outputs", c_int64), ("reduced", c_int64),
         ("output_dims", c_int32), ("reduced_dims", c_int32), ("lanes", c_int32), ("parts", c_int32),
-        ("states", c_uint64), ("joins", c_int64),
+        ("states", c_uint64), ("joins", c_int32), ("across", c_int32),
         ("output_sizes", Dims), ("output_strides", Dims),
         ("reduced_sizes", Dims), ("reduced_strides", Dims),
     ]
@@ -31,7 +31,25 @@ class Matmul(Structure):
 
 class Rows(Structure):
     _fields_ = [
-        ("out", c_uint64), ("a", c_uint64), ("b", c_uint64), ("rows", c_int64), ("cols", c_int64),
+        ("out", c_uint64), ("a", c_uint64), ("b", c_uint64),
+        ("rows", c_int64), ("cols", c_int64), ("inner", c_int64),
+        ("lanes", c_int32), ("kept_bytes", c_int32),
+    ]
+
+
+class NormalizedRows(Structure):
+    _fields_ = [
+        *[(name, c_uint64) for name in "out x grad weight bias statistics".split()],
+        ("rows", c_int64), ("cols", c_int64), ("epsilon", c_double),
+        ("lanes", c_int32), ("kept_bytes", c_int32), ("wide", c_int64),
+    ]
+
+
+class NormParameters(Structure):
+    _fields_ = [
+        *[(name, c_uint64) for name in "weight bias x grad statistics sums".split()],
+        ("rows", c_int64), ("cols", c_int64), ("parts", c_int32), ("joins", c_int32),
+        ("wide", c_int64),
     ]
 
 

@@ -40,11 +40,11 @@ class Driver:
             self.call("cuModuleGetFunction", byref(function), module, entry.encode())
             self.functions[entry] = function
 
-    def launch(self, entry, *parameters, grid=(2, 1, 1), block=(128, 1, 1)):
+    def launch(self, entry, *parameters, grid=(2, 1, 1), block=(128, 1, 1), shared=0):
         """Runs a kernel to its end. Small grids by default: then the loops are tested too."""
         pointers = (c_void_p * len(parameters))(*[ctypes.addressof(p) for p in parameters])
         function = self.functions[entry]
-        self.call("cuLaunchKernel", function, *grid, *block, 0, None, pointers, None)
+        self.call("cuLaunchKernel", function, *grid, *block, shared, None, pointers, None)
         self.call("cuCtxSynchronize")
         self.launched.add(entry)
 

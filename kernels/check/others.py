@@ -1,4 +1,4 @@
-"""The kernels that are not elementwise: reductions, matmul, softmax, index, random, range."""
+"""The kernels that are not elementwise: reductions, matmul, softmax, layer_norm, index, random, range."""
 
 import itertools
 import math
@@ -6,7 +6,7 @@ from ctypes import c_float, c_uint64
 
 import torch
 
-from abi import Index, Matmul, Random, Range, Reduce, Rows, Scan, dims
+from abi import Index, Matmul, NormalizedRows, NormParameters, Random, Range, Reduce, Rows, Scan, dims
 from values import DTYPES, disagreement, sample, widen
 
 FLOATS = ["f16", "bf16", "f32", "f64"]
@@ -23,6 +23,7 @@ def check(driver):
     yield from matmuls(driver)
     yield from scans(driver)
     yield from softmaxes(driver)
+    yield from layer_norms(driver)
     yield from indexing(driver)
     yield from random(driver)
     yield from ranges(driver)
@@ -51,9 +52,13 @@ REDUCTIONS = {
 
 
 def reductions(driver):
-    shapes = [((13, 5, 7), [1]), ((6, 5, 7), [0, 2]), ((3, 400), [1]), ((37,), [0]), ((4, 1), [1])]
+    shapes = [
+        ((13, 5, 7), [1]), ((6, 5, 7), [0, 2]), ((3, 400), [1]), ((37,), [0]), ((4, 1), [1]),
+        # Rows that do not start at a vector, rows of whole ones, and columns side by side.
+        ((3, 1037), [1]), ((5, 3, 64), [0, 2]), ((45, 24), [0]),
+    ]
     # Threads that work on one output, and threads in a block.
-    groups = [(1, 128), (32, 100), (128, 128)]
+    groups = [(1, 128), (32, 96), (128, 128)]
     for name, (function, dtypes) in REDUCTIONS.items():
         for dtype, (shape, over), group in itertools.product(dtypes, shapes, groups):
             exact = name not in ("sum", "prod", "mean")
@@ -83,10 +88,12 @@ def reduction(driver, name, function, dtype, values, over, lanes, block, parts):
     args.output_strides = dims([values.stride(d) for d in kept])
     args.reduced_sizes = dims([values.shape[d] for d in over])
     args.reduced_strides = dims([values.stride(d) for d in over])
-    driver.launch(f"{name}_{dtype}", args, block=(block, 1, 1))
+    args.across = int(bool(kept) and values.stride(kept[-1]) < values.stride(over[-1]))
+    shape = (lanes, block // lanes, 1)
+    driver.launch(f"{name}_{dtype}", args, block=(shape[1], shape[0], 1) if args.across else shape)
     if parts > 1:
-        args.joins, args.lanes = 1, 2
-        driver.launch(f"{name}_{dtype}", args, block=(block, 1, 1))
+        args.joins, args.across = 1, 1
+        driver.launch(f"{name}_{dtype}", args, block=(block // 2, 2, 1))
     ulps = 2 if dtype in HALVES else 100
     label = f"{name}_{dtype} {tuple(values.shape)} over {over}, {lanes} lanes, {parts} parts"
     yield label, disagreement(result.read(), expected, ulps)
@@ -173,27 +180,103 @@ def scans(driver):
 
 
 def softmaxes(driver):
-    for dtype, cols in itertools.product(FLOATS, [1, 10, 128, 300]):
-        x = sample(DTYPES[dtype], (5, cols), special=False)
-        grad = sample(DTYPES[dtype], (5, cols), special=False)
+    # Rows, columns, distance of the elements of a row, and threads for a row.
+    shapes = [(5, 1, 1, 1), (5, 10, 1, 4), (5, 128, 1, 8), (5, 300, 1, 128), (3, 1001, 1, 32),
+              (12, 70, 6, 2), (80, 40, 40, 1)]
+    for dtype, shape, keeps in itertools.product(FLOATS, shapes, [False, True]):
+        rows, cols, inner, lanes = shape
+        launch = dict(lanes=lanes, inner=inner, keeps=keeps)
+        x = sample(DTYPES[dtype], (rows // inner, cols, inner), special=False)
+        grad = sample(DTYPES[dtype], (rows // inner, cols, inner), special=False)
         wide, g = x.double(), grad.double()
         for name, function in [("softmax", torch.softmax), ("log_softmax", torch.log_softmax)]:
-            y = function(wide, -1)
-            yield from rows(driver, name, dtype, x, x, y)
+            y = function(wide, 1)
+            yield from of_rows(driver, name, dtype, x, None, y, launch)
             rounded = y.to(DTYPES[dtype])
             y = rounded.double()
-            sums = (g * y if name == "softmax" else g).sum(-1, keepdim=True)
+            sums = (g * y if name == "softmax" else g).sum(1, keepdim=True)
             expected = y * (g - sums) if name == "softmax" else g - y.exp() * sums
-            yield from rows(driver, f"{name}_backward", dtype, grad, rounded, expected)
+            yield from of_rows(driver, f"{name}_backward", dtype, grad, rounded, expected, launch)
 
 
-def rows(driver, name, dtype, a, b, expected):
-    result, first, second = driver.memory(torch.zeros_like(a)), driver.memory(a), driver.memory(b)
-    addresses = dict(out=result.address, a=first.address, b=second.address)
-    driver.launch(f"{name}_{dtype}", Rows(**addresses, rows=a.shape[0], cols=a.shape[1]))
-    bound = {"f16": 2e-3, "bf16": 1.6e-2, "f32": 3e-6, "f64": 1e-14}[dtype] * (1 + expected.abs().max().item())
+def of_rows(driver, name, dtype, a, b, expected, launch):
+    operands = [driver.memory(tensor) for tensor in (torch.zeros_like(a), a, a if b is None else b)]
+    addresses = dict(zip(("out", "a", "b"), (memory.address for memory in operands)))
+    lanes, inner, cols = launch["lanes"], launch["inner"], a.shape[1]
+    args = Rows(**addresses, rows=a.numel() // cols, cols=cols, inner=inner, lanes=lanes)
+    if launch["keeps"]:
+        width = min(16 // a.element_size(), 16 if inner == 1 else 4)
+        kept = -(-cols // (lanes * width)) * 128 * 16 * (1 if b is None else 2)
+        args.kept_bytes = kept if kept <= 32768 else 0
+    block = (lanes, 128 // lanes, 1) if inner == 1 else (128 // lanes, lanes, 1)
+    driver.launch(f"{name}_{dtype}", args, block=block, shared=args.kept_bytes)
+    worst = (operands[0].read().double() - expected).abs().max().item()
+    label = f"{name}_{dtype} {tuple(a.shape)} {launch}"
+    yield label, None if worst <= bound(dtype, expected) else f"off by {worst}"
+
+
+def layer_norms(driver):
+    # Rows, columns, and threads for a row.
+    shapes = [(5, 3, 1), (37, 10, 4), (5, 128, 8), (70, 300, 128), (3, 1001, 32)]
+    for dtype, shape, keeps in itertools.product(FLOATS, shapes, [False, True]):
+        for parameters in dict.fromkeys([dtype, "f32" if dtype in HALVES else dtype, None]):
+            yield from layer_norm(driver, dtype, shape, keeps, parameters)
+
+
+def layer_norm(driver, dtype, shape, keeps, parameters):
+    (rows, cols, lanes), epsilon = shape, 1e-5
+    x, grad = (sample(DTYPES[dtype], (rows, cols), special=False) for _ in range(2))
+    kind = DTYPES[parameters or dtype]
+    weight, bias = (sample(kind, (cols,), special=False) for _ in range(2))
+    operands = [tensor.double().requires_grad_() for tensor in (x, weight, bias)]
+    given = operands[1:] if parameters else [None, None]
+    expected = torch.nn.functional.layer_norm(operands[0], [cols], *given, epsilon)
+    expected.backward(grad.double())
+    there = {"x": x, "grad": grad, "weight": weight, "bias": bias}
+    there = {name: driver.memory(tensor) for name, tensor in there.items()}
+    addresses = {name: memory.address for name, memory in there.items()}
+    if not parameters:
+        addresses.update(weight=0, bias=0)
+    wide = int(parameters is not None and parameters != dtype)
+    args = NormalizedRows(**addresses, rows=rows, cols=cols, epsilon=epsilon, lanes=lanes, wide=wide)
+    label = f"{dtype} {shape} parameters {parameters}, {keeps}"
+    steps = -(-cols // (lanes * (16 // x.element_size())))
+    result, kept = driver.memory(torch.zeros_like(x)), steps * 128 * 16
+    args.out, args.kept_bytes = result.address, kept if keeps and kept <= 32768 else 0
+    block = (lanes, 128 // lanes, 1)
+    driver.launch(f"layer_norm_{dtype}", args, block=block, shared=args.kept_bytes)
+    yield close(f"layer_norm_{label}", dtype, result, expected)
+    result = driver.memory(torch.zeros_like(x))
+    statistics = driver.memory(torch.zeros(rows, 2, dtype=torch.float64))
+    args.out, args.statistics = result.address, statistics.address
+    args.kept_bytes = 2 * kept if keeps and 2 * kept <= 32768 else 0
+    driver.launch(f"layer_norm_backward_{dtype}", args, block=block, shared=args.kept_bytes)
+    yield close(f"layer_norm_backward_{label}", dtype, result, operands[0].grad)
+    if parameters:
+        for parts in (1, 3):
+            slopes = [driver.memory(torch.zeros_like(tensor)) for tensor in (weight, bias)]
+            sums = driver.memory(torch.zeros(parts, cols, 2, dtype=torch.float64))
+            args = NormParameters(
+                weight=slopes[0].address, bias=slopes[1].address, x=addresses["x"],
+                grad=addresses["grad"], statistics=statistics.address, sums=sums.address,
+                rows=rows, cols=cols, parts=parts, wide=wide,
+            )
+            for args.joins in range(min(parts, 2)):
+                driver.launch(f"layer_norm_parameters_{dtype}", args)
+            for slope, operand in zip(slopes, operands[1:]):
+                entry = f"layer_norm_parameters_{label}, {parts} parts"
+                yield close(entry, dtype, slope, operand.grad)
+
+
+def close(label, dtype, result, expected):
     worst = (result.read().double() - expected).abs().max().item()
-    yield f"{name}_{dtype} {a.shape[1]} columns", None if worst <= bound else f"off by {worst}"
+    return label, None if worst <= bound(dtype, expected) else f"off by {worst}"
+
+
+def bound(dtype, expected):
+    """The error that rounding explains."""
+    unit = {"f16": 2e-3, "bf16": 1.6e-2, "f32": 3e-6, "f64": 1e-14}[dtype]
+    return unit * (1 + expected.abs().max().item())
 
 
 def indexing(driver):

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// Launches are one-dimensional, except matmul's. Every entry but matmul's may be started with
-// blocks of any size: without the bound the compiler may give a thread so many registers that the
+// Grids are one-dimensional, except matmul's. Every entry but matmul's may be started with blocks
+// of any size: without the bound the compiler may give a thread so many registers that the
 // largest block does not fit.
 constexpr int MAX_THREADS = 1024;
 #define LAUNCH_BOUNDS __launch_bounds__(MAX_THREADS)
@@ -18,10 +18,11 @@ constexpr int MAX_THREADS = 1024;
 constexpr int MAX_DIMS = 8;
 
 // Output element o (dense) folds the `reduced` elements of input that lie at its origin plus the
-// reduced strides. `lanes` threads, a power of two and at most a block, work on one output
-// together. Where there are few outputs, each is folded in several `parts` by a first launch, which
-// leaves their states in `states` (16 bytes for each part of each output), and a second one, with
-// `joins`, folds those. Else `parts` is 1.
+// reduced strides. The threads of a block along x, a power of two, work on one output together; or,
+// with `across`, those along y do, and those along x on neighbouring outputs. Where there are few
+// outputs, each is folded in several `parts` by a first launch, which leaves their states in `states`
+// (16 bytes for each part of each output), and a second one, with `joins` and `across`, folds those.
+// Else `parts` is 1.
 struct Reduce {
     void* output;
     const void* input;
@@ -32,7 +33,8 @@ struct Reduce {
     int32_t lanes;
     int32_t parts;
     void* states;
-    int64_t joins;
+    int32_t joins;
+    int32_t across;
     int64_t output_sizes[MAX_DIMS];
     int64_t output_strides[MAX_DIMS];
     int64_t reduced_sizes[MAX_DIMS];
@@ -56,12 +58,49 @@ struct Matmul {
     int64_t b_batch[MAX_DIMS];
 };
 
-// Dense [rows, cols] matrices.
+// Dense [rows / inner, cols, inner] arrays: the elements of a row lie `inner` apart. The threads of a
+// block along x, a power of two, work on one row together; or, if `inner` is not 1, those along y do,
+// and those along x on neighbouring rows. `kept_bytes` is the launch's dynamic shared memory: 0, or
+// enough for what a block works on at a time of `a` and `b`, which it then reads once.
 struct Rows {
     void* out;
     const void* a;
     const void* b;
+    int64_t rows, cols, inner;
+    int32_t lanes, kept_bytes;
+};
+
+// Layer normalisation of dense rows, or the gradient of `x`, both in `out`, with `lanes` and
+// `kept_bytes` as above, where the operands that are kept are `x` and, for the gradient, `grad`, the
+// gradient of the result. `weight` and `bias` may be null; with `wide` they are f32 beside halves. A
+// gradient's `out` may be null, and `statistics` too: mean and 1 / deviation of each row, as the
+// dtype is computed.
+struct NormalizedRows {
+    void* out;
+    const void* x;
+    const void* grad;
+    const void* weight;
+    const void* bias;
+    void* statistics;
     int64_t rows, cols;
+    double epsilon;
+    int32_t lanes, kept_bytes;
+    int64_t wide;
+};
+
+// The gradients of `weight` and `bias` (those that are not null), which are sums over all rows. With
+// several `parts`, a first launch leaves two sums for each part of each column in `sums`, and a second
+// one, with `joins`, adds those. Without `weight` no `x` and `statistics` are read.
+struct NormParameters {
+    void* weight;
+    void* bias;
+    const void* x;
+    const void* grad;
+    const void* statistics;
+    void* sums;
+    int64_t rows, cols;
+    int32_t parts, joins;
+    int64_t wide;
 };
 
 // Dense arrays, seen as [outer, size or count, inner]; the indices choose along the middle
@@ -112,7 +151,9 @@ static_assert(sizeof(Reduce) == 320 && offsetof(Reduce, lanes) == 40 &&
               offsetof(Reduce, output_sizes) == 64);
 static_assert(sizeof(Matmul) == 296 && offsetof(Matmul, batch_dims) == 88 &&
               offsetof(Matmul, batch_sizes) == 104);
-static_assert(sizeof(Rows) == 40);
+static_assert(sizeof(Rows) == 56);
+static_assert(sizeof(NormalizedRows) == 88 && offsetof(NormalizedRows, epsilon) == 64);
+static_assert(sizeof(NormParameters) == 80 && offsetof(NormParameters, parts) == 64);
 static_assert(sizeof(Index) == 56);
 static_assert(sizeof(Random) == 80 && offsetof(Random, low) == 48);
 static_assert(sizeof(Scan) == 56 && offsetof(Scan, parts) == 48);

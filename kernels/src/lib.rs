@@ -7,7 +7,8 @@
 //! without compiling, and the software driver refuses.
 //!
 //! In PTX every kernel is a module of its own, since drivers compile whole modules; a fatbin holds all
-//! kernels of a source file. What is embedded is compressed, and unpacked when it is first asked for.
+//! kernels of a source file. What is embedded is compressed, in groups of modules, and unpacked when it
+//! is first asked for.
 //!
 //! Elementwise kernels are not here: the crate `expression` prints them. The functions that they are
 //! made of, where PTX has no instruction, are [`scalar_function`]s.
@@ -32,6 +33,8 @@
 mod functions;
 mod packed;
 
+use std::ops::Range;
+
 use packed::Packed;
 
 pub use functions::{ScalarFunction, scalar_function, scalar_item};
@@ -42,14 +45,16 @@ pub struct KernelModule {
     pub name: &'static str,
     /// The kernels' names, each of which is in one module only.
     pub entries: &'static [&'static str],
-    image: Packed,
+    /// The group of images that are packed together, and where in it this one is.
+    group: usize,
+    place: Range<usize>,
 }
 
 impl KernelModule {
     /// The argument of `cuModuleLoadData`: PTX that ends with a NUL, or a fatbin where `CUDA_ARCHS`
     /// was set when the crate was built.
     pub fn image(&self) -> &[u8] {
-        self.image.bytes()
+        &GROUPS[self.group].bytes()[self.place.clone()]
     }
 }
 
@@ -91,8 +96,7 @@ const MOVES: [&str; 4] = ["gather", "index_copy", "index_select", "scatter"];
 
 /// The bytes that the crate embeds for its kernels and functions.
 pub fn embedded_bytes() -> usize {
-    let modules: usize = MODULES.iter().map(|module| module.image.embedded()).sum();
-    modules + functions::embedded_bytes()
+    GROUPS.iter().map(Packed::embedded).sum::<usize>() + functions::embedded_bytes()
 }
 
 include!(concat!(env!("OUT_DIR"), "/table.rs"));

@@ -4,11 +4,13 @@ use std::fmt::Write;
 
 use anyhow::{Context, Result, ensure};
 
-/// nvcc's output without the lines that tell the compiler's build, and without trailing blanks.
+/// nvcc's output without the lines that tell the compiler's build, without trailing blanks, and
+/// without hints that newer drivers alone know.
 pub(super) fn tidy(raw: &str) -> Result<String> {
     let start = raw.find(".version").context("nvcc's output has no .version")?;
     let mut text = String::with_capacity(raw.len());
-    for line in raw[start..].lines() {
+    let is_needed = |line: &&str| !line.trim_start().starts_with(".pragma \"used_bytes_mask");
+    for line in raw[start..].lines().filter(is_needed) {
         writeln!(text, "{}", line.trim_end()).expect("a string takes all");
     }
     Ok(text)

@@ -25,7 +25,9 @@ pub(crate) struct Reduce {
     /// The address of 16 bytes for each part of each output, if there are two launches.
     pub(crate) states: u64,
     /// Whether this is the second launch, which folds the parts: 0 or 1.
-    pub(crate) joins: i64,
+    pub(crate) joins: i32,
+    /// Whether neighbouring threads work on neighbouring outputs: 0 or 1.
+    pub(crate) across: i32,
     pub(crate) output_sizes: [i64; MAX_DIMS],
     /// The input's strides along the dimensions that are kept.
     pub(crate) output_strides: [i64; MAX_DIMS],
@@ -59,7 +61,8 @@ pub(crate) struct Matmul {
     pub(crate) b_batch: [i64; MAX_DIMS],
 }
 
-/// A function of each row of dense `[rows, cols]` matrices.
+/// A function of each row of dense `[rows / inner, cols, inner]` arrays, in which the elements of a
+/// row lie `inner` apart. On the CPU `inner` is 1.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Rowwise {
@@ -68,6 +71,58 @@ pub(crate) struct Rowwise {
     pub(crate) b: u64,
     pub(crate) rows: i64,
     pub(crate) cols: i64,
+    pub(crate) inner: i64,
+    pub(crate) lanes: RowLanes,
+}
+
+/// The threads of CUDA for the rows of an array.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct RowLanes {
+    /// The number of threads that work on a row together, a power of two.
+    pub(crate) lanes: i32,
+    /// The bytes of shared memory in which a block keeps what it reads of its rows; 0 if it does not.
+    pub(crate) kept_bytes: i32,
+}
+
+/// Layer normalisation of dense rows, or, with the gradient of the result, the gradient of `x`. An
+/// address of what is not there, or not wanted, is 0.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct NormalizedRows {
+    pub(crate) out: u64,
+    pub(crate) x: u64,
+    pub(crate) grad: u64,
+    pub(crate) weight: u64,
+    pub(crate) bias: u64,
+    /// Two numbers for each row, which the gradient leaves for those of the parameters.
+    pub(crate) statistics: u64,
+    pub(crate) rows: i64,
+    pub(crate) cols: i64,
+    pub(crate) epsilon: f64,
+    pub(crate) lanes: RowLanes,
+    /// Whether the parameters are `F32` beside halves: 0 or 1.
+    pub(crate) wide: i64,
+}
+
+/// The gradients of the weight and the bias of a layer normalisation, of which at least one is wanted.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct NormParameters {
+    pub(crate) weight: u64,
+    pub(crate) bias: u64,
+    pub(crate) x: u64,
+    pub(crate) grad: u64,
+    pub(crate) statistics: u64,
+    /// Two sums for each part of each column, if there are two launches.
+    pub(crate) sums: u64,
+    pub(crate) rows: i64,
+    pub(crate) cols: i64,
+    /// The number of parts in which the first of two launches sums the rows; 1 if there is one launch.
+    pub(crate) parts: i32,
+    /// Whether this is the second launch, which adds the parts: 0 or 1.
+    pub(crate) joins: i32,
+    pub(crate) wide: i64,
 }
 
 /// Dense arrays seen as `[outer, size, inner]` or `[outer, count, inner]`: indices choose `count`
@@ -142,7 +197,9 @@ const _: () = {
     assert!(offset_of!(Reduce, output_sizes) == 64);
     assert!(size_of::<Matmul>() == 296 && offset_of!(Matmul, batch_dims) == 88);
     assert!(offset_of!(Matmul, batch_sizes) == 104);
-    assert!(size_of::<Rowwise>() == 40 && size_of::<Index>() == 56);
+    assert!(size_of::<Rowwise>() == 56 && size_of::<Index>() == 56);
+    assert!(size_of::<NormalizedRows>() == 88 && offset_of!(NormalizedRows, epsilon) == 64);
+    assert!(size_of::<NormParameters>() == 80 && offset_of!(NormParameters, parts) == 64);
     assert!(size_of::<Random>() == 80 && offset_of!(Random, low) == 48);
     assert!(size_of::<ScanCall>() == 56 && offset_of!(ScanCall, parts) == 48);
     assert!(size_of::<Range>() == 48 && offset_of!(Range, istart) == 32);

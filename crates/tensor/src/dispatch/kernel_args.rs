@@ -2,7 +2,9 @@
 
 use gpu_runtime::LaunchConfig;
 
-use super::abi::{Index, Matmul, Random, Range, Reduce, Rowwise, ScanCall};
+use super::abi::{
+    Index, Matmul, NormParameters, NormalizedRows, Random, Range, Reduce, Rowwise, ScanCall,
+};
 
 /// The number of threads per block of the kernels that go through elements one by one.
 const THREADS: u32 = 256;
@@ -17,9 +19,13 @@ pub(crate) trait KernelArgs: Copy + Send + Sync + 'static {
 
 impl KernelArgs for Reduce {
     fn launch(&self, blocks: u32) -> LaunchConfig {
-        let parts = if self.joins == 0 { self.parts } else { 1 };
-        let threads = i64::from(parts).saturating_mul(i64::from(self.lanes));
-        one_dimensional(self.outputs.saturating_mul(threads), blocks)
+        let parts = if self.joins == 0 { i64::from(self.parts) } else { 1 };
+        let threads = self.outputs.saturating_mul(parts).saturating_mul(i64::from(self.lanes));
+        // A few outputs for each block: so all end at about the same time.
+        let launch = one_dimensional(threads, blocks.saturating_mul(4));
+        let (lanes, groups) = (self.lanes as u32, THREADS / self.lanes as u32);
+        let block = if self.across == 0 { [lanes, groups, 1] } else { [groups, lanes, 1] };
+        LaunchConfig { block, ..launch }
     }
 }
 
@@ -41,13 +47,29 @@ impl KernelArgs for Matmul {
     }
 }
 
-/// The number of threads that work on one row together.
-const ROW_THREADS: u32 = 128;
-
 impl KernelArgs for Rowwise {
     fn launch(&self, blocks: u32) -> LaunchConfig {
-        let grid = self.rows.clamp(1, i64::from(blocks) * 2) as u32;
-        LaunchConfig { grid: [grid, 1, 1], block: [ROW_THREADS, 1, 1], shared_bytes: 0 }
+        self.lanes.config(self.rows, self.inner > 1, blocks)
+    }
+}
+
+impl KernelArgs for NormalizedRows {
+    fn launch(&self, blocks: u32) -> LaunchConfig {
+        self.lanes.config(self.rows, false, blocks)
+    }
+}
+
+/// The groups of columns that a block works on in the gradients of layer normalisation's parameters.
+pub(super) const COLUMN_GROUPS: usize = 32;
+
+impl KernelArgs for NormParameters {
+    fn launch(&self, blocks: u32) -> LaunchConfig {
+        let parts = if self.joins == 0 { i64::from(self.parts) } else { 1 };
+        let side = i64::from(THREADS) / COLUMN_GROUPS as i64;
+        one_dimensional(
+            self.cols.saturating_mul(side).saturating_mul(parts),
+            blocks.saturating_mul(4),
+        )
     }
 }
 

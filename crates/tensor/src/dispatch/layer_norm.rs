@@ -1,6 +1,4 @@
 //! Calls of layer normalisation.
-//!
-//! It has kernels on the CPU only; on CUDA it is composed of other operations.
 
 use std::ptr;
 
@@ -10,21 +8,10 @@ use cpu_kernels::layer_norm::{
 use gpu_runtime::Access;
 use smallvec::SmallVec;
 
-use super::Operands;
-use crate::{DType, Result, Shape, Tensor};
-
-/// The operands of a layer normalisation on the CPU: dense tensors.
-pub(crate) struct LayerNormCall<'a> {
-    pub(crate) x: &'a Tensor,
-    /// The parameters, of the shape of the dimensions that are normalised together.
-    pub(crate) weight: Option<&'a Tensor>,
-    pub(crate) bias: Option<&'a Tensor>,
-    /// The dtype of the parameters, which is computed in the same type as the rows.
-    pub(crate) parameters: DType,
-    /// The number of dimensions, the last ones, that are normalised together.
-    pub(crate) dims: usize,
-    pub(crate) epsilon: f64,
-}
+use super::layer_norm_call::LayerNormCall;
+use super::{Operands, layer_norm_cuda};
+use crate::resolved_device::ResolvedDevice;
+use crate::{Result, Shape, Tensor};
 
 impl LayerNormCall<'_> {
     /// The normalised rows, times weight, plus bias.
@@ -37,10 +24,16 @@ impl LayerNormCall<'_> {
         if output.numel() == 0 {
             return Ok(output);
         }
+        let device = self.x.resolved_device();
+        if let ResolvedDevice::Cuda(device) = device {
+            // SAFETY: all are dense tensors of one device, of the sizes and dtypes that the call says
+            // (its condition).
+            unsafe { layer_norm_cuda::forward(self, device, &output)? };
+            return Ok(output);
+        }
         let (kernel, mut tensors) = (self.kernel(), SmallVec::new());
         tensors.push((&output, Access::Write));
         self.add_operands(&mut tensors);
-        let device = self.x.resolved_device();
         let operands = Operands::hold_for_new(OP, device, &tensors)?;
         // SAFETY: all are dense tensors of the sizes and dtypes that the call says (its condition);
         // the output was made here, and the others are held.
@@ -70,6 +63,20 @@ impl LayerNormCall<'_> {
             };
             *slot = Some(Tensor::uninit(shape, dtype, device)?);
         }
+        match device {
+            // SAFETY: all are dense tensors of one device, of the sizes and dtypes that the call says
+            // (its condition), the gradients those of what they are the gradients of.
+            ResolvedDevice::Cuda(device) => unsafe {
+                layer_norm_cuda::backward(self, device, &gradients, gradient)?;
+            },
+            ResolvedDevice::Cpu => self.backward_on_cpu(&gradients, gradient)?,
+        }
+        Ok(gradients)
+    }
+
+    #[track_caller]
+    fn backward_on_cpu(&self, gradients: &[Option<Tensor>; 3], gradient: &Tensor) -> Result<()> {
+        let device = self.x.resolved_device();
         let mut tensors: SmallVec<[(&Tensor, Access); 8]> =
             gradients.iter().flatten().map(|gradient| (gradient, Access::Write)).collect();
         let first = tensors.len();
@@ -80,7 +87,7 @@ impl LayerNormCall<'_> {
         let mut place = |gradient: &Option<Tensor>| {
             gradient.as_ref().and_then(|_| Some(target(&operands, outputs.next()?)))
         };
-        let [x, weight, bias] = &gradients;
+        let [x, weight, bias] = gradients;
         let places = LayerNormGradients { x: place(x), weight: place(weight), bias: place(bias) };
         // SAFETY: all are dense tensors of the sizes and dtypes that the call says (its condition),
         // the gradients those of what they are the gradients of; they were made here, and the others
@@ -90,17 +97,11 @@ impl LayerNormCall<'_> {
             let gradient = ptr::with_exposed_provenance(operands.address(first) as usize);
             LayerNormBackward::of(self.kernel()).run(places, gradient, call);
         }
-        drop(operands);
-        drop(tensors);
-        Ok(gradients)
+        Ok(())
     }
 
     fn kernel(&self) -> LayerNorm {
         LayerNorm::new(self.x.dtype(), self.parameters).expect("the dtypes were checked")
-    }
-
-    fn normalized_shape(&self) -> &[usize] {
-        &self.x.shape()[self.x.dims() - self.dims..]
     }
 
     fn add_operands<'a>(&'a self, tensors: &mut SmallVec<[(&'a Tensor, Access); 8]>) {
@@ -115,12 +116,12 @@ impl LayerNormCall<'_> {
             let position = is_there.then(|| positions.next()).flatten()?;
             Some(ptr::with_exposed_provenance(operands.address(position) as usize))
         };
-        let cols = self.normalized_shape().iter().product();
+        let (rows, cols) = self.sizes();
         LayerNormOperands {
             x: source(true).expect("there are rows"),
             weight: source(self.weight.is_some()),
             bias: source(self.bias.is_some()),
-            rows: self.x.numel().checked_div(cols).unwrap_or(0),
+            rows,
             cols,
             epsilon: self.epsilon,
         }

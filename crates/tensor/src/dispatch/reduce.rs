@@ -27,6 +27,19 @@ const STATE_BYTES: usize = 16;
 /// With this many outputs the device is full if each thread reduces one of its own.
 const MANY_OUTPUTS: usize = 1 << 14;
 
+/// The threads that fill a device.
+const FULL: usize = 1 << 17;
+
+/// The bytes that a thread loads at a time of a dense row.
+const VECTOR_BYTES: usize = 16;
+
+/// Rows of fewer bytes are read element by element.
+const SHORT_ROW: usize = 4 * VECTOR_BYTES;
+
+/// The neighbouring outputs that a thread works on at a time, if their elements are halves that lie
+/// side by side.
+const COLUMNS: usize = 4;
+
 /// Reduces the dimensions `dims` (ascending) of `input` into a new dense tensor. With `keepdim`
 /// they stay with size 1. The dtype of the output follows from the operator's signature.
 ///
@@ -59,13 +72,14 @@ pub(crate) fn reduce(
         return Ok(output);
     }
     let device = input.resolved_device();
-    let parts = if device == ResolvedDevice::Cpu { 1 } else { parts(&kept, &reduced) };
+    let lanes = lanes(&kept, &reduced, dtype);
+    let parts = if device == ResolvedDevice::Cpu { 1 } else { parts(&kept, &reduced, lanes) };
     if parts > 1 {
-        reduce_in_parts(operator, [&output, input], [&kept, &reduced], parts)?;
+        reduce_in_parts(operator, [&output, input], [&kept, &reduced], (lanes, parts))?;
     } else {
         let operands = [(&output, Access::Write), (input, Access::Read)];
         let operands = Operands::hold_for_new(operator.name(), device, &operands)?;
-        let call = call(&operands, &kept, &reduced);
+        let call = call(&operands, [&kept, &reduced], lanes);
         // SAFETY: the output is dense, of as many elements as the kept dimensions have and of the
         // signature's dtype; the runs go through the input's layout.
         unsafe { operator.run(dtype, &operands, &call)? };
@@ -79,21 +93,18 @@ pub(crate) fn reduce(
 fn reduce_in_parts(
     operator: &'static Operator<Reduce>,
     [output, input]: [&Tensor; 2],
-    [kept, reduced]: [&[Run]; 2],
-    parts: usize,
+    runs: [&[Run]; 2],
+    (lanes, parts): (usize, usize),
 ) -> Result<()> {
     let bytes = output.numel() * parts * STATE_BYTES;
     let device = input.resolved_device();
     let states = Tensor::uninit(Shape::from([bytes]), DType::U8, device)?;
     let operands = [(output, Access::Write), (input, Access::Read), (&states, Access::Write)];
     let operands = Operands::hold_for_new(operator.name(), device, &operands)?;
-    let dividing = Reduce {
-        parts: parts as i32,
-        states: operands.address(2),
-        ..call(&operands, kept, reduced)
-    };
+    let dividing =
+        Reduce { parts: parts as i32, states: operands.address(2), ..call(&operands, runs, lanes) };
     let lanes = parts.next_power_of_two().min(MAX_LANES) as i32;
-    let joining = Reduce { joins: 1, lanes, ..dividing };
+    let joining = Reduce { joins: 1, across: 1, lanes, ..dividing };
     for call in [dividing, joining] {
         // SAFETY: the output is dense, of as many elements as the kept dimensions have and of the
         // signature's dtype; the runs go through the input's layout; there are 16 bytes of `states`
@@ -113,8 +124,7 @@ pub(crate) fn reduced_shape(shape: &[usize], dims: &[usize], keepdim: bool) -> S
 }
 
 /// The arguments of a call on `operands`, which are the output and the input.
-fn call(operands: &Operands<'_>, kept: &[Run], reduced: &[Run]) -> Reduce {
-    let count = |runs: &[Run]| runs.iter().map(|run| run.0).product::<usize>();
+fn call(operands: &Operands<'_>, [kept, reduced]: [&[Run]; 2], lanes: usize) -> Reduce {
     let (output_sizes, output_strides) = arrays(kept);
     let (reduced_sizes, reduced_strides) = arrays(reduced);
     Reduce {
@@ -124,10 +134,11 @@ fn call(operands: &Operands<'_>, kept: &[Run], reduced: &[Run]) -> Reduce {
         reduced: count(reduced) as i64,
         output_dims: kept.len() as i32,
         reduced_dims: reduced.len() as i32,
-        lanes: lanes(count(kept), reduced) as i32,
+        lanes: lanes as i32,
         parts: 1,
         states: 0,
         joins: 0,
+        across: i32::from(outputs_are_nearer(kept, reduced)),
         output_sizes,
         output_strides,
         reduced_sizes,
@@ -144,27 +155,73 @@ fn arrays(runs: &[Run]) -> ([i64; MAX_DIMS], [i64; MAX_DIMS]) {
     (sizes, strides)
 }
 
-/// The number of CUDA threads that reduce one output: up to a block for long rows. Where outputs lie
-/// side by side (columns of a matrix), a block takes several, so that its reads are coalesced; where
-/// there are many, one thread for each is enough, and none have to combine their results.
-fn lanes(outputs: usize, reduced: &[Run]) -> usize {
-    let count: usize = reduced.iter().map(|run| run.0).product();
-    let rows_are_dense = reduced.last().is_none_or(|run| run.1.abs() == 1);
-    let most = match outputs {
-        _ if rows_are_dense => MAX_LANES,
+/// Whether the elements of neighbouring outputs lie nearer to each other than those of one output.
+fn outputs_are_nearer(kept: &[Run], reduced: &[Run]) -> bool {
+    let nearest = |runs: &[Run]| runs.last().map(|run| run.1.unsigned_abs());
+    matches!((nearest(kept), nearest(reduced)), (Some(kept), Some(reduced)) if kept < reduced)
+}
+
+/// The number of elements that runs go through.
+fn count(runs: &[Run]) -> usize {
+    runs.iter().map(|run| run.0).product()
+}
+
+/// The number of CUDA threads that reduce one output: up to a block for long rows, a part of a warp
+/// for short ones. Where outputs lie side by side (columns of a matrix), a block takes several, so
+/// that its reads are coalesced; where there are many, one thread for each is enough, and none have
+/// to combine their results.
+fn lanes(kept: &[Run], reduced: &[Run], dtype: DType) -> usize {
+    let (outputs, reduced_count) = (count(kept), count(reduced));
+    if reduced.last().is_none_or(|run| run.1.abs() == 1) {
+        return row_lanes(outputs, reduced_count, dtype.size());
+    }
+    let side_by_side = outputs / columns(kept, reduced, dtype);
+    let most = match side_by_side {
         MANY_OUTPUTS.. => 1,
-        _ => MAX_LANES / outputs.next_power_of_two().min(SIDE_BY_SIDE),
+        _ => MAX_LANES / side_by_side.next_power_of_two().min(SIDE_BY_SIDE),
     };
-    count.next_power_of_two().clamp(1, most)
+    reduced_count.next_power_of_two().clamp(1, most)
+}
+
+/// The lanes for dense rows. With many rows, fewer threads are enough to fill the device; those of a
+/// warp combine their results without waiting for others.
+fn row_lanes(rows: usize, cols: usize, element_bytes: usize) -> usize {
+    const LOADS: usize = 4;
+    const WARP: usize = 32;
+    // With more, each has too little to do to be worth waiting for.
+    const MAX_ROW_LANES: usize = 128;
+    let bytes = cols.saturating_mul(element_bytes);
+    if bytes < SHORT_ROW {
+        return cols.next_power_of_two().max(1);
+    }
+    let mut lanes = bytes.div_ceil(VECTOR_BYTES * LOADS).next_power_of_two().min(MAX_ROW_LANES);
+    while lanes > WARP && rows.saturating_mul(lanes / 2) >= FULL {
+        lanes /= 2;
+    }
+    lanes
+}
+
+/// The number of neighbouring outputs that a thread works on.
+fn columns(kept: &[Run], reduced: &[Run], dtype: DType) -> usize {
+    let is_half = matches!(dtype, DType::F16 | DType::BF16);
+    let fits = |number: usize| number.is_multiple_of(COLUMNS);
+    match (kept, reduced) {
+        ([outer @ .., (size, 1)], [(_, step)])
+            if is_half
+                && fits(*size)
+                && fits(step.unsigned_abs())
+                && outer.iter().all(|run| fits(run.1.unsigned_abs())) =>
+        {
+            COLUMNS
+        }
+        _ => 1,
+    }
 }
 
 /// The number of parts in which each output is reduced, so that a few outputs keep a whole device
 /// busy. It depends on sizes alone, and so do the bits of a result.
-fn parts(kept: &[Run], reduced: &[Run]) -> usize {
-    let count = |runs: &[Run]| runs.iter().map(|run| run.0).product::<usize>();
-    let (outputs, reduced_count) = (count(kept), count(reduced));
-    let lanes = lanes(outputs, reduced);
-    let blocks = outputs.saturating_mul(lanes).div_ceil(MAX_LANES);
-    let most = reduced_count / (lanes * ELEMENTS_PER_THREAD);
+fn parts(kept: &[Run], reduced: &[Run], lanes: usize) -> usize {
+    let blocks = count(kept).saturating_mul(lanes).div_ceil(MAX_LANES);
+    let most = count(reduced) / (lanes * ELEMENTS_PER_THREAD);
     (BLOCKS / blocks.max(1)).min(most).max(1)
 }

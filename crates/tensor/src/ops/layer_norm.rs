@@ -6,24 +6,12 @@ use gpu_runtime::at_place;
 use smallvec::SmallVec;
 
 use super::convert::dense;
-use super::operand::TensorOrScalar;
-use super::pointwise::{Kinds, Pointwise};
 use super::scan::widened;
 use crate::autograd::{SavedTensor, record_many};
 use crate::dispatch::{self, LayerNormCall};
 use crate::{DType, Error, Result, Shape, Tensor, is_grad_enabled};
 
 const OP: &str = "layer_norm";
-
-/// The squared distance from the mean.
-static SQUARED_DISTANCE: Pointwise<2> =
-    Pointwise::common(OP, |[x, mean]| (x - mean).square()).of(Kinds::FLOATS);
-/// An element that is normalised with the mean and the variance, times a weight, plus a bias.
-static NORMALIZED: Pointwise<6> =
-    Pointwise::common(OP, |[x, mean, variance, epsilon, weight, bias]| {
-        (x - mean) * (variance + epsilon).rsqrt() * weight + bias
-    })
-    .of(Kinds::FLOATS);
 
 /// Normalisation, of floats only.
 impl Tensor {
@@ -108,41 +96,16 @@ impl Norm {
         let compute = || {
             let [x, weight, bias] = [Some(x), weight, bias].map(|x| x.map(Tensor::detach));
             let x = x.expect("it is there");
-            match x.is_cuda() {
-                true => self.composed(&x, weight.as_ref(), bias.as_ref()),
-                false => self.on_cpu(&x, weight.as_ref(), bias.as_ref()),
-            }
+            let dense_parameter = |x: &Tensor| dense(x, x.dtype());
+            let weight = weight.as_ref().map(dense_parameter).transpose()?;
+            let bias = bias.as_ref().map(dense_parameter).transpose()?;
+            let parameters = weight.as_ref().or(bias.as_ref()).map_or(x.dtype(), Tensor::dtype);
+            let Norm { dims, epsilon } = self;
+            let (weight, bias) = (weight.as_ref(), bias.as_ref());
+            let x = &dense(&x, x.dtype())?;
+            LayerNormCall { x, weight, bias, parameters, dims, epsilon }.forward()
         };
         at_place(Location::caller(), compute)
-    }
-
-    #[track_caller]
-    fn on_cpu(self, x: &Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>) -> Result<Tensor> {
-        let dense_parameter = |x: Option<&Tensor>| x.map(|x| dense(x, x.dtype())).transpose();
-        let (weight, bias) = (dense_parameter(weight)?, dense_parameter(bias)?);
-        let parameters = weight.as_ref().or(bias.as_ref()).map_or(x.dtype(), Tensor::dtype);
-        let Norm { dims, epsilon } = self;
-        let (weight, bias) = (weight.as_ref(), bias.as_ref());
-        let x = &dense(x, x.dtype())?;
-        LayerNormCall { x, weight, bias, parameters, dims, epsilon }.forward()
-    }
-
-    #[track_caller]
-    fn composed(
-        self,
-        x: &Tensor,
-        weight: Option<&Tensor>,
-        bias: Option<&Tensor>,
-    ) -> Result<Tensor> {
-        let (dims, wide) = (self.over(), widened(x)?);
-        let mean = wide.mean_dims(&dims, true)?;
-        let squares = SQUARED_DISTANCE.apply([(&wide).into(), (&mean).into()])?;
-        let variance = squares.mean_dims(&dims, true)?;
-        let weight = weight.map_or(1.into(), TensorOrScalar::from);
-        let bias = bias.map_or(0.into(), TensorOrScalar::from);
-        let operands =
-            [x.into(), (&mean).into(), (&variance).into(), self.epsilon.into(), weight, bias];
-        NORMALIZED.compute(wide.dtype(), x.dtype(), operands)
     }
 }
 
@@ -161,7 +124,7 @@ impl NormGradients<'_> {
     /// The gradients that are needed of `x`, the weight and the bias.
     #[track_caller]
     fn of(&self, needs: [bool; 3]) -> Result<[Option<Tensor>; 3]> {
-        if is_grad_enabled() || self.x.is_cuda() {
+        if is_grad_enabled() {
             return self.composed(needs);
         }
         let compute = || {

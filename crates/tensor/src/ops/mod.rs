@@ -11,7 +11,6 @@ mod in_place;
 mod index;
 mod indexing;
 mod join;
-mod large;
 mod layer_norm;
 mod loss;
 mod matmul;

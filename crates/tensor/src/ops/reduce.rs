@@ -4,14 +4,12 @@ use std::panic::Location;
 
 use gpu_runtime::at_place;
 
-use super::convert::dense;
-use super::large::in_two_steps;
 use super::repeated::{self, Once};
 use super::scan::{products_after, products_before};
 use crate::autograd::record;
 use crate::dims::{resolve_dim, resolve_dims};
 use crate::dispatch::abi::Reduce;
-use crate::dispatch::{self, HostKernels, Operator, Signature, working_dtype};
+use crate::dispatch::{self, HostKernels, Operator, Signature};
 use crate::host::reduce as kernels;
 use crate::{DType, Error, Result, Shape, Tensor};
 
@@ -117,20 +115,10 @@ impl Folded {
     }
 }
 
-/// The reduction of `x`, whose result is of `dtype`. On the CPU elements are converted while they
-/// are read.
+/// The reduction of `x`.
 #[track_caller]
-fn fold(reduction: &'static Reduction, x: &Tensor, dtype: DType, to: &Folded) -> Result<Tensor> {
-    let fold = |x: &Tensor| {
-        let operator = &reduction.operator;
-        operator.check_dtype(x.dtype(), x.resolved_device())?;
-        let x = if x.is_cuda() { converted(x, working_dtype(x, dtype))? } else { x.clone() };
-        let output = match in_two_steps(operator, &x, &to.dims, to.keepdim)? {
-            Some(output) => output,
-            None => dispatch::reduce(operator, &x, &to.dims, to.keepdim)?,
-        };
-        converted(&output, dtype)
-    };
+fn fold(reduction: &'static Reduction, x: &Tensor, to: &Folded) -> Result<Tensor> {
+    let fold = |x: &Tensor| dispatch::reduce(&reduction.operator, x, &to.dims, to.keepdim);
     at_place(Location::caller(), || match Once::of(x, &to.dims, to.keepdim)? {
         Some(once) => {
             let output = fold(once.tensor())?;
@@ -168,8 +156,7 @@ impl Tensor {
     #[track_caller]
     pub fn sum_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
         let folded = Folded::new("sum", self, dims, keepdim)?;
-        let dtype = kernels::sum_dtype(self.dtype());
-        let output = fold(&SUM, self, dtype, &folded)?;
+        let output = fold(&SUM, self, &folded)?;
         Ok(record("sum", [self], output, |_| {
             let shape = self.layout().shape().clone();
             move |grad: &Tensor, _| Ok([Some(folded.restore(grad)?.expand(&shape)?)])
@@ -186,7 +173,7 @@ impl Tensor {
     #[track_caller]
     pub fn mean_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
         let folded = Folded::new("mean", self, dims, keepdim)?;
-        let output = fold(&MEAN, self, self.dtype(), &folded)?;
+        let output = fold(&MEAN, self, &folded)?;
         Ok(folded.record_mean(self, output))
     }
 
@@ -194,8 +181,7 @@ impl Tensor {
     #[track_caller]
     pub fn prod(&self) -> Result<Tensor> {
         let folded = Folded::new("prod", self, &[], false)?;
-        let dtype = kernels::sum_dtype(self.dtype());
-        let output = fold(&PROD, self, dtype, &folded)?;
+        let output = fold(&PROD, self, &folded)?;
         Ok(record("prod", [self], output, |saving| {
             let (x, product) = (saving.save(self), saving.watch_output());
             move |grad: &Tensor, _| {
@@ -223,8 +209,7 @@ impl Tensor {
         let dims = [dim];
         let folded =
             Folded::new("prod", self, if self.dims() == 0 { &[] } else { &dims }, keepdim)?;
-        let dtype = kernels::sum_dtype(self.dtype());
-        let output = fold(&PROD, self, dtype, &folded)?;
+        let output = fold(&PROD, self, &folded)?;
         Ok(record("prod", [self], output, |saving| {
             let (x, product) = (saving.save(self), saving.watch_output());
             move |grad: &Tensor, _| {
@@ -322,13 +307,6 @@ impl Tensor {
     }
 }
 
-/// `x` in the dtype that the reduction works in. The conversion is not recorded: only floats have
-/// gradients, and they are not converted.
-#[track_caller]
-fn converted(x: &Tensor, dtype: DType) -> Result<Tensor> {
-    if x.dtype() == dtype { Ok(x.clone()) } else { dense(x, dtype) }
-}
-
 #[track_caller]
 fn truth(
     reduction: &'static Reduction,
@@ -337,7 +315,7 @@ fn truth(
     keepdim: bool,
 ) -> Result<Tensor> {
     let folded = Folded::new(reduction.operator.name(), x, dims, keepdim)?;
-    let truth = fold(reduction, x, DType::Bool, &folded)?;
+    let truth = fold(reduction, x, &folded)?;
     // As in PyTorch, where `uint8` served as the dtype of truth values before there was `bool`.
     if x.dtype() == DType::U8 { truth.to(DType::U8) } else { Ok(truth) }
 }
@@ -352,7 +330,7 @@ fn extreme(
     let op = reduction.operator.name();
     let folded = Folded::new(op, x, dims, keepdim)?;
     not_of_nothing(op, x, &folded.dims)?;
-    let output = fold(reduction, x, x.dtype(), &folded)?;
+    let output = fold(reduction, x, &folded)?;
     Ok(record(op, [x], output, |saving| {
         let (x, output) = (saving.save(x), saving.save_output());
         move |grad: &Tensor, _| {

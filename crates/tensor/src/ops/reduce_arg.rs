@@ -9,7 +9,7 @@ use super::reduce::not_of_nothing;
 use super::repeated::Once;
 use crate::dims::resolve_dim;
 use crate::dispatch::abi::Reduce;
-use crate::dispatch::{self, Operator, Signature, working_dtype};
+use crate::dispatch::{self, Operator, Signature};
 use crate::host::reduce as kernels;
 use crate::{DType, Result, Tensor};
 
@@ -94,10 +94,6 @@ fn arg(
         None => all.collect(),
     };
     operator.check_dtype(x.dtype(), x.resolved_device())?;
-    let x = &match working_dtype(x, x.dtype()) {
-        dtype if dtype == x.dtype() => x.clone(),
-        dtype => dense(x, dtype)?,
-    };
     not_of_nothing(op, x, &dims)?;
     let Some(once) = Once::of(x, &dims, keepdim)? else {
         return dispatch::reduce(operator, x, &dims, keepdim);

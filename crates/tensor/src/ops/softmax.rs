@@ -8,7 +8,7 @@ use super::convert::dense;
 use crate::autograd::record;
 use crate::dims::resolve_dim;
 use crate::dispatch::abi::Rowwise;
-use crate::dispatch::{self, Operator, working_dtype};
+use crate::dispatch::{self, Operator};
 use crate::host::softmax as kernels;
 use crate::{Result, Tensor, is_grad_enabled};
 
@@ -66,7 +66,7 @@ fn row_function(
     dim: isize,
 ) -> Result<Tensor> {
     let dim = resolve_dim(forward.name(), dim, x.dims())?;
-    let output = along(dim, [x], |[x]| dispatch::rowwise(forward, x, None))?;
+    let output = along(dim, [x], |[x], dim| dispatch::rowwise(forward, x, None, dim))?;
     Ok(record(forward.name(), [x], output, |saving| {
         let output = saving.save_output();
         move |grad: &Tensor, _| {
@@ -74,31 +74,33 @@ fn row_function(
             if is_grad_enabled() {
                 return Ok([Some(gradient(grad, &output, dim as isize)?)]);
             }
-            let gradient = along(dim, [grad, &output], |[grad, output]| {
-                dispatch::rowwise(backward, grad, Some(output))
+            let gradient = along(dim, [grad, &output], |[grad, output], dim| {
+                dispatch::rowwise(backward, grad, Some(output), dim)
             })?;
             Ok([Some(gradient)])
         }
     }))
 }
 
-/// Applies a function of rows along `dim`, which is exchanged with the last dimension before, and
-/// back afterwards. The result is in row-major order.
+/// Applies a function of rows along `dim`, which it takes too. On the CPU, whose kernels know rows
+/// that are dense only, that is exchanged with the last dimension before, and back afterwards. The
+/// result is in row-major order.
 #[track_caller]
 fn along<const N: usize>(
     dim: usize,
     tensors: [&Tensor; N],
-    function: impl FnOnce([&Tensor; N]) -> Result<Tensor>,
+    function: impl FnOnce([&Tensor; N], usize) -> Result<Tensor>,
 ) -> Result<Tensor> {
-    let last = tensors[0].dims().saturating_sub(1);
-    let swapped = |tensor: &Tensor| match dim == last {
+    let is_cuda = tensors[0].is_cuda();
+    let along = if is_cuda { dim } else { tensors[0].dims().saturating_sub(1) };
+    let swapped = |tensor: &Tensor| match dim == along {
         true => Ok(tensor.clone()),
-        false => tensor.alias(Ok(tensor.layout().transpose(dim, last))),
+        false => tensor.alias(Ok(tensor.layout().transpose(dim, along))),
     };
     let mut rows = tensors.map(Tensor::clone);
     for tensor in &mut rows {
-        *tensor = dense(&swapped(tensor)?, working_dtype(tensor, tensor.dtype()))?;
+        *tensor = dense(&swapped(tensor)?, tensor.dtype())?;
     }
-    let output = at_place(Location::caller(), || function(rows.each_ref()))?;
+    let output = at_place(Location::caller(), || function(rows.each_ref(), along))?;
     dense(&swapped(&output)?, tensors[0].dtype())
 }

@@ -1,0 +1,34 @@
+//! What a layer normalisation is called with.
+
+use crate::{DType, Tensor};
+
+/// The operands of a layer normalisation: dense tensors of one device.
+pub(crate) struct LayerNormCall<'a> {
+    pub(crate) x: &'a Tensor,
+    /// The parameters, of the shape of the dimensions that are normalised together.
+    pub(crate) weight: Option<&'a Tensor>,
+    pub(crate) bias: Option<&'a Tensor>,
+    /// The dtype of the parameters, which is computed in the same type as the rows.
+    pub(crate) parameters: DType,
+    /// The number of dimensions, the last ones, that are normalised together.
+    pub(crate) dims: usize,
+    pub(crate) epsilon: f64,
+}
+
+impl LayerNormCall<'_> {
+    /// The number of rows, and of elements of a row.
+    pub(super) fn sizes(&self) -> (usize, usize) {
+        let cols = self.normalized_shape().iter().product();
+        (self.x.numel().checked_div(cols).unwrap_or(0), cols)
+    }
+
+    /// Whether the parameters are `F32` beside halves, as CUDA's kernels take it.
+    pub(super) fn is_wide(&self) -> i64 {
+        i64::from(self.parameters != self.x.dtype())
+    }
+
+    /// The sizes of the dimensions that are normalised together.
+    pub(super) fn normalized_shape(&self) -> &[usize] {
+        &self.x.shape()[self.x.dims() - self.dims..]
+    }
+}
