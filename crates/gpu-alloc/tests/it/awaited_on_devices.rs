@@ -7,7 +7,7 @@ use gpu_alloc::{allocate, memory_stats};
 use gpu_runtime::{HostWait, Observer, Stream, StreamId, observe};
 use test_support::isolate;
 
-use crate::device_support::{Gate, copy, device, fill, limit};
+use crate::device_support::{Gate, copy, devices, fill, limit};
 
 const MIB: usize = 1 << 20;
 
@@ -44,7 +44,7 @@ impl Observer for OpensWhenAwaited {
 #[test]
 fn memory_that_waits_for_one_stream_after_the_other_is_waited_for_to_the_end() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         limit(device, 64 * MIB);
         let [own, other, third] = [(); 3].map(|()| Stream::new(device).expect("a stream"));
         let memory = allocate(device, 40 * MIB, &own).expect("there is room");

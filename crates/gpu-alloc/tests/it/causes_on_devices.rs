@@ -8,7 +8,7 @@ use gpu_alloc::{
 use gpu_runtime::{Device, DeviceAllocation, Error, Graph, Stream};
 use test_support::isolate;
 
-use crate::device_support::{device, fill, limit, vouched};
+use crate::device_support::{devices, fill, limit, vouched};
 
 const MIB: usize = 1 << 20;
 
@@ -35,7 +35,7 @@ fn graph(device: Device, bytes: usize, stream: &Stream) -> (Graph, DeviceMemory)
 }
 
 fn graphs_are_named(bytes: usize) {
-    let device = device();
+    let [device, ..] = devices();
     let stream = Stream::new(device).unwrap();
     limit(device, 100 * MIB);
     let (graph, result) = graph(device, bytes, &stream);
@@ -67,7 +67,7 @@ fn graphs_that_keep_segments_are_named_and_dropping_them_helps() {
 #[test]
 fn pools_that_keep_the_memory_are_named_and_dropping_them_helps() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         limit(device, 100 * MIB);
         let pool = MemoryPool::new();
@@ -95,7 +95,7 @@ fn pools_that_keep_the_memory_are_named_and_dropping_them_helps() {
 #[test]
 fn the_programs_own_source_is_the_cause_where_its_limit_is() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let source = Limit::new(DeviceSource::new(device), Some(64 << 20));
         set_memory_source(device, source).unwrap();
         let stream = device.default_stream().unwrap();
@@ -139,7 +139,7 @@ impl MemorySource for Budget {
 #[test]
 fn a_source_that_refuses_what_the_device_has_is_the_cause() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         set_memory_source(device, vouched(Budget(DeviceSource::new(device), 64 << 20))).unwrap();
         let stream = device.default_stream().unwrap();
         let report = refusal(device, 70 * MIB, &stream);
@@ -162,7 +162,7 @@ fn a_source_that_refuses_what_the_device_has_is_the_cause() {
 #[test]
 fn a_request_that_is_too_large_whatever_is_released_is_told_so() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         let total = device.memory_info().unwrap().total;
         let held = memory(device, total / 8, &stream);
@@ -197,7 +197,7 @@ fn a_request_that_is_too_large_whatever_is_released_is_told_so() {
 #[test]
 fn where_nothing_is_tried_the_advice_is_to_give_the_cache_back() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         limit(device, 100 * MIB);
         drop(memory(device, 60 * MIB, &stream));
@@ -213,7 +213,7 @@ fn where_nothing_is_tried_the_advice_is_to_give_the_cache_back() {
 #[test]
 fn sizes_that_differ_are_never_shown_alike() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         let free = device.memory_info().unwrap().free;
         let report = refusal(device, free + 1, &stream);
@@ -229,7 +229,7 @@ fn sizes_that_differ_are_never_shown_alike() {
 #[test]
 fn the_error_is_short_as_a_value_too() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         let held: Vec<_> = (0..300)
             .map(|number| {

@@ -5,7 +5,7 @@ use gpu_alloc::{Error, OutOfMemory, allocate};
 use gpu_runtime::Stream;
 use test_support::isolate;
 
-use crate::device_support::{Gate, device, fill, limit};
+use crate::device_support::{Gate, devices, fill, limit};
 
 const MIB: usize = 1 << 20;
 const MIB_64: u64 = 1 << 20;
@@ -13,7 +13,7 @@ const MIB_64: u64 = 1 << 20;
 /// Of 60 MiB that may be taken, two blocks are held with a gap, which was freed while work uses it;
 /// more is asked for.
 fn run_out(block: usize, more: usize) -> OutOfMemory {
-    let device = device();
+    let [device, ..] = devices();
     let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
     limit(device, 60 * MIB);
     let mut held = [(); 3].map(|()| Some(allocate(device, block, &main).unwrap()));

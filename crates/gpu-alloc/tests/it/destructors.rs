@@ -9,7 +9,7 @@ use gpu_alloc::{MemoryPool, allocate, allocate_pinned, memory_tag};
 use gpu_runtime::{Device, Pending, Stream};
 use test_support::isolate;
 
-use crate::device_support::{Gate, device, devices};
+use crate::device_support::{Gate, devices};
 
 const MIB: usize = 1 << 20;
 
@@ -35,7 +35,7 @@ thread_local! {
 #[test]
 fn memory_can_be_allocated_in_the_destructors_of_a_threads_own_variables() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (allocated, allocates) = channel();
         let thread = thread::spawn(move || {
             // What is used first is dropped last.

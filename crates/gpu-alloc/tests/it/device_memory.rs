@@ -8,7 +8,7 @@ use gpu_alloc::{
 use gpu_runtime::{Order, Pending, Stream, with_order};
 use test_support::isolate;
 
-use crate::device_support::{Gate, device, devices, fill, points, read};
+use crate::device_support::{Gate, devices, fill, points, read};
 
 const MIB: usize = 1 << 20;
 
@@ -44,7 +44,7 @@ fn a_source_of_another_device_is_an_error_that_names_both() {
 #[test]
 fn guards_that_are_dropped_out_of_order_end_what_they_began() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         let pools = [MemoryPool::new(), MemoryPool::new()];
         let [outer, inner] = [&pools[0], &pools[1]].map(|pool| pool.enter().unwrap());
@@ -79,7 +79,7 @@ fn guards_that_are_dropped_out_of_order_end_what_they_began() {
 #[test]
 fn freed_memory_is_reused_without_a_driver_call() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         let first = allocate(device, 30 * MIB, &stream).unwrap().ptr();
         let free = device.memory_info().unwrap().free;
@@ -100,7 +100,7 @@ fn freed_memory_is_reused_without_a_driver_call() {
 #[test]
 fn zero_bytes_are_a_null_pointer_and_no_memory() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let memory = allocate(device, 0, &device.default_stream().unwrap()).unwrap();
         assert!(memory.ptr().is_null());
         assert_eq!((memory.bytes(), memory_reserved(device)), (0, 0));
@@ -111,7 +111,7 @@ fn zero_bytes_are_a_null_pointer_and_no_memory() {
 #[test]
 fn empty_cache_returns_what_is_unused_and_nothing_else() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         let before = device.memory_info().unwrap().free;
         let kept = allocate(device, 20 * MIB, &stream).unwrap();
@@ -131,7 +131,7 @@ fn empty_cache_returns_what_is_unused_and_nothing_else() {
 #[test]
 fn empty_cache_waits_for_work_on_unused_memory() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         for stream in [&main, &side] {
             let gate = Gate::close(stream);
@@ -151,7 +151,7 @@ fn empty_cache_waits_for_work_on_unused_memory() {
 #[test]
 fn memory_used_on_another_stream_is_not_reused_before_that_use_is_over() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         let memory = allocate(device, 1000, &main).unwrap();
         let first = memory.ptr();
@@ -182,7 +182,7 @@ fn memory_used_on_another_stream_is_not_reused_before_that_use_is_over() {
 #[test]
 fn later_work_on_the_other_stream_does_not_delay_the_reuse() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         let memory = allocate(device, 1000, &main).unwrap();
         let first = memory.ptr();
@@ -202,7 +202,7 @@ fn later_work_on_the_other_stream_does_not_delay_the_reuse() {
 #[test]
 fn a_first_use_on_another_stream_waits_for_the_last_owners_work() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         let gate = Gate::close(&main);
         let old = allocate(device, 1000, &main).unwrap();
@@ -224,7 +224,7 @@ fn a_first_use_on_another_stream_waits_for_the_last_owners_work() {
 #[test]
 fn that_wait_is_for_the_last_owners_work_and_no_later_work() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         let old = allocate(device, 1000, &main).unwrap();
         fill(&main, &old, 1);
@@ -242,7 +242,7 @@ fn that_wait_is_for_the_last_owners_work_and_no_later_work() {
 #[test]
 fn memory_that_nobody_used_before_has_no_uses() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         let memory = allocate(device, 512, &stream).unwrap();
         fill(&stream, &memory, 1);
@@ -258,7 +258,7 @@ fn memory_that_nobody_used_before_has_no_uses() {
 #[test]
 fn record_stream_delays_the_reuse_until_the_stream_is_done_with_what_it_has() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         let memory = allocate(device, 1000, &main).unwrap();
         let first = memory.ptr();
@@ -278,7 +278,7 @@ fn record_stream_delays_the_reuse_until_the_stream_is_done_with_what_it_has() {
 #[test]
 fn uses_under_manual_order_delay_the_reuse_as_well() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let [main, one, two] = [(); 3].map(|()| Stream::new(device).unwrap());
         let memory = allocate(device, 1000, &main).unwrap();
         let first = memory.ptr();
@@ -319,7 +319,7 @@ fn memory_that_a_stream_of_another_device_uses_waits_for_that_device() {
 #[test]
 fn memory_of_a_stream_that_is_gone_is_released() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let side = Stream::new(device).unwrap();
         let memory = allocate(device, 20 * MIB, &side).unwrap();
         fill(&side, &memory, 1);
@@ -333,7 +333,7 @@ fn memory_of_a_stream_that_is_gone_is_released() {
 #[test]
 fn what_the_runtime_drops_while_it_is_asked_for_memory_may_hold_memory() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         let gate = Gate::close(&side);
         let memory = allocate(device, 1000, &main).unwrap();

@@ -9,7 +9,7 @@ use gpu_alloc::policy::{
 use gpu_runtime::{Device, DevicePtr, DriverChoice, Error, MappingProblem, Stream, choose_driver};
 use test_support::isolate;
 
-use crate::device_support::{device, devices};
+use crate::device_support::devices;
 
 type Memory<'a> = &'a mut dyn VirtualMemorySource<Error = Error>;
 
@@ -98,7 +98,7 @@ fn a_page_is_seen_at_all_its_addresses_on_each_device_and_is_given_back_after_th
 #[test]
 fn one_call_gives_access_to_or_ends_many_mappings_in_a_row() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let before = free(device);
         let mut source = DeviceSource::new(device);
         let memory = source.virtual_memory().expect("the software driver has it");
@@ -125,7 +125,7 @@ fn one_call_gives_access_to_or_ends_many_mappings_in_a_row() {
 #[test]
 fn what_the_driver_refuses_is_an_error_and_changes_nothing() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let mut source = DeviceSource::new(device);
         let mut memory = source.virtual_memory().expect("the software driver has it");
         let bytes = memory.page_bytes();
@@ -188,7 +188,7 @@ fn grow(memory: &mut Memory<'_>, start: Address) -> Result<(), SourceError<Error
 #[test]
 fn whichever_call_fails_what_was_done_before_can_be_undone() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let mut source = DeviceSource::new(device);
         let mut memory = source.virtual_memory().expect("the software driver has it");
         let range = memory.reserve(3 * memory.page_bytes()).expect("addresses");
@@ -224,7 +224,7 @@ fn whichever_call_fails_what_was_done_before_can_be_undone() {
 #[test]
 fn a_device_that_shrinks_gives_no_more_and_takes_nothing_away() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let mut source = DeviceSource::new(device);
         let segment = source.allocate(10 << 20).expect("memory");
         let mut memory = source.virtual_memory().expect("the software driver has it");
@@ -266,7 +266,7 @@ fn without_virtual_memory_there_are_segments() {
 #[test]
 fn a_policy_over_a_driver_that_fails_at_any_call_loses_nothing() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let before = free(device);
         let options: PytorchOptions = "expandable_segments:True".parse().expect("options");
         for call in ["cuMemCreate", "cuMemMap", "cuMemSetAccess"] {

@@ -6,14 +6,6 @@ use cuda_sim::control::{CheckKinds, Config, configure};
 use gpu_alloc::{DeviceMemory, PinnedMemory, set_per_process_memory_fraction};
 use gpu_runtime::{Access, Device, DriverChoice, Stream, Trusted, Uses, ordered};
 
-/// The first device of the driver that `GPU_DRIVER` names, or of those of [`devices`].
-pub(crate) fn device() -> Device {
-    match std::env::var_os("GPU_DRIVER") {
-        Some(_) => Device::get(0).expect("the driver that GPU_DRIVER names has a device"),
-        None => devices()[0],
-    }
-}
-
 /// The four devices of the software driver, with every access of a kernel checked.
 pub(crate) fn devices() -> [Device; 4] {
     configure(Config { devices: 4, check: CheckKinds::ALL, ..Config::default() })

@@ -8,7 +8,7 @@ use gpu_alloc::{
 use gpu_runtime::{Access, Device, Graph, Order, Stream, ordered, take_drop_errors, with_order};
 use test_support::isolate;
 
-use crate::device_support::{Gate, copy, device, fill, read, upload};
+use crate::device_support::{Gate, copy, devices, fill, read, upload};
 
 const MIB: usize = 1 << 20;
 
@@ -24,7 +24,7 @@ fn memory(device: Device, bytes: usize, stream: &Stream) -> DeviceMemory {
 #[test]
 fn what_is_dropped_in_a_capture_is_used_again_there_and_nowhere_else() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         let cached = memory(device, 1000, &stream).ptr();
         let (graph, kept) = captured(&stream, || {
@@ -61,7 +61,7 @@ fn what_is_dropped_in_a_capture_is_used_again_there_and_nowhere_else() {
 #[test]
 fn memory_of_a_graph_is_reserved_until_the_graph_and_its_memory_are_gone() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = Stream::new(device).unwrap();
         let (graph, kept) = captured(&stream, || {
             let (dropped, kept) =
@@ -104,7 +104,7 @@ fn empty_cache_after(gate: Gate, f: impl FnOnce()) {
 #[test]
 fn memory_used_on_another_stream_of_the_capture_is_not_reused_in_it() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (Stream::new(device).unwrap(), Stream::new(device).unwrap());
         let (_graph, (first, second)) = captured(&main, || {
             let first = memory(device, 1000, &main);
@@ -148,7 +148,7 @@ fn handed_on(device: Device) -> Vec<u8> {
 #[test]
 fn the_next_owner_in_a_capture_comes_after_the_last_one_on_every_stream() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         for seed in 0..50 {
             set_schedule(&Schedule::Adversarial(seed)).unwrap();
             assert!(handed_on(device).iter().all(|byte| *byte == 1), "seed {seed}");
@@ -160,7 +160,7 @@ fn the_next_owner_in_a_capture_comes_after_the_last_one_on_every_stream() {
 #[test]
 fn a_launch_comes_after_reads_of_a_result_that_was_dropped_since() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (Stream::new(device).unwrap(), Stream::new(device).unwrap());
         let source = memory(device, 5000, &main);
         fill(&main, &source, 1);
@@ -188,7 +188,7 @@ fn a_launch_comes_after_reads_of_a_result_that_was_dropped_since() {
 #[test]
 fn launches_of_graphs_that_share_a_pool_come_one_after_the_other() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (Stream::new(device).unwrap(), Stream::new(device).unwrap());
         let pool = MemoryPool::new();
         let results = [memory(device, 5000, &main), memory(device, 5000, &main)];
@@ -225,7 +225,7 @@ fn launches_of_graphs_that_share_a_pool_come_one_after_the_other() {
 #[test]
 fn in_manual_order_too_a_launch_comes_after_what_used_memory_of_its_pool() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let [main, other] = [(); 2].map(|()| Stream::new(device).unwrap());
         let (pool, saved) = (MemoryPool::new(), memory(device, 1000, &main));
         with_order(Order::Manual, || {
@@ -264,7 +264,7 @@ fn in_manual_order_too_a_launch_comes_after_what_used_memory_of_its_pool() {
 #[test]
 fn page_locked_memory_that_was_dropped_is_read_by_each_launch() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = Stream::new(device).unwrap();
         let (pinned, result) = (allocate_pinned(5000).unwrap(), memory(device, 5000, &stream));
         // SAFETY: nobody else uses the memory.
@@ -291,7 +291,7 @@ fn page_locked_memory_that_was_dropped_is_read_by_each_launch() {
 #[test]
 fn memory_of_an_earlier_graph_is_an_input_of_a_later_one() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = Stream::new(device).unwrap();
         let fresh = |byte| {
             captured(&stream, || {
@@ -320,7 +320,7 @@ fn memory_of_an_earlier_graph_is_an_input_of_a_later_one() {
 #[test]
 fn out_of_memory_in_a_capture_is_an_error_after_which_it_goes_on_or_leaves_nothing() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = Stream::new(device).unwrap();
         let free = device.memory_info().unwrap().free;
         let cached = memory(device, 30 * MIB, &stream);
@@ -358,7 +358,7 @@ fn out_of_memory_in_a_capture_is_an_error_after_which_it_goes_on_or_leaves_nothi
 #[test]
 fn memory_that_is_still_in_use_elsewhere_serves_a_capture_that_runs_out() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (Stream::new(device).unwrap(), Stream::new(device).unwrap());
         let free = device.memory_info().unwrap().free;
         let large = memory(device, free - 4 * MIB, &main);

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use test_support::isolate;
 
-use crate::device_support::{copy, device, fill, read};
+use crate::device_support::{copy, devices, fill, read};
 
 const SLOTS: usize = 4;
 const STREAMS: usize = 3;
@@ -213,7 +213,7 @@ impl Program {
 }
 
 fn try_programs(schedule: impl Fn(u64) -> Schedule) {
-    let device = device();
+    let [device, ..] = devices();
     let config =
         ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() };
     let number = std::cell::Cell::new(0);

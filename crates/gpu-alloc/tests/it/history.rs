@@ -10,7 +10,7 @@ use gpu_alloc::{
 use gpu_runtime::{Device, Stream};
 use test_support::isolate;
 
-use crate::device_support::{Gate, device, devices, fill, upload};
+use crate::device_support::{Gate, devices, fill, upload};
 
 const MIB: usize = 1 << 20;
 
@@ -25,7 +25,7 @@ fn actions(trace: &[TraceEntry]) -> Vec<Action> {
 #[test]
 fn nothing_is_recorded_unless_asked_for() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         drop(allocate(device, 1000, &stream).unwrap());
         assert_eq!(trace(device), []);
@@ -67,7 +67,7 @@ fn each_event_says_who_asked_for_what_on_which_stream() {
 #[test]
 fn a_free_is_complete_when_no_other_stream_uses_the_memory() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         record_memory_history(Some(100));
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         let memory = allocate(device, 1000, &main).unwrap();
@@ -95,7 +95,7 @@ fn a_free_is_complete_when_no_other_stream_uses_the_memory() {
 #[test]
 fn a_free_of_memory_that_is_free_at_once_says_how_long_other_streams_used_it() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         record_memory_history(Some(100));
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         let memory = allocate(device, 1000, &main).unwrap();
@@ -128,7 +128,7 @@ fn a_free_of_memory_that_is_free_at_once_says_how_long_other_streams_used_it() {
 #[test]
 fn only_the_last_events_are_kept_and_the_others_counted() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         record_memory_history(Some(5));
         let stream = device.default_stream().unwrap();
         for bytes in 1..=10 {
@@ -151,7 +151,7 @@ fn only_the_last_events_are_kept_and_the_others_counted() {
 /// Random programs on two streams, with memory that waits for the other one. `segments_last` tells
 /// whether segments go as they came.
 fn add_up(segments_last: bool) {
-    let device = device();
+    let [device, ..] = devices();
     record_memory_history(Some(100_000));
     let streams = [device.default_stream().unwrap(), Stream::new(device).unwrap()];
     let mut held: Vec<DeviceMemory> = Vec::new();
@@ -225,7 +225,7 @@ fn the_history_adds_up_where_memory_is_free_at_once() {
 #[test]
 fn holders_are_known_without_any_history() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         let first = {
             let _tag = memory_tag("first");
@@ -249,7 +249,7 @@ fn holders_are_known_without_any_history() {
 #[test]
 fn the_moment_of_an_out_of_memory_is_kept() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         record_memory_history(Some(100));
         let stream = device.default_stream().unwrap();
         let held = allocate(device, 11 * MIB, &stream).unwrap();
@@ -273,7 +273,7 @@ fn the_moment_of_an_out_of_memory_is_kept() {
 #[test]
 fn an_observer_of_out_of_memory_may_use_the_allocator() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (told, reports) = std::sync::mpsc::channel();
         let observation = observe_out_of_memory(move |report| {
             let stream = report.device.default_stream().unwrap();
@@ -295,7 +295,7 @@ fn an_observer_of_out_of_memory_may_use_the_allocator() {
 #[test]
 fn page_locked_memory_is_shown_with_who_holds_it_and_what_happened() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         let on_device = allocate(device, 3000, &stream).unwrap();
         assert_eq!(memory_snapshot().host, None, "none was used");

@@ -9,7 +9,7 @@ use gpu_alloc::{
 use gpu_runtime::StreamId;
 use test_support::isolate;
 
-use crate::device_support::{device, devices, vouched};
+use crate::device_support::{devices, vouched};
 
 /// A source without virtual memory.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl Suballocator for Nothing {
 #[test]
 fn the_policy_is_known_before_the_first_use_and_can_be_changed_until_then() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let policy = || allocator_policy(device).unwrap();
         assert_eq!(policy(), PolicyInUse::Stitched);
         let options = "max_split_size_mb:64,expandable_segments:True";
@@ -93,7 +93,7 @@ fn the_environment_and_the_device_decide_on_the_policy() {
 #[test]
 fn where_there_is_no_virtual_memory_the_policy_in_use_is_pytorchs_native_one() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         set_memory_source(device, vouched(Plain(DeviceSource::new(device)))).unwrap();
         assert_eq!(allocator_policy(device).unwrap().to_string(), "pytorch");
     })
@@ -105,7 +105,7 @@ fn where_there_is_no_virtual_memory_the_policy_in_use_is_pytorchs_native_one() {
 #[test]
 fn a_policy_that_there_is_not_is_an_error_of_the_question() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let error = allocator_policy(device).unwrap_err();
         assert!(matches!(error, Error::InvalidEnvironment { .. }), "{error}");
         assert!(get_per_process_memory_fraction(device).is_err());

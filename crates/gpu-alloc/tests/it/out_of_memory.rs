@@ -10,7 +10,7 @@ use gpu_alloc::{
 use gpu_runtime::{Device, Stream};
 use test_support::isolate;
 
-use crate::device_support::{Gate, device, devices, fill, read};
+use crate::device_support::{Gate, devices, fill, read};
 
 const MIB: usize = 1 << 20;
 
@@ -30,7 +30,7 @@ fn take_all_but(left: usize, device: Device, stream: &Stream) -> DeviceMemory {
 #[test]
 fn out_of_memory_is_an_error_after_which_the_program_goes_on() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         let mut held = vec![take_all_but(40 * MIB, device, &stream)];
         let small = allocate(device, 5000, &stream).unwrap();
@@ -54,7 +54,7 @@ fn out_of_memory_is_an_error_after_which_the_program_goes_on() {
 #[test]
 fn an_observer_that_is_refused_memory_is_not_told_of_that() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         let told = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&told);
@@ -76,7 +76,7 @@ fn an_observer_that_is_refused_memory_is_not_told_of_that() {
 #[test]
 fn cached_memory_is_released_before_a_request_fails() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         let held = take_all_but(64 * MIB, device, &stream);
         let freed = allocate(device, 40 * MIB, &stream).unwrap();
@@ -95,7 +95,7 @@ fn cached_memory_is_released_before_a_request_fails() {
 #[test]
 fn a_full_device_is_waited_for_once() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         let held = take_all_but(64 * MIB, device, &main);
         let freed = allocate(device, 60 * MIB, &main).unwrap();
@@ -124,7 +124,7 @@ fn a_full_device_is_waited_for_once() {
 #[test]
 fn memory_that_the_own_stream_still_uses_goes_back_to_the_driver_after_that() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         let held = take_all_but(64 * MIB, device, &stream);
         let freed = allocate(device, 40 * MIB, &stream).unwrap();
@@ -173,7 +173,7 @@ fn a_memory_fraction_is_a_limit_that_the_error_names() {
 #[test]
 fn the_advice_fits_the_state() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         let total = device.memory_info().unwrap().total;
         assert_eq!(refusal(allocate(device, 2 * total, &main)).advice(), Advice::SplitRequest);
@@ -203,7 +203,7 @@ fn the_advice_fits_the_state() {
 #[test]
 fn the_error_says_who_holds_what_and_whose_release_would_do() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         let free = device.memory_info().unwrap().free;
         let weights = {
@@ -232,7 +232,7 @@ fn the_error_says_who_holds_what_and_whose_release_would_do() {
 #[test]
 fn the_text_has_at_most_fifteen_lines() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         let held: Vec<_> = (0..20)
             .map(|number| {
@@ -251,7 +251,7 @@ fn the_text_has_at_most_fifteen_lines() {
 #[test]
 fn beyond_the_limit_a_request_is_rejected_at_once_if_pytorchs_options_say_so() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         set_per_process_memory_fraction(0.5, device).unwrap();
         let half = device.memory_info().unwrap().total / 2;

@@ -13,7 +13,7 @@ use gpu_alloc::{
 use gpu_runtime::Stream;
 use test_support::{isolate, skipped};
 
-use crate::device_support::{Gate, device, devices, fill};
+use crate::device_support::{Gate, devices, fill};
 
 const MIB: usize = 1 << 20;
 
@@ -91,7 +91,7 @@ fn in_state(segments: &[Segment], state: BlockState) -> u64 {
 #[test]
 fn the_figures_on_the_page_are_the_statistics() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         let before = allocate(device, 700, &side).unwrap();
         record_memory_history(Some(1000));
@@ -143,7 +143,7 @@ fn the_figures_on_the_page_are_the_statistics() {
 #[test]
 fn memory_of_one_stream_is_not_shown_as_in_use_by_others_after_its_free() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         record_memory_history(Some(1000));
         let stream = device.default_stream().unwrap();
         let held = allocate(device, 3 * MIB, &stream).unwrap();
@@ -187,7 +187,7 @@ fn page_locked_memory_has_a_page_of_its_own() {
 #[test]
 fn the_page_shows_the_moment_of_an_out_of_memory() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         record_memory_history(Some(1000));
         let stream = device.default_stream().unwrap();
         let held = allocate(device, 11 * MIB, &stream).unwrap();

@@ -9,7 +9,7 @@ use gpu_alloc::{
 };
 use test_support::isolate;
 
-use crate::device_support::{Gate, device, devices, read, upload};
+use crate::device_support::{Gate, devices, read, upload};
 
 const MIB: usize = 1 << 20;
 
@@ -44,7 +44,7 @@ fn zero_pinned_bytes_are_a_null_pointer() {
 #[test]
 fn pinned_memory_is_not_handed_out_again_before_its_copies_are_done() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         let target = allocate(device, 5000, &stream).unwrap();
         let pinned = allocate_pinned(5000).unwrap();
@@ -147,7 +147,7 @@ fn pinned_memory_is_cut_from_one_segment_and_merged_when_dropped() {
 #[test]
 fn pinned_memory_that_nobody_uses_is_trimmed_and_what_a_copy_uses_is_not() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         let target = allocate(device, 2 * MIB, &stream).unwrap();
         let copied = allocate_pinned(2 * MIB).unwrap();

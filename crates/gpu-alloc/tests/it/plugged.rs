@@ -11,7 +11,7 @@ use gpu_alloc::{
 use gpu_runtime::{Device, Stream};
 use test_support::isolate;
 
-use crate::device_support::{Gate, device, devices, fill, limit, read, vouched};
+use crate::device_support::{Gate, devices, fill, limit, read, vouched};
 
 const MIB: usize = 1 << 20;
 
@@ -69,7 +69,7 @@ fn a_program_gives_an_allocator_another_source_before_its_first_use() {
 #[test]
 fn what_a_source_refuses_is_out_of_memory() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let source = Limit::new(DeviceSource::new(device), Some(8 * MIB as u64));
         set_memory_source(device, source).unwrap();
         let stream = device.default_stream().unwrap();
@@ -146,7 +146,7 @@ fn a_programs_pool_serves_those_who_are_in_it_by_pytorchs_policy_as_well() {
 fn what_is_free_in_a_programs_pool_serves_all_before_a_request_is_refused_and_the_other_way_round()
 {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         limit(device, 64 * MIB);
         let pool = MemoryPool::new();
@@ -177,7 +177,7 @@ fn what_is_free_in_a_programs_pool_serves_all_before_a_request_is_refused_and_th
 #[test]
 fn threads_in_a_pool_and_beside_it_have_each_request_counted_once() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let pool = MemoryPool::new();
         let rounds = 300;
         let work = &|in_pool: bool| {
@@ -225,7 +225,7 @@ fn pool_of_freed_memory(stream: &Stream, user: &Stream) -> (Arc<MemoryPool>, Gat
 #[test]
 fn what_a_programs_pool_lent_out_comes_after_the_work_that_used_it_there() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         limit(device, 32 * MIB);
         let (_pool, gate) = pool_of_freed_memory(&main, &side);
@@ -240,7 +240,7 @@ fn what_a_programs_pool_lent_out_comes_after_the_work_that_used_it_there() {
 #[test]
 fn a_capture_gets_memory_of_a_programs_pool_only_when_no_work_uses_it() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         limit(device, 32 * MIB);
         let (_pool, gate) = pool_of_freed_memory(&side, &side);
@@ -268,7 +268,7 @@ fn a_capture_gets_memory_of_a_programs_pool_only_when_no_work_uses_it() {
 #[test]
 fn memory_outlives_the_pool_that_it_came_from() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         let pool = MemoryPool::new();
         let memory = {
@@ -290,7 +290,7 @@ fn memory_outlives_the_pool_that_it_came_from() {
 #[test]
 fn a_pool_serves_graphs_or_a_program() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = Stream::new(device).unwrap();
         let (graphs, program) = (MemoryPool::new(), MemoryPool::new());
         drop(program.enter().unwrap());
@@ -308,7 +308,7 @@ fn a_pool_serves_graphs_or_a_program() {
 #[test]
 fn new_memory_is_filled_after_its_last_owners_work_and_before_its_new_ones() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         let _poison = fill_new_memory(|stream, start, bytes| {
             // SAFETY: the memory is new, and has that many bytes.

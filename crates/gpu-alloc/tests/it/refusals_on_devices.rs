@@ -20,7 +20,7 @@ use proptest::test_runner::TestRunner;
 use test_support::isolate;
 
 use crate::certificate::{Name, Request, Rules, STREAMS, Taken, World};
-use crate::device_support::{device, fill, vouched};
+use crate::device_support::{devices, fill, vouched};
 use crate::effort;
 
 const MIB: u64 = 1 << 20;
@@ -143,7 +143,7 @@ struct Program {
 
 impl Program {
     fn new(rules: Rules) -> Program {
-        let device = device();
+        let [device, ..] = devices();
         device.memory_info().expect("the device works");
         set_memory_limit(device.index(), CAPACITY).expect("the driver is in use");
         let (told, calls) = channel();

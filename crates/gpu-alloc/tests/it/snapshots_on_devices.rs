@@ -11,7 +11,7 @@ use gpu_alloc::{
 };
 use test_support::isolate;
 
-use crate::device_support::{device, devices};
+use crate::device_support::devices;
 
 const MIB: usize = 1 << 20;
 
@@ -66,7 +66,7 @@ fn the_snapshot_of_a_pool_has_its_memory_and_events_alone_with_pytorchs_policy_a
 #[test]
 fn a_snapshot_is_written_in_one_call_for_pytorchs_tools_or_as_a_page() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let memory = allocate(device, 1000, &device.default_stream().unwrap()).unwrap();
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
         let [pickle, page] = ["dumped.pickle", "dumped.html"].map(|name| folder.join(name));

@@ -8,14 +8,14 @@ use gpu_alloc::{
 };
 use test_support::isolate;
 
-use crate::device_support::{device, devices};
+use crate::device_support::devices;
 
 const MIB: usize = 1 << 20;
 
 #[test]
 fn statistics_are_zero_before_the_first_use() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         assert_eq!((memory_allocated(device), max_memory_reserved(device)), (0, 0));
         assert_eq!(memory_stats(device), Default::default());
         assert!(memory_snapshot().segments.is_empty());
@@ -27,7 +27,7 @@ fn statistics_are_zero_before_the_first_use() {
 #[test]
 fn peaks_last_until_they_are_reset() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         let kept = allocate(device, 1000, &stream).unwrap();
         drop(allocate(device, 30 * MIB, &stream).unwrap());
@@ -88,7 +88,7 @@ fn a_snapshot_shows_every_segment_and_block() {
 #[test]
 fn the_summary_is_a_table_of_the_statistics() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let memory = allocate(device, 3 * MIB, &device.default_stream().unwrap()).unwrap();
         let summary = memory_summary(device);
         assert!(summary.starts_with("cuda:0"), "{summary}");
@@ -110,7 +110,7 @@ fn the_summary_is_a_table_of_the_statistics() {
 #[test]
 fn the_summary_says_what_cannot_go_back_to_the_driver() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let stream = device.default_stream().unwrap();
         let [freed, held] = [(); 2].map(|()| allocate(device, 3 << 20, &stream).unwrap());
         drop(freed);

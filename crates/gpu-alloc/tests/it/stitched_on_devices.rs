@@ -4,7 +4,7 @@ use gpu_alloc::{allocate, memory_reserved, memory_snapshot, memory_stats, policy
 use gpu_runtime::{Order, Stream, with_order};
 use test_support::isolate;
 
-use crate::device_support::{Gate, device, devices, fill, read};
+use crate::device_support::{Gate, devices, fill, read};
 
 const MIB: usize = 1 << 20;
 /// Of memory that other streams use when it is freed, no block as large is kept back.
@@ -13,7 +13,7 @@ const LARGE: usize = 65 * MIB;
 #[test]
 fn large_memory_used_on_another_stream_is_reused_at_once_and_its_next_owner_comes_later() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         let memory = allocate(device, LARGE, &main).unwrap();
         let first = memory.ptr();
@@ -38,7 +38,7 @@ fn large_memory_used_on_another_stream_is_reused_at_once_and_its_next_owner_come
 #[test]
 fn the_next_owner_does_not_wait_for_later_work_of_the_other_stream() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         let memory = allocate(device, LARGE, &main).unwrap();
         let first = memory.ptr();
@@ -87,7 +87,7 @@ fn the_next_owner_waits_for_every_stream_that_used_the_memory() {
 #[test]
 fn memory_in_use_serves_a_full_device_without_a_wait_of_the_host() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         let free = device.memory_info().unwrap().free;
         let held = allocate(device, free - 64 * MIB, &main).unwrap();

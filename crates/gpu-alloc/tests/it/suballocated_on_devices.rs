@@ -13,14 +13,14 @@ use std::time::Duration;
 use test_support::isolate;
 
 use crate::buddy::{Buddy, SEGMENT};
-use crate::device_support::{Gate, copy, device, devices, fill, read};
+use crate::device_support::{Gate, copy, devices, fill, read};
 
 const MIB: usize = 1 << 20;
 const LARGE: usize = SEGMENT as usize;
 
 /// A device with buddies, which may take so much memory.
-fn limited_device(limit: Option<u64>) -> Device {
-    let device = device();
+fn device(limit: Option<u64>) -> Device {
+    let [device, ..] = devices();
     set_memory_source(device, Limit::new(DeviceSource::new(device), limit)).unwrap();
     set_suballocator(device, Buddy::default).unwrap();
     device
@@ -33,7 +33,7 @@ fn memory(device: Device, bytes: usize, stream: &Stream) -> DeviceMemory {
 #[test]
 fn whoever_gets_memory_comes_after_work_of_all_streams_that_used_it() {
     isolate(|| {
-        let device = limited_device(None);
+        let device = device(None);
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         let other = Stream::new(device).unwrap();
         let held = memory(device, LARGE, &main);
@@ -56,7 +56,7 @@ fn whoever_gets_memory_comes_after_work_of_all_streams_that_used_it() {
 #[test]
 fn what_was_freed_on_its_own_stream_protects_it_from_others_too() {
     isolate(|| {
-        let device = limited_device(None);
+        let device = device(None);
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         let held = memory(device, 1000, &main);
         let (first, gate) = (held.ptr(), Gate::close(&main));
@@ -91,7 +91,7 @@ fn a_suballocator_wins_over_the_policy_and_other_devices_keep_that() {
 #[test]
 fn statistics_snapshots_and_the_history_tell_of_its_memory() {
     isolate(|| {
-        let device = limited_device(None);
+        let device = device(None);
         let stream = device.default_stream().unwrap();
         record_memory_history(Some(100));
         let held = {
@@ -129,7 +129,7 @@ fn statistics_snapshots_and_the_history_tell_of_its_memory() {
 #[test]
 fn a_refusal_explains_itself_and_leaves_everything_as_it_was() {
     isolate(|| {
-        let device = limited_device(Some(3 * SEGMENT));
+        let device = device(Some(3 * SEGMENT));
         let stream = device.default_stream().unwrap();
         let weights = {
             let _tag = memory_tag("weights");
@@ -158,7 +158,7 @@ fn a_refusal_explains_itself_and_leaves_everything_as_it_was() {
 #[test]
 fn memory_goes_back_for_a_larger_request_once_its_work_is_over() {
     isolate(|| {
-        let device = limited_device(Some(2 * SEGMENT));
+        let device = device(Some(2 * SEGMENT));
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         let held = memory(device, 1000, &main);
         let gate = Gate::close(&side);
@@ -179,7 +179,7 @@ fn memory_goes_back_for_a_larger_request_once_its_work_is_over() {
 #[test]
 fn graphs_have_allocators_of_their_own() {
     isolate(|| {
-        let device = limited_device(None);
+        let device = device(None);
         let stream = device.default_stream().unwrap();
         let cached = memory(device, 1000, &stream).ptr();
         let captured = stream.capture(|_| {
@@ -220,7 +220,7 @@ fn graphs_have_allocators_of_their_own() {
 #[test]
 fn a_programs_pool_has_allocators_of_its_own() {
     isolate(|| {
-        let device = limited_device(None);
+        let device = device(None);
         let stream = device.default_stream().unwrap();
         let outside = memory(device, 1000, &stream);
         let pool = MemoryPool::new();
@@ -262,7 +262,7 @@ impl Suballocator for Same {
 #[test]
 fn an_allocator_that_is_wrong_is_an_error_and_the_program_goes_on() {
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         set_suballocator(device, Same::default).unwrap();
         let stream = device.default_stream().unwrap();
         let held = memory(device, 1000, &stream);

@@ -10,7 +10,7 @@ use gpu_alloc::{
 use gpu_runtime::{Device, Stream};
 use test_support::isolate;
 
-use crate::device_support::{Gate, device, devices, fill, read, upload};
+use crate::device_support::{Gate, devices, fill, read, upload};
 
 const THREADS: usize = 8;
 const ROUNDS: usize = 60;
@@ -64,7 +64,7 @@ fn threads_and_streams_do_not_disturb_each_others_memory() {
 fn streams_that_are_gone_are_let_go_and_leave_their_memory_to_others() {
     const KNOWN: usize = StreamCaches::<u32>::MAX_STREAMS;
     isolate(|| {
-        let device = device();
+        let [device, ..] = devices();
         let mut reserved = Vec::new();
         for round in 0..200 {
             let stream = Stream::new(device).unwrap();
