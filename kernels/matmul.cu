@@ -52,7 +52,8 @@ struct Loader {
     // The same in rows and columns of the tile, and how far the matrix still reaches.
     int i, d, i_step, d_step;
     int64_t i_left, d_left;
-    Value<T> values[EACH];
+    // As they lie in memory: to convert them at once would make each load wait for the one before.
+    T loaded[EACH];
 
     // Neighbouring threads read what lies side by side.
     __device__ Loader(const View<T>& view, int64_t first, int thread) {
@@ -74,7 +75,7 @@ struct Loader {
 #pragma unroll
         for (int e = 0; e < EACH; ++e) {
             const bool inside = e * i_step < i_left && e * d_step < d_left;
-            values[e] = inside ? load<T>(element[e * step]) : Value<T>{0};
+            loaded[e] = inside ? element[e * step] : T{};
         }
         element += advance;
         d_left -= SIDE;
@@ -82,7 +83,9 @@ struct Loader {
 
     __device__ void put(Tile<T, EACH>& tile) const {
 #pragma unroll
-        for (int e = 0; e < EACH; ++e) tile.rows[d + e * d_step][i + e * i_step] = values[e];
+        for (int e = 0; e < EACH; ++e) {
+            tile.rows[d + e * d_step][i + e * i_step] = load<T>(loaded[e]);
+        }
     }
 };
 

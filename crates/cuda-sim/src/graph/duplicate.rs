@@ -5,10 +5,7 @@ use std::sync::Arc;
 use cuda_sys::CUresult;
 
 use super::body::{GraphNodeRecord, GraphTemplate};
-use super::edges::{GraphEdge, NodeId};
-use super::executable::Executable;
 use super::operation::NodeOperation;
-use super::plan::{GraphTopology, LaunchPlan};
 
 impl GraphTemplate {
     /// A copy with nodes of its own, and with copies of child graphs.
@@ -44,39 +41,5 @@ impl GraphTemplate {
     pub(crate) fn into_child(self: Arc<GraphTemplate>) -> Arc<GraphTemplate> {
         self.become_child();
         self
-    }
-}
-
-impl Executable {
-    /// A graph that does the same.
-    ///
-    /// # Errors
-    /// Those of [`GraphTemplate::duplicate`].
-    pub(crate) fn to_graph(&self) -> Result<Arc<GraphTemplate>, CUresult> {
-        let state = self.state();
-        if state.plan.steps.iter().any(|step| step.operation.is_about_memory()) {
-            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
-        }
-        self.graph_of(&state.plan, &state.plan.shape)
-    }
-
-    fn graph_of(
-        &self,
-        plan: &LaunchPlan,
-        shape: &GraphTopology,
-    ) -> Result<Arc<GraphTemplate>, CUresult> {
-        let nodes = shape.nodes.iter().map(|node| {
-            let step = &plan.steps[node.step];
-            let operation = match &node.child {
-                Some(child) => NodeOperation::Child(self.graph_of(plan, child)?.into_child()),
-                None if !step.is_enabled => NodeOperation::Empty,
-                None => step.operation.clone(),
-            };
-            let edges = node.dependencies.iter();
-            let edges =
-                edges.map(|&(from, ports)| GraphEdge { from: NodeId(from), ports }).collect();
-            Ok(Some(GraphNodeRecord::new(0, operation, edges)))
-        });
-        GraphTemplate::of_nodes(self.table(), nodes.collect::<Result<_, CUresult>>()?, Vec::new())
     }
 }

@@ -6,11 +6,9 @@ use cuda_sys::{CUgraphInstantiate_flags as Flags, CUresult};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::body::GraphTemplate;
-use super::capture::CaptureSequence;
 use super::memory::Memories;
 use super::operation::NodeOperation;
 use super::plan::LaunchPlan;
-use super::table::GraphTable;
 use super::user_object::UserObjectReferences;
 use crate::device::{Context, EventRecord, SimulatedMachine, StreamRef};
 use crate::queue::{self, BatchStep, QueuePoint, StreamKind, StreamWork};
@@ -18,7 +16,6 @@ use crate::queue::{self, BatchStep, QueuePoint, StreamKind, StreamWork};
 /// A graph that can be launched. Launches of one come one after the other, whatever their streams.
 pub(crate) struct Executable {
     pub(crate) flags: u64,
-    table: &'static GraphTable,
     memories: &'static Memories,
     /// The graph's, which knows by it that there is an executable one.
     _token: Arc<()>,
@@ -85,12 +82,11 @@ impl Executable {
         };
         let lanes = plan.lanes.iter().map(lane).collect();
         let state = LaunchState { plan, lanes, last: None, held: graph.held() };
-        let (table, _token) = (graph.table, Arc::clone(&graph.token));
-        Ok(Executable { flags, table, memories, _token, state: Mutex::new(state) })
+        let _token = Arc::clone(&graph.token);
+        Ok(Executable { flags, memories, _token, state: Mutex::new(state) })
     }
 
-    /// Enqueues a launch, as one operation of the stream, or adds the graph as a node to the
-    /// stream's capture.
+    /// Enqueues a launch, as one operation of the stream.
     ///
     /// # Errors
     /// `CUDA_ERROR_CONTEXT_IS_DESTROYED` if a context of the graph's is gone, a sticky error of its
@@ -100,12 +96,6 @@ impl Executable {
         machine: &'static SimulatedMachine,
         stream: &StreamRef,
     ) -> Result<(), CUresult> {
-        if let StreamRef::Other(captured) = stream
-            && let Some(capture) = CaptureSequence::of(captured)
-        {
-            let child = self.to_graph()?.into_child();
-            return capture.add_node(captured, NodeOperation::Child(child)).map(drop);
-        }
         let mut state = self.state();
         for context in &state.plan.lanes {
             if !context.is_alive() {
@@ -141,11 +131,6 @@ impl Executable {
         let lost: Vec<_> = steps.filter_map(|step| step.operation.orphan(context)).collect();
         drop(state);
         drop(lost);
-    }
-
-    /// The table that graphs made of it go to.
-    pub(super) fn table(&self) -> &'static GraphTable {
-        self.table
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, LaunchState> {

@@ -3,6 +3,10 @@
     python3 crates/cuda-sim/tests/probe/probe.py > nvidia.txt                            # NVIDIA's
     python3 crates/cuda-sim/tests/probe/probe.py --library target/libcuda/libcuda.so.1   # the software one
 
+What NVIDIA's driver 580 (CUDA 13.0) answers on an H200 is in `nvidia-580.txt`. There it ended in the
+middle of the first family, asked about a captured stream that had been destroyed, which is not
+asked any more: answers for relaxed captures are missing.
+
 Three families of questions: what a capture forbids to its thread, and what is left of the capture
 afterwards; what is said to room for nothing; and which calls wait for a stream that is held back by
 a host function. Each family runs in a process of its own, as a driver may not survive it.
@@ -232,7 +236,6 @@ def captures(driver):
         "cuMemAllocAsync, captured": lambda: ("cuMemAllocAsync", byref(Handle()), four, held),
         "cuStreamWaitEvent, captured, of outside": lambda: (
             "cuStreamWaitEvent", held, recorded, c_uint(0)),
-        "cuStreamDestroy, captured": lambda: ("cuStreamDestroy_v2", held),
     }
     for mode, code in (("global", GLOBAL), ("thread local", THREAD_LOCAL), ("relaxed", RELAXED)):
         for name, prepare in known.items():

@@ -8,7 +8,7 @@ use cuda_sys::{
     CUstreamUpdateCaptureDependencies_flags as UpdateFlags, Driver,
 };
 
-use crate::device::{CaptureMode, DeviceState, Handle, PooledEvent, check, teardown};
+use crate::device::{CaptureMode, DeviceState, Handle, PooledEvent, capture_mode, check, teardown};
 use crate::error::{CaptureProblem, Error, Result};
 use crate::stream::Stream;
 
@@ -133,6 +133,8 @@ pub(crate) fn status(stream: &Stream) -> Result<CUstreamCaptureStatus> {
 
 impl RawGraph {
     pub(crate) fn instantiate(&self) -> Result<RawExec> {
+        // NVIDIA's driver forbids it while anything is captured, though it does no work.
+        let _allowed = capture_mode::relaxed();
         let mut raw: CUgraphExec = null_mut();
         self.state.call("cuGraphInstantiateWithFlags", |driver| {
             let instantiate = driver.cuGraphInstantiateWithFlags;

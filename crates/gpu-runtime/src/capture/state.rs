@@ -202,7 +202,7 @@ impl CaptureState {
             Order::Manual => Ok(()),
         };
         let ended = driver::end(&self.origin);
-        let unjoined = apart.iter().map(|&branch| state.branches.id(branch)).collect();
+        let unjoined: Vec<_> = apart.iter().map(|&branch| state.branches.id(branch)).collect();
         let was_broken = self.is_broken.load(Ordering::Acquire);
         let rest = self.close(state);
         let problem = match ended? {
@@ -213,8 +213,11 @@ impl CaptureState {
             {
                 return Ok((raw, rest.into_content()));
             }
-            EndedCapture::Unjoined => CaptureProblem::Unjoined { streams: unjoined },
-            EndedCapture::Graph(_) | EndedCapture::Broken => CaptureProblem::Broken,
+            EndedCapture::Unjoined if !unjoined.is_empty() => {
+                CaptureProblem::Unjoined { streams: unjoined }
+            }
+            // Also where what is not joined was enqueued by others.
+            _ => CaptureProblem::Broken,
         };
         match joined {
             Err(error) if !driver::is_broken(&error) => Err(error),

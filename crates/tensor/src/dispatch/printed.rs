@@ -18,6 +18,10 @@ use crate::{DType, Result};
 /// The number of threads per block.
 const THREADS: u64 = 256;
 
+/// How many times the blocks of a launch fill the device at most. With one block after the other on
+/// each multiprocessor, one that is late makes others wait less.
+const WAVES: u64 = 8;
+
 /// An expression with the dtypes of its operands in memory.
 #[derive(Clone, Copy)]
 pub(super) struct Printable<'a> {
@@ -34,7 +38,7 @@ pub(super) struct PrintedKernels(Specializations<PrintedFunction>);
 struct PrintedFunction {
     function: Function,
     elements_per_thread: u64,
-    /// The number of blocks that fill the device.
+    /// The most blocks of a launch.
     blocks: u64,
 }
 
@@ -221,7 +225,7 @@ impl PrintedFunction {
         Ok(PrintedFunction {
             function: module.function(&kernel.entry)?,
             elements_per_thread: kernel.elements_per_thread as u64,
-            blocks: multiprocessors * u64::from(BLOCKS_PER_MULTIPROCESSOR),
+            blocks: multiprocessors * u64::from(BLOCKS_PER_MULTIPROCESSOR) * WAVES,
         })
     }
 
@@ -233,7 +237,7 @@ impl PrintedFunction {
         LaunchConfig { grid, block, shared_bytes: 0 }
     }
 
-    /// The grid for so many elements: no more blocks than fill the device.
+    /// The grid for so many elements: no more blocks than fill the device a few times.
     fn grid(&self, numel: u64) -> LaunchConfig {
         let needed = numel.div_ceil(self.elements_per_thread).div_ceil(THREADS);
         let blocks = needed.clamp(1, self.blocks) as u32;

@@ -33,7 +33,8 @@ pub(in crate::api) fn cuGraphInstantiateWithFlags(
 pub(in crate::api) fn cuGraphLaunch(executable: CUgraphExec, stream: CUstream) -> Result {
     let machine = machine()?;
     let executable = arguments::executable(executable)?;
-    executable.launch(machine, &arguments::capturable(machine, stream)?)
+    // Unlike other work, it does not become a node of what is captured.
+    executable.launch(machine, &arguments::stream(machine, stream)?)
 }
 
 /// Launches that are under way run to the end.

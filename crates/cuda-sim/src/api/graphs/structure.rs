@@ -27,8 +27,7 @@ pub(in crate::api) fn cuGraphGetNodes(
 ) -> Result {
     let graph = arguments::graph(graph)?;
     let count = count.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-    write_nodes(nodes, &count, &graph.handles());
-    Ok(())
+    write_nodes(nodes, &count, &graph.handles())
 }
 
 pub(in crate::api) fn cuGraphGetEdges_v2(
@@ -48,8 +47,7 @@ pub(in crate::api) fn cuGraphGetEdges_v2(
     to.of(count.room()).write(edges.iter().map(|edge| handle(edge.1)));
     data.of(count.room()).write(edges.iter().map(|edge| edge_data(edge.2)));
     let starts: Vec<_> = edges.iter().map(|edge| edge.0).collect();
-    write_nodes(from, &count, &starts);
-    Ok(())
+    write_nodes(from, &count, &starts)
 }
 
 /// The edges that a call lists: from nodes of a graph, with data or without.
@@ -102,14 +100,25 @@ pub(in crate::api) fn check_lossless(
 /// written. Without room, the program learns how many there are.
 ///
 /// It comes after what else reads how much room there is.
-pub(in crate::api) fn write_nodes(nodes: Room<CUgraphNode>, count: &CountInOut, handles: &[u64]) {
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for an array with room for nothing.
+pub(in crate::api) fn write_nodes(
+    nodes: Room<CUgraphNode>,
+    count: &CountInOut,
+    handles: &[u64],
+) -> Result {
     if nodes.is_null() {
         count.set(handles.len());
-        return;
+        return Ok(());
     }
     let room = count.room();
+    if room.get() == 0 {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
     nodes.of(room).write(handles.iter().copied().chain(iter::repeat(0)).map(handle));
     count.set(handles.len().min(room.get()));
+    Ok(())
 }
 
 pub(in crate::api) fn cuGraphGetEdges(

@@ -5,13 +5,15 @@ use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use cuda_sys::{CUgraph, CUgraphNodeType as Type, CUresult};
+use cuda_sys::{
+    CUgraph, CUgraphNode, CUgraphNodeType as Type, CUresult, CUstream, CUstreamCaptureStatus,
+};
 
 use super::common::*;
 use crate::sim::{Gate, Gpu, KERNELS, NON_BLOCKING, assert_holds, function, in_child, launch};
 use crate::{fails, ok};
 
-fn child(graph: CUgraph, of: CUgraph, after: &[cuda_sys::CUgraphNode]) -> cuda_sys::CUgraphNode {
+fn child(graph: CUgraph, of: CUgraph, after: &[CUgraphNode]) -> CUgraphNode {
     let mut node = ptr::null_mut();
     done!(cuGraphAddChildGraphNode(&mut node, graph, after.as_ptr(), after.len(), of));
     node
@@ -54,7 +56,7 @@ fn a_child_graph_runs_whole_in_its_place_and_is_a_copy() {
 }
 
 #[test]
-fn a_launch_in_a_captured_stream_becomes_a_child_graph() {
+fn a_launch_in_a_captured_stream_is_refused_and_a_child_graph_can_be_added_in_its_place() {
     let gpu = Gpu::take();
     let increment = function(gpu.load(KERNELS), c"increment");
     let (stream, pointer) = (gpu.stream(NON_BLOCKING), gpu.allocate(8));
@@ -62,16 +64,39 @@ fn a_launch_in_a_captured_stream_becomes_a_child_graph() {
         launch(increment, [1, 1], stream, &[pointer]).ok().expect("it is captured");
     });
     let executable = instantiate(inner);
+    done!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL));
+    refused!(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuGraphLaunch(executable, stream));
+    let mut broken = ptr::null_mut();
+    refused!(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &mut broken));
+
     let outer = capture(stream, || {
-        done!(cuGraphLaunch(executable, stream));
-        done!(cuGraphLaunch(executable, stream));
+        for _ in 0..2 {
+            let mut node = ptr::null_mut();
+            let (graph, before) = captured_so_far(stream);
+            let count = before.len();
+            done!(cuGraphAddChildGraphNode(&mut node, graph, before.as_ptr(), count, inner));
+            done!(cuStreamUpdateCaptureDependencies(stream, &mut node, 1, 1));
+        }
     });
-    done!(cuGraphExecDestroy(executable));
     assert_eq!(kinds(outer), [Type::CU_GRAPH_NODE_TYPE_GRAPH; 2]);
+    assert_eq!(edges(outer).len(), 1);
     ok!(cuMemsetD8Async(pointer, 0, 8, stream));
     done!(cuGraphLaunch(instantiate(outer), stream));
     ok!(cuStreamSynchronize(stream));
     assert_holds(pointer, [2_u64]);
+}
+
+/// The graph that a stream is captured into, and the nodes that the next one comes after.
+fn captured_so_far(stream: CUstream) -> (CUgraph, Vec<CUgraphNode>) {
+    let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+    let (mut graph, mut nodes, mut count) = (ptr::null_mut(), ptr::null(), 0);
+    let none = ptr::null_mut();
+    done!(cuStreamGetCaptureInfo_v2(stream, &mut status, none, &mut graph, &mut nodes, &mut count));
+    if count == 0 {
+        return (graph, Vec::new());
+    }
+    // SAFETY: the driver gave an array of `count` nodes, valid until the next call for the stream.
+    (graph, unsafe { std::slice::from_raw_parts(nodes, count) }.to_vec())
 }
 
 #[test]

@@ -12,7 +12,8 @@ use cuda_sys::{
 
 use crate::api::Result;
 use crate::api::arguments::{self, Count, InOut, List, Out, Untyped};
-use crate::api::other_programs::graphs::nodes::{Dependencies, add};
+use crate::api::graphs::nodes::Dependencies;
+use crate::api::other_programs::graphs::nodes::add;
 use crate::device::{current, machine};
 use crate::graph::{Amount, NodeOperation, graphs};
 

@@ -9,29 +9,14 @@ use cuda_sys::{
 };
 
 use crate::api::Result;
-use crate::api::arguments::{self, Count, In, InOut, Items, List, Out, handle};
-use crate::api::graphs::structure::edges;
+use crate::api::arguments::{self, Count, In, InOut, List, Out, handle};
+use crate::api::graphs::nodes::{Dependencies, child_of, insert};
 use crate::api::other_programs::graphs::memory_nodes::{add_allocation, add_free};
 use crate::api::other_programs::graphs::parameters as given;
-use crate::device::{SimulatedMachine, machine};
+use crate::device::SimulatedMachine;
 use crate::graph::NodeOperation;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
-
-/// The nodes that a new node comes after, as a call lists them.
-#[derive(Clone, Copy)]
-pub(in crate::api) struct Dependencies<'call> {
-    nodes: Items<'call, CUgraphNode>,
-    /// The data of the edges from them; null stands for edges without ports.
-    data: Items<'call, CUgraphEdgeData>,
-}
-
-impl<'call> Dependencies<'call> {
-    /// Without data of the edges.
-    pub(in crate::api) fn new(nodes: List<'call, CUgraphNode>, count: Count) -> Self {
-        Dependencies { nodes: nodes.of(count), data: List::null().of(count) }
-    }
-}
 
 pub(in crate::api) fn cuGraphAddEmptyNode(
     node: Out<CUgraphNode>,
@@ -123,17 +108,6 @@ pub(in crate::api) fn cuGraphAddBatchMemOpNode(
     add(node, graph, after, operation)
 }
 
-pub(in crate::api) fn cuGraphAddChildGraphNode(
-    node: Out<CUgraphNode>,
-    graph: CUgraph,
-    dependencies: List<CUgraphNode>,
-    count: Count,
-    child: CUgraph,
-) -> Result {
-    let after = Dependencies::new(dependencies, count);
-    add(node, graph, after, |_| child_of(graph, child))
-}
-
 pub(in crate::api) fn cuGraphAddNode_v2(
     node: Option<Out<CUgraphNode>>,
     graph: CUgraph,
@@ -142,7 +116,7 @@ pub(in crate::api) fn cuGraphAddNode_v2(
     count: Count,
     parameters: InOut<CUgraphNodeParams>,
 ) -> Result {
-    let after = Dependencies { nodes: dependencies.of(count), data: data.of(count) };
+    let after = Dependencies::with_data(dependencies, data, count);
     let mut all = parameters.get();
     match all.type_ {
         Type::CU_GRAPH_NODE_TYPE_MEM_ALLOC => {
@@ -189,18 +163,6 @@ pub(in crate::api) fn add(
     Ok(())
 }
 
-fn insert(
-    graph: CUgraph,
-    after: Dependencies,
-    operation: impl FnOnce(&'static SimulatedMachine) -> Result<NodeOperation>,
-) -> Result<CUgraphNode> {
-    let machine = machine()?;
-    let graph = arguments::graph(graph)?;
-    let edges = edges(&graph, after.nodes, after.data)?;
-    let added = graph.add(operation(machine)?, edges)?;
-    Ok(handle(graph.handle_of(added)))
-}
-
 /// The handle of the graph that a node runs.
 pub(in crate::api) fn child_graph(node: CUgraphNode) -> Result<u64> {
     let (graph, node) = arguments::node(node)?;
@@ -208,12 +170,4 @@ pub(in crate::api) fn child_graph(node: CUgraphNode) -> Result<u64> {
         Some(NodeOperation::Child(child)) => Ok(child.handle),
         _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     }
-}
-
-fn child_of(parent: CUgraph, child: CUgraph) -> Result<NodeOperation> {
-    let child = arguments::graph(child)?;
-    if parent == handle(child.handle) || child.is_being_captured() {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-    }
-    Ok(NodeOperation::Child(child.duplicate()?.into_child()))
 }

@@ -72,8 +72,7 @@ pub(in crate::api) fn cuGraphGetRootNodes(
 ) -> Result {
     let graph = arguments::graph(graph)?;
     let count = count.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-    write_nodes(nodes, &count, &graph.roots());
-    Ok(())
+    write_nodes(nodes, &count, &graph.roots())
 }
 
 pub(in crate::api) fn cuGraphNodeGetDependencies_v2(
@@ -143,6 +142,5 @@ fn write_neighbours(
     let handles: Vec<u64> = neighbours.iter().map(|(handle, _)| *handle).collect();
     let count = count.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     data.of(count.room()).write(neighbours.iter().map(|(_, ports)| edge_data(*ports)));
-    write_nodes(nodes, &count, &handles);
-    Ok(())
+    write_nodes(nodes, &count, &handles)
 }
