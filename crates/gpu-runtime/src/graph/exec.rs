@@ -25,8 +25,8 @@ use crate::uses::Uses;
 /// drop it waits for nothing; what is under way is done to the end.
 pub struct GraphExec {
     raw: Arc<RawExec>,
-    /// What launches do. It is held while the graph is launched or updated, since the driver allows
-    /// one call at a time.
+    /// The work of a launch. It is held while the graph is launched or updated, since the driver
+    /// allows one call at a time.
     graph: Mutex<Graph>,
     /// The launches, which come one after the other.
     launches: Arc<Uses>,

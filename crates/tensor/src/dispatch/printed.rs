@@ -18,8 +18,8 @@ use crate::{DType, Result};
 /// The number of threads per block.
 const THREADS: u64 = 256;
 
-/// How many times the blocks of a launch fill the device at most. With one block after the other on
-/// each multiprocessor, one that is late makes others wait less.
+/// The most times that the blocks of a launch fill the device. With one block after the other on each
+/// multiprocessor, one that is late makes others wait less.
 const WAVES: u64 = 8;
 
 /// An expression with the dtypes of its operands in memory.
