@@ -142,14 +142,15 @@ impl BlockCheck {
         if !tracked.covers(&accessed) {
             return Err(ReportKind::OutOfBounds);
         }
-        if !permitted {
-            // It may have been freed since it was found.
-            let is_freed = tracked.is_freed();
-            return Err(if is_freed { ReportKind::UseAfterFree } else { ReportKind::NoPeerAccess });
-        }
-        if tracked.has_protection() {
-            check_protection(&accessed, access.access, context.memory)?;
-        }
+        let checked = match permitted {
+            false => Err(ReportKind::NoPeerAccess),
+            true if tracked.has_protection() => {
+                check_protection(&accessed, access.access, context.memory)
+            }
+            true => Ok(()),
+        };
+        // It may have been freed since it was found.
+        checked.map_err(|kind| if tracked.is_freed() { ReportKind::UseAfterFree } else { kind })?;
         if tracked.is_constant() && access.access != AccessKind::Read {
             return Err(ReportKind::ReadOnly);
         }
