@@ -2,7 +2,7 @@
 
 use super::point::StreamPoint;
 use super::retired;
-use crate::device::check;
+use crate::device::{capture_mode, check};
 use crate::error::Result;
 use crate::observe;
 use crate::stream::{Stream, captures, registry};
@@ -32,6 +32,8 @@ impl Stream {
         let state = self.state();
         let sequence = self.sequence();
         state.bind()?;
+        // To ask about a stream that is not captured disturbs no capture.
+        let _allowed = capture_mode::relaxed();
         // SAFETY: the stream lives as long as `self`.
         let result = unsafe { (state.driver.cuStreamQuery)(self.raw()) };
         let done = check::query(state, Some(self.id()), "cuStreamQuery", result)?;

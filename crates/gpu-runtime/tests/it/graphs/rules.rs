@@ -10,7 +10,7 @@ use gpu_runtime::{
 };
 use test_support::isolate;
 
-use super::{add, increment, stream};
+use super::{add, captured, increment, stream};
 use crate::fixture::{device, elementwise, pinned, read, zeros};
 
 /// A way to break a rule: on a stream that is being captured, with some memory of its device.
@@ -83,6 +83,26 @@ fn what_a_capture_forbids_is_an_error_and_it_goes_on() {
             assert_eq!((stream.sequence(), after.as_str()), (1, before.as_str()), "{name}");
         }
         assert_eq!(read(&buffer), [1; 50]);
+    })
+    .run();
+}
+
+#[test]
+fn what_disturbs_no_capture_can_be_done_in_the_midst_of_one() {
+    isolate(|| {
+        let [captured_stream, other] = [(); 2].map(|()| stream());
+        let kernel = elementwise(device(), "increment");
+        let mut buffer = zeros(device(), 50);
+        let earlier = captured(&other, |_| increment(&kernel, &other, &mut buffer));
+        let capture = captured_stream.begin_capture(CaptureMode::ThreadLocal).expect("it is free");
+        increment(&kernel, &captured_stream, &mut buffer).expect("the launch is captured");
+        assert!(other.query().expect("it is not captured"));
+        drop(Stream::new(device()).expect("a stream"));
+        assert!(earlier.edges().expect("the driver tells").is_empty());
+        drop(earlier.instantiate().expect("it does no work"));
+        drop(earlier);
+        assert_eq!(captured_stream.capture_status().expect("a driver"), CaptureStatus::Active);
+        assert_eq!(capture.end().expect("nothing broke it").nodes().len(), 1);
     })
     .run();
 }
