@@ -14,8 +14,8 @@ struct Values {
 // What a parameter has for a unit of a row; `missing` where there is no such parameter. With `wide`
 // it is of f32 beside halves.
 template <class T>
-__device__ Values<T> parameter(const RowShare<T, false>& share, const void* first, bool wide, int64_t step,
-                               Value<T> missing) {
+__device__ Values<T> parameter(const RowShare<T, false>& share, const void* first, bool wide,
+                               int64_t step, Value<T> missing) {
     Values<T> values;
 #pragma unroll
     for (auto& value : values.of) value = missing;
@@ -36,8 +36,8 @@ template <class T>
 __device__ void forward(const NormalizedRows& args) {
     using V = Value<T>;
     RowShare<T, false> share(args.cols, 1, args.kept_bytes != 0,
-                      address(args.out) | address(args.x) | address(args.weight) |
-                          address(args.bias));
+                             address(args.out) | address(args.x) | address(args.weight) |
+                                 address(args.bias));
     share.for_each_row(args.rows, [&](int64_t) {
         const T* const x = static_cast<const T*>(args.x) + share.start;
         const auto load_step = [&](int64_t step) { return share.load_unit(x, step, T{}); };
@@ -110,8 +110,8 @@ __device__ void backward(const NormalizedRows& args) {
         Vector<T> x, grad;
     };
     RowShare<T, false> share(args.cols, 1, args.kept_bytes != 0,
-                      address(args.out) | address(args.x) | address(args.grad) |
-                          address(args.weight));
+                             address(args.out) | address(args.x) | address(args.grad) |
+                                 address(args.weight));
     const V cols = static_cast<V>(args.cols);
     share.for_each_row(args.rows, [&](int64_t row) {
         const T* const x = static_cast<const T*>(args.x) + share.start;
@@ -135,9 +135,9 @@ __device__ void backward(const NormalizedRows& args) {
         for (int pass = 0; pass < (args.out == nullptr ? 1 : 2); ++pass) {
 #pragma unroll 1
             for (int64_t step = 0; step < share.steps; ++step) {
-                const Both both = share.keeps
-                                      ? Both{kept_unit<Vector<T>>(2 * step), kept_unit<Vector<T>>(2 * step + 1)}
-                                      : load_step(step);
+                const Both both = share.keeps ? Both{kept_unit<Vector<T>>(2 * step),
+                                                     kept_unit<Vector<T>>(2 * step + 1)}
+                                              : load_step(step);
                 const auto weight = parameter(share, args.weight, args.wide != 0, step, V{1});
                 Values<T> d, g;
                 const int left = share.left(step);
@@ -237,7 +237,8 @@ __device__ void parameters(const NormParameters& args) {
     using V = Value<T>;
     Slopes<V>* const sums = static_cast<Slopes<V>*>(args.sums);
     Slopes<V>* const shared = shared_states<Slopes<V>, MAX_THREADS>();
-    const bool packed = args.cols % COLUMNS<T> == 0 && (address(args.x) | address(args.grad)) % 8 == 0;
+    const bool packed =
+        args.cols % COLUMNS<T> == 0 && (address(args.x) | address(args.grad)) % 8 == 0;
     const int side = blockDim.x / COLUMN_LANES;
     const int lane = threadIdx.x / side;
     const int64_t blocks = (args.cols + side * COLUMNS<T> - 1) / (side * COLUMNS<T>);

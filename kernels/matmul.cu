@@ -1,6 +1,7 @@
 // c = a b for batches of matrices. Tiles of both operands pass through shared memory; each thread
 // keeps its sums in registers.
 #include "arithmetic.cuh"
+#include "block_reduce.cuh"
 #include "layout.cuh"
 #include "tables.cuh"
 
@@ -174,8 +175,8 @@ struct LargeTiles {
 struct WholeRows {
     template <class T>
     __device__ static void multiply(T* c, const View<T>& a, const View<T>& b, int64_t) {
-        constexpr int WARP = 32, WARPS = THREADS / WARP;
-        const int thread = threadIdx.y * SIDE + threadIdx.x, lane = thread % WARP;
+        constexpr int WARPS = THREADS / WARP;
+        const int thread = thread_of_block(), lane = thread % WARP;
         int64_t row = static_cast<int64_t>(blockIdx.y) * WARPS + thread / WARP;
         for (; row < a.size; row += static_cast<int64_t>(gridDim.y) * WARPS) {
             const T* const elements = a.data + row * a.stride;
@@ -185,10 +186,7 @@ struct WholeRows {
                 const Value<T> factor = load<T>(b.data[d * b.depth_stride]);
                 sum = plus(sum, times(load<T>(elements[d * a.depth_stride]), factor));
             }
-#pragma unroll
-            for (int distance = WARP / 2; distance > 0; distance /= 2) {
-                sum = plus(sum, __shfl_xor_sync(0xFFFFFFFF, sum, distance));
-            }
+            sum = merge_in_warp(sum, WARP, [](Value<T> a, Value<T> b) { return plus(a, b); });
             if (lane == 0) c[row] = convert<T>(sum);
         }
     }

@@ -206,17 +206,10 @@ __device__ int before_vectors(const Reduce& args, const Stored<T>* input, const 
 template <class T, class R>
 __device__ typename R::State fold_vector(const Vector<T>& vector, int64_t index) {
     if constexpr (std::is_arithmetic_v<typename R::State>) {
-        typename R::State states[PER_VECTOR<T>];
-#pragma unroll
-        for (int k = 0; k < PER_VECTOR<T>; ++k)
-            states[k] = R::of(load<T>(vector.elements[k]), index + k);
-#pragma unroll
-        for (int apart = 1; apart < PER_VECTOR<T>; apart *= 2) {
-#pragma unroll
-            for (int k = 0; k < PER_VECTOR<T>; k += 2 * apart)
-                states[k] = R::merge(states[k], states[k + apart]);
-        }
-        return states[0];
+        using State = typename R::State;
+        return fold_unit<PER_VECTOR<T>>(
+            [](State a, State b) { return R::merge(a, b); },
+            [&](int k) -> State { return R::of(load<T>(vector.elements[k]), index + k); });
     } else {
         Value<T> values[PER_VECTOR<T>];
         int places[PER_VECTOR<T>];

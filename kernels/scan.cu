@@ -1,11 +1,11 @@
 // Scans of dense [outer, size, inner] arrays along the middle dimension: each result follows from the
 // one before and an element. Floats are gathered in f64, and rounded once.
 #include "arithmetic.cuh"
+#include "block_reduce.cuh"
 #include "layout.cuh"
 #include "tables.cuh"
 
 constexpr int THREADS = 256;
-constexpr int WARP = 32;
 constexpr int WARPS = THREADS / WARP;
 // The neighbouring elements that a thread gathers by itself.
 constexpr int EACH = 4;

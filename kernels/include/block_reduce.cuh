@@ -36,9 +36,9 @@ __device__ State* shared_states() {
 }
 
 // Gives every thread the merged states of its group: `lanes` neighbouring threads, of which it is
-// number `lane`; or with a `stride`, threads so far apart. `turn` is 0 and 1 in alternate calls. `lanes` is a power of two, and groups of
-// neighbours start at a multiple of it. The tree is always the same, so the same states give the
-// same bits. Every thread of the block must call it, with the same `lanes`.
+// number `lane`. `lanes` is a power of two, and groups start at a multiple of it. `turn` is 0 and 1
+// in alternate calls. The tree is always the same, so the same states give the same bits. Every
+// thread of the block must call it, with the same `lanes`.
 template <class State, class Merge>
 __device__ State merge_neighbours(State state, int lane, int lanes, int turn, State* states,
                                   Merge merge) {
@@ -57,6 +57,7 @@ __device__ State merge_neighbours(State state, int lane, int lanes, int turn, St
     return state;
 }
 
+// The same for groups of threads that are `stride` apart.
 template <class State, class Merge>
 __device__ State merge_apart(State state, int lane, int lanes, int stride, State* states,
                              Merge merge) {

@@ -134,21 +134,6 @@ struct RowShare {
     }
 };
 
-// The fold of of(k) for the elements of a unit, by pairs.
-template <int WIDTH, class Merge, class Of>
-__device__ auto fold_unit(Merge merge, Of of) {
-    decltype(of(0)) states[WIDTH];
-#pragma unroll
-    for (int k = 0; k < WIDTH; ++k) states[k] = of(k);
-#pragma unroll
-    for (int apart = 1; apart < WIDTH; apart *= 2) {
-#pragma unroll
-        for (int k = 0; k < WIDTH; k += 2 * apart)
-            states[k] = merge(states[k], states[k + apart]);
-    }
-    return states[0];
-}
-
 __device__ inline uintptr_t address(const void* pointer) {
     return reinterpret_cast<uintptr_t>(pointer);
 }

@@ -31,3 +31,18 @@ __device__ P load_pack(const E* first) {
 __device__ inline int misalignment(const void* address, int bytes) {
     return static_cast<int>(reinterpret_cast<uintptr_t>(address) & (bytes - 1));
 }
+
+// The fold of of(k) for the elements of a unit, by pairs.
+template <int WIDTH, class Merge, class Of>
+__device__ auto fold_unit(Merge merge, Of of) {
+    decltype(of(0)) states[WIDTH];
+#pragma unroll
+    for (int k = 0; k < WIDTH; ++k) states[k] = of(k);
+#pragma unroll
+    for (int apart = 1; apart < WIDTH; apart *= 2) {
+#pragma unroll
+        for (int k = 0; k < WIDTH; k += 2 * apart)
+            states[k] = merge(states[k], states[k + apart]);
+    }
+    return states[0];
+}

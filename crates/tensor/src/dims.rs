@@ -19,6 +19,13 @@ pub(crate) fn resolve_dim(op: &'static str, dim: isize, dims: usize) -> Result<u
     }
 }
 
+/// A dense tensor of these sizes seen around a dimension: the product of the sizes before it, its own,
+/// and the product of those after it. A 0-dimensional tensor has one element in all three.
+pub(crate) fn around(sizes: &[usize], dim: usize) -> [usize; 3] {
+    let own = sizes.get(dim).copied().unwrap_or(1);
+    [sizes.iter().take(dim).product(), own, sizes.iter().skip(dim + 1).product()]
+}
+
 /// Checks that two resolved dimensions of one tensor are not the same.
 ///
 /// # Errors
@@ -70,6 +77,15 @@ pub(crate) fn resolve_dims(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tensor_is_seen_around_any_of_its_dimensions() {
+        assert_eq!(
+            [0, 1, 3].map(|dim| around(&[2, 3, 5, 7], dim)),
+            [[1, 2, 105], [2, 3, 35], [30, 7, 1]]
+        );
+        assert_eq!(around(&[], 0), [1, 1, 1]);
+    }
 
     #[test]
     fn negative_dimensions_count_from_the_end() {

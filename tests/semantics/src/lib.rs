@@ -81,7 +81,7 @@ pub fn is_software() -> bool {
 /// Does once what a test does again while a callback holds a stream back, and waits for it. Then its
 /// kernels are loaded and its memory is there.
 ///
-/// NVIDIA's driver waits for the whole device when it loads a kernel or asks for memory, also for the
+/// NVIDIA's driver waits for the whole device when it loads a module or asks for memory, also for the
 /// callback, which waits for the test. It has one thread for the callbacks of all streams too: while
 /// one waits, no other runs.
 ///

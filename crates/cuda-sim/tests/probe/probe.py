@@ -159,7 +159,7 @@ def calls(driver):
         "cuStreamQuery, idle": lambda: ("cuStreamQuery", idle),
         "cuStreamSynchronize, idle": lambda: ("cuStreamSynchronize", idle),
         "cuStreamCreate": lambda: ("cuStreamCreate", byref(out), c_uint(1)),
-        "cuStreamDestroy, idle": lambda s=None: ("cuStreamDestroy_v2", driver.stream()),
+        "cuStreamDestroy, idle": lambda: ("cuStreamDestroy_v2", driver.stream()),
         "cuStreamGetPriority": lambda: ("cuStreamGetPriority", idle, byref(c_int())),
         "cuEventCreate": lambda: ("cuEventCreate", byref(out), c_uint(2)),
         "cuEventQuery, over": lambda: ("cuEventQuery", recorded),

@@ -3,7 +3,7 @@
 use gpu_runtime::{Device, DeviceAllocation, Error, HostAllocation};
 use test_support::isolate;
 
-use crate::fixture::{FreeMemory, device, start};
+use crate::fixture::{MemoryBaseline, device, start};
 
 #[test]
 fn a_device_that_does_not_exist_is_an_error_that_says_which_do() {
@@ -35,7 +35,7 @@ fn properties_are_those_of_a_gpu() {
 #[test]
 fn allocated_memory_is_not_free_until_it_is_dropped() {
     isolate(|| {
-        let before = FreeMemory::now();
+        let before = MemoryBaseline::now();
         let allocation = DeviceAllocation::new(device(), 64 << 20).expect("memory");
         assert!(!allocation.ptr().is_null());
         assert_eq!((allocation.bytes(), allocation.device()), (64 << 20, device()));

@@ -9,14 +9,14 @@ use gpu_runtime::{
 };
 use test_support::isolate;
 
-use crate::fixture::{FreeMemory, Gate, device, elementwise, fill, pinned, read, zeros};
+use crate::fixture::{Gate, MemoryBaseline, device, elementwise, fill, pinned, read, zeros};
 
 #[test]
 fn memory_in_use_is_freed_when_the_use_is_over() {
     isolate(|| {
         let stream = Stream::new(device()).expect("a stream");
         let function = elementwise(device(), "fill");
-        let before = FreeMemory::now();
+        let before = MemoryBaseline::now();
         let mut buffer = DeviceBuffer::<u32>::new(device(), 16 << 20).expect("memory");
         let gate = Gate::hold(&stream);
         fill(&function, &stream, 7, &mut buffer).expect("the launch is taken");
@@ -44,7 +44,7 @@ fn to_drop_memory_waits_for_nothing() {
 fn dropped_memory_is_free_for_the_next_allocation() {
     isolate(|| {
         let stream = Stream::new(device()).expect("a stream");
-        let before = FreeMemory::now();
+        let before = MemoryBaseline::now();
         let buffer = DeviceBuffer::<u32>::zeroed(&stream, 16 << 20).expect("memory");
         stream.synchronize().expect("the device works");
         before.is_less_by(64 << 20, "it is in use");

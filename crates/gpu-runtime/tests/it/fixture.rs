@@ -49,22 +49,22 @@ pub(crate) fn schedule(schedule: &Schedule) {
 
 /// How much of device 0's memory is free, compared with what was before. The test has a process of
 /// its own, and on a real GPU that GPU to itself.
-pub(crate) struct FreeMemory(usize);
+pub(crate) struct MemoryBaseline(usize);
 
-impl FreeMemory {
+impl MemoryBaseline {
     /// What NVIDIA's driver may take or give back on its own account meanwhile. Tests take a multiple
     /// of it. The software driver has no such account.
     const OF_THE_DRIVER: usize = 8 << 20;
 
-    pub(crate) fn now() -> FreeMemory {
-        FreeMemory(device().memory_info().expect("memory").free)
+    pub(crate) fn now() -> MemoryBaseline {
+        MemoryBaseline(device().memory_info().expect("memory").free)
     }
 
     /// So many bytes less are free than then.
     #[track_caller]
     pub(crate) fn is_less_by(&self, bytes: usize, why: &str) {
-        let (expected, free) = (self.0 - bytes, FreeMemory::now().0);
-        let tolerance = if is_software() { 0 } else { FreeMemory::OF_THE_DRIVER };
+        let (expected, free) = (self.0 - bytes, MemoryBaseline::now().0);
+        let tolerance = if is_software() { 0 } else { MemoryBaseline::OF_THE_DRIVER };
         assert!(free.abs_diff(expected) <= tolerance, "{why}: {free} and not {expected} are free");
     }
 }

@@ -4,7 +4,7 @@ use cuda_sim::control::{Schedule, set_schedule};
 use gpu_runtime::{DeviceBuffer, Order, Pending, Stream, with_order};
 use test_support::isolate;
 
-use crate::fixture::{FreeMemory, Gate, device, elementwise, fill, pinned, zeros};
+use crate::fixture::{Gate, MemoryBaseline, device, elementwise, fill, pinned, zeros};
 
 /// Under how many schedules a program reads something else than was written before it.
 fn wrong_reads(order: Order, wait: bool) -> usize {
@@ -67,7 +67,7 @@ fn checked_mode_names_both_sides_of_a_forgotten_wait() {
 fn memory_is_kept_for_a_stream_that_was_announced() {
     isolate(|| {
         let side = Stream::new(device()).expect("a stream");
-        let before = FreeMemory::now();
+        let before = MemoryBaseline::now();
         let buffer = DeviceBuffer::<u32>::new(device(), 16 << 20).expect("memory");
         for _ in 0..2 {
             buffer.uses().record_stream(&side);
@@ -89,7 +89,7 @@ fn memory_with_uses_in_manual_order_is_kept_until_they_are_over() {
         let (first, second) =
             (Stream::new(device()).expect("a stream"), Stream::new(device()).expect("a stream"));
         let function = elementwise(device(), "fill");
-        let before = FreeMemory::now();
+        let before = MemoryBaseline::now();
         let mut buffer = DeviceBuffer::<u32>::new(device(), 16 << 20).expect("memory");
         let gate = Gate::hold(&first);
         with_order(Order::Manual, || {

@@ -8,7 +8,7 @@ use gpu_runtime::{
 };
 use test_support::isolate;
 
-use crate::fixture::{FreeMemory, device, device_or_skip, elementwise, read, zeros};
+use crate::fixture::{MemoryBaseline, device, device_or_skip, elementwise, read, zeros};
 
 /// The virtual memory management of device 0, or `None` after reporting that the test is skipped.
 fn virtual_memory_or_skip(test: &str) -> Option<VirtualMemory> {
@@ -129,7 +129,7 @@ fn memory_is_given_back_once_nobody_holds_it_and_nothing_maps_it() {
     isolate(|| {
         let memory = virtual_memory();
         let bytes = (32_usize << 20).next_multiple_of(memory.granularity());
-        let before = FreeMemory::now();
+        let before = MemoryBaseline::now();
         let mut addresses = memory.reserve(8 * bytes).expect("addresses");
         before.is_less_by(0, "addresses take no memory");
         let held = memory.create(bytes).expect("memory");

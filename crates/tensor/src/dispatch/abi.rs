@@ -54,7 +54,7 @@ pub(crate) struct Matmul {
     pub(crate) batch_dims: i32,
     /// The number of parts, on the CPU 1.
     pub(crate) parts: i32,
-    /// The side of the tiles of c that CUDA's blocks compute.
+    /// The side of the tiles of c that CUDA's blocks compute; 0 on the CPU.
     pub(crate) tile: i64,
     pub(crate) batch_sizes: [i64; MAX_DIMS],
     pub(crate) a_batch: [i64; MAX_DIMS],

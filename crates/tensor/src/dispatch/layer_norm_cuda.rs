@@ -7,6 +7,7 @@ use super::abi::{NormParameters, NormalizedRows};
 use super::cuda::{self, KernelTable};
 use super::kernel_args::COLUMN_GROUPS;
 use super::layer_norm_call::LayerNormCall;
+use super::occupancy;
 use super::operands::address;
 use super::row_lanes::RowProblem;
 use crate::{DType, Result, Shape, Tensor};
@@ -14,9 +15,6 @@ use crate::{DType, Result, Shape, Tensor};
 static FORWARD: KernelTable = KernelTable::new();
 static BACKWARD: KernelTable = KernelTable::new();
 static PARAMETERS: KernelTable = KernelTable::new();
-
-/// The blocks that keep the largest device busy.
-const BLOCKS: usize = 1024;
 
 /// The rows that a block works on at a time in the gradients of the parameters.
 const ROWS_AT_A_TIME: usize = 8;
@@ -145,10 +143,9 @@ fn norm(call: &LayerNormCall<'_>, operands: usize) -> NormalizedRows {
     }
 }
 
-/// The number of parts that the rows are summed in, so that a few columns keep a whole device busy. It
-/// depends on sizes alone, and so do the bits of a result.
+/// The number of parts that the rows are summed in, so that a few columns keep a whole device busy.
 fn parts(rows: usize, cols: usize, dtype: DType) -> usize {
     let across = cols.div_ceil(COLUMN_GROUPS * COLUMN_BYTES / dtype.size());
     let most = rows / (ROWS_AT_A_TIME * ROWS_PER_THREAD);
-    (BLOCKS / across.max(1)).min(most).max(1)
+    occupancy::parts(across, most)
 }

@@ -22,7 +22,6 @@ const MIN_DEPTH: usize = 256;
 pub(crate) struct ProductKernels {
     tiles: Operator<Matmul>,
     large_tiles: Operator<Matmul>,
-    /// For a matrix of dense rows and a vector.
     rows: Operator<Matmul>,
 }
 
@@ -35,9 +34,10 @@ impl ProductKernels {
         }
     }
 
-    /// The kernel that suits a call.
+    /// The kernel that suits a call on CUDA.
     fn suiting(&'static self, call: &Matmul, dtype: DType) -> &'static Operator<Matmul> {
-        if is_by_rows(call, dtype) {
+        // A matrix of dense rows, and a vector.
+        if call.n == 1 && call.a_col == 1 && dtype.is_float() {
             &self.rows
         } else if call.tile as usize == TILES[0] {
             &self.large_tiles
@@ -95,10 +95,12 @@ pub(crate) fn matmul(
     if !batch.is_empty() {
         set_batches(op, &mut call, [a, b], batch)?;
     }
-    if a.is_cuda() {
+    let kernel = if a.is_cuda() {
         call.tile = tile([m, n], batch.numel() * parts, a.dtype()) as i64;
-    }
-    let kernel = kernels.suiting(&call, a.dtype());
+        kernels.suiting(&call, a.dtype())
+    } else {
+        &kernels.tiles
+    };
     // SAFETY: the output is dense and of the product's shape, in parts as the call says; the strides
     // are those of the operands' layouts, and the iteration space of the batches broadcasts the rest
     // of their dimensions.
@@ -155,11 +157,6 @@ fn tile(sizes: [usize; 2], products: usize, dtype: DType) -> usize {
 
 fn number_of_tiles([m, n]: [usize; 2], tile: usize) -> usize {
     m.div_ceil(tile).saturating_mul(n.div_ceil(tile))
-}
-
-/// Whether the second factor is a vector, and the rows of the first lie dense.
-fn is_by_rows(call: &Matmul, dtype: DType) -> bool {
-    call.n == 1 && call.a_col == 1 && dtype.is_float() && call.tile != 0
 }
 
 /// The rows and columns of the matrices: the last two sizes.

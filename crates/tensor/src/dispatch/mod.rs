@@ -19,6 +19,7 @@ mod layer_norm;
 mod layer_norm_call;
 mod layer_norm_cuda;
 mod matmul;
+mod occupancy;
 mod operands;
 mod printed;
 mod reduce;

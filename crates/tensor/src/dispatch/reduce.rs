@@ -4,6 +4,7 @@
 use gpu_runtime::Access;
 
 use super::abi::{MAX_DIMS, Reduce};
+use super::occupancy::{self, FULL, WARP};
 use super::{Operands, Operator};
 use crate::layout::Run;
 use crate::resolved_device::ResolvedDevice;
@@ -15,9 +16,6 @@ const MAX_LANES: usize = 256;
 /// The outputs whose elements a block reads side by side: a warp's worth.
 const SIDE_BY_SIDE: usize = 32;
 
-/// The blocks that keep the largest device busy.
-const BLOCKS: usize = 1024;
-
 /// With fewer elements, a thread costs more than it does.
 const ELEMENTS_PER_THREAD: usize = 32;
 
@@ -26,9 +24,6 @@ const STATE_BYTES: usize = 16;
 
 /// With this many outputs the device is full if each thread reduces one of its own.
 const MANY_OUTPUTS: usize = 1 << 14;
-
-/// The threads that fill a device.
-const FULL: usize = 1 << 17;
 
 /// The bytes that a thread loads at a time of a dense row.
 const VECTOR_BYTES: usize = 16;
@@ -187,7 +182,6 @@ fn lanes(kept: &[Run], reduced: &[Run], dtype: DType) -> usize {
 /// warp combine their results without waiting for others.
 fn row_lanes(rows: usize, cols: usize, element_bytes: usize) -> usize {
     const LOADS: usize = 4;
-    const WARP: usize = 32;
     // With more, each has too little to do to be worth waiting for.
     const MAX_ROW_LANES: usize = 128;
     let bytes = cols.saturating_mul(element_bytes);
@@ -219,9 +213,9 @@ fn columns(kept: &[Run], reduced: &[Run], dtype: DType) -> usize {
 }
 
 /// The number of parts in which each output is reduced, so that a few outputs keep a whole device
-/// busy. It depends on sizes alone, and so do the bits of a result.
+/// busy.
 fn parts(kept: &[Run], reduced: &[Run], lanes: usize) -> usize {
     let blocks = count(kept).saturating_mul(lanes).div_ceil(MAX_LANES);
     let most = count(reduced) / (lanes * ELEMENTS_PER_THREAD);
-    (BLOCKS / blocks.max(1)).min(most).max(1)
+    occupancy::parts(blocks, most)
 }

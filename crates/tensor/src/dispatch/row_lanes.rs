@@ -3,6 +3,7 @@
 use gpu_runtime::LaunchConfig;
 
 use super::abi::RowLanes;
+use super::occupancy::{FULL, WARP};
 
 /// The threads of a block, unless a row takes more.
 const THREADS: usize = 256;
@@ -21,11 +22,6 @@ const UNITS_PER_LANE: usize = 4;
 
 /// The most threads for a short row, each with one unit.
 const SHORT: usize = 8;
-
-const WARP: usize = 32;
-
-/// The threads that fill a device.
-const FULL: usize = 1 << 17;
 
 /// The most dynamic shared memory that a block uses, of the 48 KiB that it has on every device: the
 /// rest is for the states of threads.

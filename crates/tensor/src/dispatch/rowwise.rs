@@ -5,6 +5,7 @@ use gpu_runtime::Access;
 use super::abi::Rowwise;
 use super::row_lanes::RowProblem;
 use super::{Operands, Operator};
+use crate::dims::around;
 use crate::{Result, Tensor};
 
 /// Applies a function to each row of `a`, or of `a` and `b`, and gives the result as a new tensor.
@@ -23,16 +24,15 @@ pub(crate) fn rowwise(
     let fits = |b: &Tensor| b.shape() == a.shape() && b.dtype() == a.dtype() && b.is_contiguous();
     assert!(a.is_contiguous() && b.is_none_or(fits), "{}: rows must be dense", operator.name());
     let output = Tensor::uninit(a.layout().shape().clone(), a.dtype(), a.resolved_device())?;
-    let cols = a.shape().get(dim).copied().unwrap_or(1);
-    let inner: usize = a.shape().iter().skip(dim + 1).product();
     if a.numel() == 0 {
         return Ok(output);
     }
+    let [outer, cols, inner] = around(a.shape(), dim);
     // Where there is no `b`, `a` stands twice; memory that is named twice is held once.
     let operands = [(&output, Access::Write), (a, Access::Read), (b.unwrap_or(a), Access::Read)];
     let operands = Operands::hold_for_new(operator.name(), a.resolved_device(), &operands)?;
     let problem = RowProblem {
-        rows: a.numel() / cols,
+        rows: outer * inner,
         cols,
         inner,
         element_bytes: a.dtype().size(),

@@ -5,6 +5,7 @@ use gpu_runtime::Access;
 
 use super::abi::ScanCall;
 use super::{Operands, Operator};
+use crate::dims::around;
 use crate::resolved_device::ResolvedDevice;
 use crate::{DType, Error, Result, Shape, Tensor};
 
@@ -70,16 +71,13 @@ fn parts(shape: ScanShape) -> usize {
 }
 
 fn scan_shape(input: &Tensor, dim: usize) -> ScanShape {
-    let sizes = input.shape();
-    ScanShape {
-        outer: sizes.iter().take(dim).product(),
-        size: sizes.get(dim).copied().unwrap_or(1),
-        inner: sizes.iter().skip(dim + 1).product(),
-    }
+    let [outer, size, inner] = around(input.shape(), dim);
+    ScanShape { outer, size, inner }
 }
 
-/// Scans a dense tensor of the CPU along a dimension, by a function that has kernels there only. The results are of `dtype`; scans that choose
-/// elements give their places along the dimension too, as `I64`.
+/// Scans a dense tensor of the CPU along a dimension, by a function that has kernels there only. The
+/// results are of `dtype`; scans that choose elements give their places along the dimension too, as
+/// `I64`.
 ///
 /// # Errors
 /// There is no kernel for these dtypes; memory is short.

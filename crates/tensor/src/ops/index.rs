@@ -8,7 +8,7 @@ use smallvec::smallvec;
 use super::convert::{convert, copy_into, dense};
 use super::operand::expect_factor;
 use crate::autograd::{InPlace, SavedTensor, Saving, WatchedTensor, record};
-use crate::dims::resolve_dim;
+use crate::dims::{around, resolve_dim};
 use crate::dispatch::abi::Index;
 use crate::dispatch::{self, IndexCall, Operator, indexed, working_dtype};
 use crate::host::index as kernels;
@@ -290,14 +290,15 @@ impl IndexedCall<'_> {
     #[track_caller]
     fn run(&self, operator: &'static Operator<Index>, count: usize) -> Result<()> {
         let index = dense(self.index, DType::I64)?;
+        let [outer, size, inner] = around(self.large, self.dim);
         let call = IndexCall {
             output: self.output,
             source: self.source,
             index: &index,
-            outer: self.large.iter().take(self.dim).product(),
-            size: self.large.get(self.dim).copied().unwrap_or(1),
+            outer,
+            size,
             count,
-            inner: self.large.iter().skip(self.dim + 1).product(),
+            inner,
         };
         indexed(operator, &call)
     }

@@ -11,7 +11,7 @@ use gpu_runtime::{
 use test_support::isolate;
 
 use super::{add, captured, increment, stream};
-use crate::fixture::{FreeMemory, device, elementwise, fill, pinned, read, start, zeros};
+use crate::fixture::{MemoryBaseline, device, elementwise, fill, pinned, read, start, zeros};
 
 /// What the driver has for this process, once all that nobody uses any more was given back.
 fn left() -> [usize; 7] {
@@ -33,7 +33,7 @@ fn what_a_graph_uses_lives_until_it_goes() {
         let (main, store) = (stream(), elementwise(device(), "fill"));
         let sum = elementwise(device(), "add_to");
         let mut sums = zeros(device(), COUNT);
-        let before = FreeMemory::now();
+        let before = MemoryBaseline::now();
         let mut input = DeviceBuffer::<u32>::new(device(), COUNT).expect("memory");
         fill(&store, &main, 3, &mut input).expect("the launch is taken");
         let graph = captured(&main, |_| add(&sum, &main, &input, &mut sums));
