@@ -72,6 +72,16 @@ pub enum Error {
         /// The number of dimensions.
         dims: usize,
     },
+    /// The tensor has another number of dimensions than is asked for.
+    #[error("{op}: a tensor of shape {shape} has {} dimensions, not {expected}", shape.len())]
+    WrongDims {
+        /// The operation.
+        op: &'static str,
+        /// The tensor's shape.
+        shape: Shape,
+        /// The number of dimensions that was asked for.
+        expected: usize,
+    },
     /// An index lies outside the dimension it selects from.
     #[error(
         "{op}: index {index}{} is out of range for a dimension of size {size}",
