@@ -15,7 +15,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a tensor operation failed. It never leaves a tensor half changed, but for a device that is
 /// lost.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     // Operands that do not fit together.
@@ -221,6 +221,13 @@ pub enum Error {
     /// Device memory or page-locked memory could not be allocated.
     #[error(transparent)]
     Allocation(#[from] gpu_alloc::Error),
+}
+
+/// The text of `Display`, since `main`, `unwrap` and `expect` print errors by `Debug`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl Error {

@@ -1,0 +1,5 @@
+//! Tests of the face of Sluice: what programs import, write and are told.
+
+mod errors;
+mod expressions;
+mod reachable;
