@@ -20,10 +20,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     // Operands that do not fit together.
     /// The operands lie on different devices.
-    #[error(
-        "{op}: {}; move one with .to(..), or allow peer access between the two devices",
-        DeviceList(arguments)
-    )]
+    #[error("{op}: {}; move one with .to(..){}", DeviceList(arguments), peers(arguments))]
     DeviceMismatch {
         /// The operation.
         op: &'static str,
@@ -287,6 +284,14 @@ struct ShapeList<'a>(&'a [(&'static str, Shape)]);
 impl fmt::Display for ShapeList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         list(f, self.0, " has shape ", " ")
+    }
+}
+
+/// The other way out for operands on different devices, which GPUs have only.
+fn peers(arguments: &[(&'static str, Device)]) -> &'static str {
+    match arguments.iter().all(|(_, device)| device.is_cuda()) {
+        true => ", or allow peer access between the two devices",
+        false => "",
     }
 }
 
