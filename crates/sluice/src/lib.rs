@@ -36,7 +36,7 @@
 //! - [`data`]: data sets and loaders; [`parallel`]: a module on several devices.
 //! - [`cuda`]: devices, streams, events, graphs, memory; [`cuda::software`].
 //! - [`fuse`]: elementwise functions of the program's own, in one pass.
-//! - [`Error`]: the one error, with `?` for all others.
+//! - [`Error`]: the one error, which those of all parts convert into.
 //! - [`runtime`] and [`memory`]: CUDA without tensors.
 //!
 //! # Expressions
@@ -62,29 +62,26 @@
 //
 //   prelude
 //   autograd, cuda, data, nn, optim, parallel
-//   error
 pub mod autograd;
 pub mod cuda;
 pub mod data;
-mod error;
 pub mod nn;
 pub mod optim;
 pub mod parallel;
 pub mod prelude;
 
-pub use error::{Error, Result};
 pub use gpu_alloc as memory;
 pub use gpu_runtime as runtime;
 pub use tensor::{
-    Blocking, DType, Data, DefaultGuard, Device, Dims, Element, ExecutionContext,
+    Blocking, DType, Data, DefaultGuard, Device, Dims, Element, Error, ExecutionContext,
     ExecutionContextGuard, Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, Generator,
     GeneratorState, GridIndexing, Integer, MemoryFormat, Number, PendingTensor, ReadGuard,
-    ReduceDims, RoundingMode, Scalar, SeedGuard, Shape, SplitPoints, Steps, Storage, Tensor,
-    TensorIndex, TensorOptions, TensorOrScalar, To, ViewShape, cpu, default_device, default_dtype,
-    enter_default_device, enter_default_dtype, enter_manual_seed, fold_in, fuse, fuse_many,
-    generator, initial_seed, keepdim, manual_seed, set_default_device, set_default_dtype,
-    set_num_threads, tensor, with_default_device, with_default_dtype, with_folded_seed,
-    with_manual_seed,
+    ReduceDims, Result, RoundingMode, Scalar, SeedGuard, Shape, SplitPoints, Steps, Storage,
+    Tensor, TensorIndex, TensorOptions, TensorOrScalar, To, ViewShape, cpu, default_device,
+    default_dtype, enter_default_device, enter_default_dtype, enter_manual_seed, fold_in, fuse,
+    fuse_many, generator, initial_seed, keepdim, manual_seed, set_default_device,
+    set_default_dtype, set_num_threads, tensor, with_default_device, with_default_dtype,
+    with_folded_seed, with_manual_seed,
 };
 
 /// The README's example is tested as the documentation's are.

@@ -49,6 +49,13 @@ impl fmt::Debug for BuildError {
     }
 }
 
+/// The error as one of tensors, which programs have.
+impl From<BuildError> for tensor::Error {
+    fn from(error: BuildError) -> tensor::Error {
+        tensor::Error::other(error)
+    }
+}
+
 impl<D> DataLoaderBuilder<D>
 where
     D: Dataset,

@@ -17,8 +17,9 @@ fn an_expression_needs_one_question_mark() -> Result<()> {
 fn functions_of_a_program_may_use_the_one_error_everywhere() -> Result<()> {
     fn scaled(x: &Tensor) -> Result<Tensor> {
         let factor: f64 = "0.5".parse().map_err(Error::other)?;
-        Ok((x * factor)?)
+        x * factor
     }
-    assert_eq!(scaled(&tensor![4.0]?)?.item::<f32>()?, 2.0);
+    let x = tensor![4.0]?;
+    assert_eq!((scaled(&x) + &x)?.item::<f32>()?, 6.0, "its result is an operand");
     Ok(())
 }
