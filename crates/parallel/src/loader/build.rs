@@ -2,12 +2,12 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use tensor::Device;
 
 use super::order::BatchOrder;
 use super::prefetch::Prefetch;
+use super::state::LoaderProgress;
 use super::task::Recipe;
 use super::{BatchOf, DataLoader, Pin};
 use crate::{Collate, Dataset, PinMemory, ToDevice};
@@ -149,7 +149,7 @@ where
             workers: self.workers,
             prefetch_factor,
             prefetch: self.prefetch,
-            epoch: AtomicU64::new(0),
+            progress: LoaderProgress::default(),
         })
     }
 }
