@@ -120,9 +120,10 @@ pub use factories::{Data, Number, Steps};
 
 pub use dispatch::{Blocking, CudaView};
 pub use ops::{
-    Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, GridIndexing, MemoryFormat,
-    PendingTensor, RoundingMode, SplitPoints, TensorIndex, TensorOrScalar, To, ViewShape, fuse,
-    fuse_many,
+    Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, GridIndexing, IndexInteger,
+    IndexRange, Indices, MemoryFormat, PendingTensor, RoundingMode, SplitPoints, TensorIndex,
+    TensorIndex::{Ellipsis, NewAxis},
+    TensorOrScalar, To, ViewShape, fuse, fuse_many,
 };
 pub use options::TensorOptions;
 pub use random::{

@@ -1,8 +1,18 @@
 //! Indexing as with brackets in Python, and what is made of it.
 
-mod advanced;
 mod basic;
+mod brackets;
 mod chosen;
+mod conversions;
 mod fill;
+mod indices;
+mod integer;
+mod masked;
+mod places;
+mod put;
+mod range;
+mod select;
 
-pub use basic::TensorIndex;
+pub use indices::{Indices, TensorIndex};
+pub use integer::IndexInteger;
+pub use range::IndexRange;

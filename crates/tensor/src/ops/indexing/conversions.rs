@@ -1,0 +1,120 @@
+//! What converts into indices.
+
+use smallvec::{SmallVec, smallvec};
+
+use super::indices::{Indices, TensorIndex};
+use super::integer::IndexInteger;
+use crate::Tensor;
+
+macro_rules! integers {
+    ($($integer:ty),+ $(,)?) => {$(
+        impl From<$integer> for TensorIndex {
+            fn from(index: $integer) -> TensorIndex {
+                TensorIndex::Integer(index.to_isize())
+            }
+        }
+    )+};
+}
+
+integers!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
+
+impl From<bool> for TensorIndex {
+    fn from(truth: bool) -> TensorIndex {
+        TensorIndex::Truth(truth)
+    }
+}
+
+impl From<Tensor> for TensorIndex {
+    fn from(tensor: Tensor) -> TensorIndex {
+        TensorIndex::Tensor(tensor)
+    }
+}
+
+impl From<&Tensor> for TensorIndex {
+    fn from(tensor: &Tensor) -> TensorIndex {
+        TensorIndex::Tensor(tensor.clone())
+    }
+}
+
+impl<I: IndexInteger> From<&[I]> for TensorIndex {
+    fn from(list: &[I]) -> TensorIndex {
+        TensorIndex::List(list.iter().map(|&index| index.to_isize() as i64).collect())
+    }
+}
+
+impl<I: IndexInteger> From<Vec<I>> for TensorIndex {
+    fn from(list: Vec<I>) -> TensorIndex {
+        list.as_slice().into()
+    }
+}
+
+impl<I: IndexInteger> From<&Vec<I>> for TensorIndex {
+    fn from(list: &Vec<I>) -> TensorIndex {
+        list.as_slice().into()
+    }
+}
+
+impl<I: IndexInteger, const N: usize> From<[I; N]> for TensorIndex {
+    fn from(list: [I; N]) -> TensorIndex {
+        list.as_slice().into()
+    }
+}
+
+impl<I: IndexInteger, const N: usize> From<&[I; N]> for TensorIndex {
+    fn from(list: &[I; N]) -> TensorIndex {
+        list.as_slice().into()
+    }
+}
+
+impl<I: Into<TensorIndex>> From<I> for Indices {
+    fn from(index: I) -> Indices {
+        Indices(smallvec![index.into()])
+    }
+}
+
+impl From<&[TensorIndex]> for Indices {
+    fn from(indices: &[TensorIndex]) -> Indices {
+        Indices(indices.iter().cloned().collect())
+    }
+}
+
+impl From<&Vec<TensorIndex>> for Indices {
+    fn from(indices: &Vec<TensorIndex>) -> Indices {
+        indices.as_slice().into()
+    }
+}
+
+impl From<Vec<TensorIndex>> for Indices {
+    fn from(indices: Vec<TensorIndex>) -> Indices {
+        Indices(indices.into())
+    }
+}
+
+/// No index: the whole tensor.
+impl From<()> for Indices {
+    fn from((): ()) -> Indices {
+        Indices(SmallVec::new())
+    }
+}
+
+macro_rules! tuples {
+    ($(($($index:ident),+);)+) => {$(
+        impl<$($index: Into<TensorIndex>),+> From<($($index,)+)> for Indices {
+            #[allow(non_snake_case)]
+            fn from(($($index,)+): ($($index,)+)) -> Indices {
+                Indices(smallvec![$($index.into()),+])
+            }
+        }
+    )+};
+}
+
+tuples! {
+    (A);
+    (A, B);
+    (A, B, C);
+    (A, B, C, D);
+    (A, B, C, D, E);
+    (A, B, C, D, E, F);
+    (A, B, C, D, E, F, G);
+    (A, B, C, D, E, F, G, H);
+}

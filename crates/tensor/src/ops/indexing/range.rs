@@ -1,0 +1,52 @@
+//! Ranges as indices, and their steps.
+
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+
+use super::indices::TensorIndex;
+use super::integer::{IndexInteger, Sealed};
+
+/// A range of indices, which a step makes sparser.
+///
+/// ```
+/// use tensor::{IndexRange, tensor};
+/// let x = tensor![0, 1, 2, 3, 4, 5]?;
+/// assert_eq!(x.i((1..).step(2))?.to_vec::<i64>()?, [1, 3, 5]);
+/// # Ok::<(), tensor::Error>(())
+/// ```
+pub trait IndexRange: Into<TensorIndex> + Sealed {
+    /// Every `step`-th index of the range, from its first on (`begin:end:step`).
+    fn step(self, step: usize) -> TensorIndex;
+}
+
+/// What follows the last index of a range that includes it: nothing follows -1.
+fn after<I: IndexInteger>(last: I) -> Option<isize> {
+    last.to_isize().checked_add(1).filter(|&end| end != 0)
+}
+
+macro_rules! ranges {
+    ($(<$($integer:ident)?> $range:ty: |$own:ident| ($begin:expr, $end:expr);)+) => {$(
+        impl$(<$integer: IndexInteger>)? Sealed for $range {}
+
+        impl$(<$integer: IndexInteger>)? IndexRange for $range {
+            fn step(self, step: usize) -> TensorIndex {
+                let $own = self;
+                TensorIndex::Slice { begin: $begin, end: $end, step }
+            }
+        }
+
+        impl$(<$integer: IndexInteger>)? From<$range> for TensorIndex {
+            fn from(range: $range) -> TensorIndex {
+                range.step(1)
+            }
+        }
+    )+};
+}
+
+ranges! {
+    <I> Range<I>: |range| (Some(range.start.to_isize()), Some(range.end.to_isize()));
+    <I> RangeFrom<I>: |range| (Some(range.start.to_isize()), None);
+    <I> RangeTo<I>: |range| (None, Some(range.end.to_isize()));
+    <I> RangeInclusive<I>: |range| (Some(range.start().to_isize()), after(*range.end()));
+    <I> RangeToInclusive<I>: |range| (None, after(range.end));
+    <> RangeFull: |_range| (None, None);
+}
