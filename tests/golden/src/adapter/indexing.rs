@@ -1,6 +1,6 @@
 //! Indexing.
 
-use tensor::{Indices, Tensor, TensorIndex};
+use tensor::{Indices, Tensor, TensorIndex, TensorOrScalar};
 
 use super::rows::{AdapterRow, BoundCall, give, row};
 use crate::argument::CaseArgument;
@@ -13,6 +13,12 @@ pub(super) static ROWS: &[AdapterRow] = &[
     }),
     row("scatter_", "x, dim, index, src", |c| {
         give(c.x()?.scatter_(c.get("dim")?, c.get("index")?, c.operand("src")?))
+    }),
+    row("scatter", "x, dim, index, src, *, reduce", |c| {
+        give(c.x()?.scatter_add(c.get("dim")?, c.get("index")?, &added(c)?))
+    }),
+    row("scatter_", "x, dim, index, src, *, reduce", |c| {
+        give(c.x()?.scatter_add_(c.get("dim")?, c.get("index")?, &added(c)?))
     }),
     row("scatter_add", "x, dim, index, src", |c| {
         give(c.x()?.scatter_add(c.get("dim")?, c.get("index")?, c.get("src")?))
@@ -79,6 +85,21 @@ pub(super) static ROWS: &[AdapterRow] = &[
         }
     }),
 ];
+
+/// What a scatter with `reduce="add"` adds.
+fn added(c: &BoundCall) -> Result<Tensor, CaseFailure> {
+    let reduce: &str = c.get("reduce")?;
+    if reduce != "add" {
+        return Err(CaseFailure::Unsupported(format!("reduce={reduce}")));
+    }
+    let (x, index): (&Tensor, &Tensor) = (c.x()?, c.get("index")?);
+    match c.operand("src")? {
+        TensorOrScalar::Tensor(src) => Ok(src.clone()),
+        TensorOrScalar::Scalar(number) => {
+            Ok(Tensor::full(index.shape(), number, (x.dtype(), x.device()))?)
+        }
+    }
+}
 
 /// The entries between the brackets.
 fn indices(c: &BoundCall) -> Result<Indices, CaseFailure> {

@@ -81,7 +81,7 @@ impl Selection {
         let tensor = &tensor.detach();
         match (is_mask(tensor), tensor.dims()) {
             (true, 0) => self.narrow(op, dim, &TensorIndex::Truth(tensor.item()?)),
-            (false, 0) if tensor.dtype().is_integer() => {
+            (false, 0) if is_positions(tensor) => {
                 self.narrow(op, dim, &TensorIndex::Integer(tensor.item::<i64>()? as isize))
             }
             (true, dims) => {
@@ -93,12 +93,12 @@ impl Selection {
                 }
                 self.choose(dim, tensor.to(DType::Bool)?)
             }
-            (false, _) if tensor.dtype().is_integer() => {
+            (false, _) if is_positions(tensor) => {
                 self.choose(dim, tensor.to(DType::I64)?.to(self.view.device())?)
             }
             (false, _) => {
                 let arguments = vec![("indices", tensor.dtype())];
-                let rule = "indices are integers, and masks truth values";
+                let rule = "indices are of dtype int64 or int32, and masks bool or uint8";
                 Err(Error::DTypeMismatch { op, arguments, rule })
             }
         }
@@ -115,6 +115,10 @@ impl Selection {
 
 fn is_mask(tensor: &Tensor) -> bool {
     matches!(tensor.dtype(), DType::Bool | DType::U8)
+}
+
+fn is_positions(tensor: &Tensor) -> bool {
+    matches!(tensor.dtype(), DType::I64 | DType::I32)
 }
 
 /// The number of dimensions that an index stands for.

@@ -47,7 +47,7 @@ impl Tensor {
     ///
     /// # Errors
     /// There are more indices than dimensions, one is out of range, a step is 0, a tensor of indices is
-    /// not of an integer dtype, a mask has another shape than the dimensions that it stands for, or
+    /// not of dtype `I64` or `I32`, a mask has another shape than the dimensions that it stands for, or
     /// index tensors do not broadcast. An index out of range in a tensor on CUDA is an assertion on
     /// the device, as for [`Tensor::gather`]. The host waits for masks, whose true elements it
     /// counts, and for index tensors without dimensions.
