@@ -61,7 +61,8 @@ def written(index):
     if index is Ellipsis:
         return {"ellipsis": True}
     if isinstance(index, list):
-        return {"list": index}
+        # Lists of lists are tensors in Rust.
+        return tensor(t(index)) if any(isinstance(item, list) for item in index) else {"list": index}
     return tensor(index)
 
 

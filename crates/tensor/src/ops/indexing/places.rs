@@ -135,7 +135,8 @@ impl Places {
     /// The tensor with the indexed dimensions merged.
     #[track_caller]
     pub(super) fn merged(&self, x: &Tensor) -> Result<Tensor> {
-        let merged = self.with(&[self.sizes.iter().product()]);
+        let count = self.sizes.iter().fold(1, |count: usize, &size| count.saturating_mul(size));
+        let merged = self.with(&[count]);
         match &self.order {
             Some(order) => x.permute(order)?.reshape(merged),
             None => x.reshape(merged),
