@@ -19,6 +19,16 @@ pub enum StateError {
     Tensor(#[from] tensor::Error),
 }
 
+/// The error as one of tensors, which programs have.
+impl From<StateError> for tensor::Error {
+    fn from(error: StateError) -> tensor::Error {
+        match error {
+            StateError::Tensor(error) => error,
+            error => tensor::Error::other(error),
+        }
+    }
+}
+
 /// Copies `state` into `parameters` after checking all of it.
 pub(crate) fn load(parameters: &[(String, Tensor)], state: &StateDict) -> Result<(), StateError> {
     let mismatches = mismatches(parameters, state);

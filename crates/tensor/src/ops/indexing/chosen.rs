@@ -91,8 +91,8 @@ impl Tensor {
         let common = with_one(self).broadcast(&with_one(index)).ok_or_else(mismatch)?;
         let source = self.expand(common.with(own, self.shape()[own]))?;
         let index = index.expand(common.with(own, index.shape()[own]))?;
-        let wrapped = match index.lt(0)?.any()?.item::<bool>()? {
-            true => Tensor::where_(&index.lt(0)?, &index.add(self.shape()[own])?, &index)?,
+        let wrapped = match index.lt(0)?.any(())?.item::<bool>()? {
+            true => Tensor::where_cond(&index.lt(0)?, &index.add(self.shape()[own])?, &index)?,
             false => index,
         };
         source.gather(dim, &wrapped)

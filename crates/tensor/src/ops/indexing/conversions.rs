@@ -2,15 +2,14 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::indices::{Indices, TensorIndex};
-use super::integer::IndexInteger;
-use crate::Tensor;
+use super::indices::{Indices, TensorIndex, index_of};
+use crate::{Integer, Tensor};
 
 macro_rules! integers {
     ($($integer:ty),+ $(,)?) => {$(
         impl From<$integer> for TensorIndex {
             fn from(index: $integer) -> TensorIndex {
-                TensorIndex::Integer(index.to_isize())
+                TensorIndex::Integer(index_of(index))
             }
         }
     )+};
@@ -36,31 +35,31 @@ impl From<&Tensor> for TensorIndex {
     }
 }
 
-impl<I: IndexInteger> From<&[I]> for TensorIndex {
+impl<I: Integer> From<&[I]> for TensorIndex {
     fn from(list: &[I]) -> TensorIndex {
-        TensorIndex::List(list.iter().map(|&index| index.to_isize() as i64).collect())
+        TensorIndex::List(list.iter().map(|&index| index_of(index) as i64).collect())
     }
 }
 
-impl<I: IndexInteger> From<Vec<I>> for TensorIndex {
+impl<I: Integer> From<Vec<I>> for TensorIndex {
     fn from(list: Vec<I>) -> TensorIndex {
         list.as_slice().into()
     }
 }
 
-impl<I: IndexInteger> From<&Vec<I>> for TensorIndex {
+impl<I: Integer> From<&Vec<I>> for TensorIndex {
     fn from(list: &Vec<I>) -> TensorIndex {
         list.as_slice().into()
     }
 }
 
-impl<I: IndexInteger, const N: usize> From<[I; N]> for TensorIndex {
+impl<I: Integer, const N: usize> From<[I; N]> for TensorIndex {
     fn from(list: [I; N]) -> TensorIndex {
         list.as_slice().into()
     }
 }
 
-impl<I: IndexInteger, const N: usize> From<&[I; N]> for TensorIndex {
+impl<I: Integer, const N: usize> From<&[I; N]> for TensorIndex {
     fn from(list: &[I; N]) -> TensorIndex {
         list.as_slice().into()
     }

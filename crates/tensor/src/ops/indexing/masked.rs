@@ -27,7 +27,7 @@ impl Tensor {
     pub fn masked_select(&self, mask: &Tensor) -> Result<Tensor> {
         expect_mask("masked_select", mask)?;
         let source = self.detach();
-        let both = Tensor::broadcast_tensors(&[&source, mask])?;
+        let both = Tensor::broadcast_tensors([&source, mask])?;
         let positions = both[1].flatten()?.nonzero()?.flatten()?;
         let output = both[0].flatten()?.index_select(0, &positions)?;
         Ok(record("masked_select", [self], output, |saving| {
@@ -59,7 +59,7 @@ impl Tensor {
     #[track_caller]
     pub fn masked_scatter(&self, mask: &Tensor, source: &Tensor) -> Result<Tensor> {
         const OP: &str = "masked_scatter";
-        let both = Tensor::broadcast_tensors(&[&self.detach(), mask])?;
+        let both = Tensor::broadcast_tensors([&self.detach(), mask])?;
         let output = both[0].clone_data()?;
         let picked = scatter_masked(OP, &output, mask, source)?;
         Ok(record_many(OP, &[self, source], output, |saving| {
@@ -135,7 +135,7 @@ impl Masked {
             let written = grad.masked_select(&mask)?;
             let rest = self.shape.numel() - self.picked;
             let rest = Tensor::zeros([rest], (grad.dtype(), grad.device()))?;
-            Tensor::cat(&[&written, &rest], 0)?.reshape(&self.shape)
+            Tensor::cat([written, rest], 0)?.reshape(&self.shape)
         };
         let of_self = needs[0].then(|| grad.masked_fill(&mask, 0)).transpose()?;
         Ok(smallvec![of_self, needs[1].then(of_source).transpose()?])

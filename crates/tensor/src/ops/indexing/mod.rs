@@ -6,7 +6,6 @@ mod chosen;
 mod conversions;
 mod fill;
 mod indices;
-mod integer;
 mod masked;
 mod places;
 mod put;
@@ -14,5 +13,4 @@ mod range;
 mod select;
 
 pub use indices::{Indices, TensorIndex};
-pub use integer::IndexInteger;
 pub use range::IndexRange;

@@ -109,7 +109,7 @@ impl Places {
                 (Some(order), [vec![], sizes_of(&rest)])
             }
         };
-        let broadcast = Tensor::broadcast_tensors(&indices.iter().collect::<Vec<_>>())?;
+        let broadcast = Tensor::broadcast_tensors(&indices)?;
         let shape = broadcast.first().map_or_else(Shape::default, |i| i.layout().shape().clone());
         let linear = linear_index(&broadcast, &sizes)?.flatten()?;
         Ok(Places { sizes, order, around, shape, linear })

@@ -2,8 +2,8 @@
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
-use super::indices::TensorIndex;
-use super::integer::{IndexInteger, Sealed};
+use super::indices::{TensorIndex, index_of};
+use crate::Integer;
 
 /// A range of indices, which a step makes sparser.
 ///
@@ -13,28 +13,32 @@ use super::integer::{IndexInteger, Sealed};
 /// assert_eq!(x.i((1..).step(2))?.to_vec::<i64>()?, [1, 3, 5]);
 /// # Ok::<(), tensor::Error>(())
 /// ```
-pub trait IndexRange: Into<TensorIndex> + Sealed {
+pub trait IndexRange: Into<TensorIndex> + sealed::Sealed {
     /// Every `step`-th index of the range, from its first on (`begin:end:step`).
     fn step(self, step: usize) -> TensorIndex;
 }
 
+mod sealed {
+    pub trait Sealed {}
+}
+
 /// What follows the last index of a range that includes it: nothing follows -1.
-fn after<I: IndexInteger>(last: I) -> Option<isize> {
-    last.to_isize().checked_add(1).filter(|&end| end != 0)
+fn after<I: Integer>(last: I) -> Option<isize> {
+    index_of(last).checked_add(1).filter(|&end| end != 0)
 }
 
 macro_rules! ranges {
     ($(<$($integer:ident)?> $range:ty: |$own:ident| ($begin:expr, $end:expr);)+) => {$(
-        impl$(<$integer: IndexInteger>)? Sealed for $range {}
+        impl$(<$integer: Integer>)? sealed::Sealed for $range {}
 
-        impl$(<$integer: IndexInteger>)? IndexRange for $range {
+        impl$(<$integer: Integer>)? IndexRange for $range {
             fn step(self, step: usize) -> TensorIndex {
                 let $own = self;
                 TensorIndex::Slice { begin: $begin, end: $end, step }
             }
         }
 
-        impl$(<$integer: IndexInteger>)? From<$range> for TensorIndex {
+        impl$(<$integer: Integer>)? From<$range> for TensorIndex {
             fn from(range: $range) -> TensorIndex {
                 range.step(1)
             }
@@ -43,10 +47,10 @@ macro_rules! ranges {
 }
 
 ranges! {
-    <I> Range<I>: |range| (Some(range.start.to_isize()), Some(range.end.to_isize()));
-    <I> RangeFrom<I>: |range| (Some(range.start.to_isize()), None);
-    <I> RangeTo<I>: |range| (None, Some(range.end.to_isize()));
-    <I> RangeInclusive<I>: |range| (Some(range.start().to_isize()), after(*range.end()));
+    <I> Range<I>: |range| (Some(index_of(range.start)), Some(index_of(range.end)));
+    <I> RangeFrom<I>: |range| (Some(index_of(range.start)), None);
+    <I> RangeTo<I>: |range| (None, Some(index_of(range.end)));
+    <I> RangeInclusive<I>: |range| (Some(index_of(*range.start())), after(*range.end()));
     <I> RangeToInclusive<I>: |range| (None, after(range.end));
     <> RangeFull: |_range| (None, None);
 }

@@ -229,7 +229,7 @@ fn gradients_flow_through_what_is_set() -> Result<()> {
         y.set_i((1, [1, 2]), &v)?;
         y.set_i(&y.gt(15.0)?, 0.0)?;
         assert_eq!(numbers(&y.detach())?, [10.0, 2.0, 4.0, 0.0, 10.0, 0.0]);
-        y.square()?.sum()?.backward()?;
+        y.square()?.sum(())?.backward()?;
         let gradient = |x: &Tensor| numbers(&x.grad().expect("it takes part"));
         assert_eq!(gradient(&x)?, [0.0, 8.0, 16.0, 0.0, 0.0, 0.0]);
         assert_eq!(gradient(&v)?, [40.0, 0.0]);
@@ -262,14 +262,14 @@ fn what_was_saved_and_then_set_is_noticed() -> Result<()> {
             let y = x.mul(1.0)?;
             let squares = y.square()?;
             y.set_i(indices, 1.0)?;
-            let error = squares.sum()?.backward().expect_err("y is not what it was");
+            let error = squares.sum(())?.backward().expect_err("y is not what it was");
             assert!(error.to_string().contains("modified in place"), "{error}");
         }
         // Indices, too.
         let rows = tensor![0, 1]?.to(device)?;
         let y = x.i(&rows)?;
         rows.set_i(0, 2)?;
-        assert!(y.sum()?.backward().is_err());
+        assert!(y.sum(())?.backward().is_err());
         Ok(())
     })
 }
