@@ -91,15 +91,15 @@ pub use gpu_runtime as runtime;
 pub use tensor::{
     Blocking, DType, Data, DefaultGuard, Device, Dims, Element, Error, ExecutionContext,
     ExecutionContextGuard, Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, Generator,
-    GeneratorState, GridIndexing, IndexRange, Indices, Integer, MemoryFormat, Number,
-    PendingTensor, ReadGuard, ReduceDims, Result, RoundingMode, Scalar, SeedGuard, Shape,
-    SplitPoints, Steps, Storage, Tensor, TensorIndex,
+    GeneratorState, GridIndexing, IndexRange, Integer, MemoryFormat, Number, PendingTensor,
+    ReadGuard, ReduceDims, Result, RoundingMode, Scalar, SeedGuard, Shape, SplitPoints, Steps,
+    Storage, Tensor, TensorIndex,
     TensorIndex::{Ellipsis, NewAxis},
-    TensorOptions, TensorOrScalar, To, ViewShape, cpu, default_device, default_dtype,
-    enter_default_device, enter_default_dtype, enter_manual_seed, fold_in, fuse, fuse_many,
-    generator, initial_seed, keepdim, manual_seed, set_default_device, set_default_dtype,
-    set_num_threads, tensor, with_default_device, with_default_dtype, with_folded_seed,
-    with_manual_seed,
+    TensorIndices, TensorOptions, TensorOrScalar, To, ViewShape, cpu, default_device,
+    default_dtype, enter_default_device, enter_default_dtype, enter_manual_seed, fold_in, fuse,
+    fuse_many, generator, initial_seed, keepdim, manual_seed, set_default_device,
+    set_default_dtype, set_num_threads, tensor, with_default_device, with_default_dtype,
+    with_folded_seed, with_manual_seed,
 };
 
 /// The README's example is tested as the documentation's are.

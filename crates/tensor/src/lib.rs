@@ -123,10 +123,10 @@ pub use integer::Integer;
 
 pub use dispatch::{Blocking, CudaView};
 pub use ops::{
-    Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, GridIndexing, IndexRange, Indices,
+    Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, GridIndexing, IndexRange,
     MemoryFormat, PendingTensor, RoundingMode, SplitPoints, TensorIndex,
     TensorIndex::{Ellipsis, NewAxis},
-    TensorOrScalar, To, ViewShape, fuse, fuse_many,
+    TensorIndices, TensorOrScalar, To, ViewShape, fuse, fuse_many,
 };
 pub use options::TensorOptions;
 pub use random::{

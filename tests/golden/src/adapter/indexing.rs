@@ -1,6 +1,6 @@
 //! Indexing.
 
-use tensor::{Indices, Tensor, TensorIndex, TensorOrScalar};
+use tensor::{Tensor, TensorIndex, TensorIndices, TensorOrScalar};
 
 use super::rows::{AdapterRow, BoundCall, give, row};
 use crate::argument::CaseArgument;
@@ -86,7 +86,7 @@ pub(super) static ROWS: &[AdapterRow] = &[
     }),
 ];
 
-/// What a scatter with `reduce="add"` adds.
+/// The tensor that a scatter with `reduce="add"` adds.
 fn added(c: &BoundCall) -> Result<Tensor, CaseFailure> {
     let reduce: &str = c.get("reduce")?;
     if reduce != "add" {
@@ -102,7 +102,7 @@ fn added(c: &BoundCall) -> Result<Tensor, CaseFailure> {
 }
 
 /// The entries between the brackets.
-fn indices(c: &BoundCall) -> Result<Indices, CaseFailure> {
+fn indices(c: &BoundCall) -> Result<TensorIndices, CaseFailure> {
     let index = |argument: &CaseArgument| match argument {
         CaseArgument::Integer(at) => Ok(TensorIndex::from(*at)),
         CaseArgument::Slice([begin, end, step]) => {

@@ -20,42 +20,42 @@ use crate::{DType, Error, Result, Shape, Tensor};
 
 pub(super) static SCATTER: IndexWrite = IndexWrite {
     operator: Operator::per_element("scatter", kernels::SCATTER),
-    written: Written::Replaced,
+    mode: WriteMode::Replace,
     chosen: Chosen::Elements,
 };
 pub(super) static SCATTER_ADD: IndexWrite = IndexWrite {
     operator: Operator::per_element("scatter_add", kernels::SCATTER_ADD),
-    written: Written::Added,
+    mode: WriteMode::Add,
     chosen: Chosen::Elements,
 };
 pub(in crate::ops) static INDEX_COPY: IndexWrite = IndexWrite {
     operator: Operator::per_slice("index_copy", kernels::INDEX_COPY),
-    written: Written::Replaced,
+    mode: WriteMode::Replace,
     chosen: Chosen::Slices,
 };
 pub(in crate::ops) static INDEX_ADD: IndexWrite = IndexWrite {
     operator: Operator::per_slice("index_add", kernels::INDEX_ADD),
-    written: Written::Added,
+    mode: WriteMode::Add,
     chosen: Chosen::Slices,
 };
 
 /// An operation that writes a source to where indices choose.
 pub(in crate::ops) struct IndexWrite {
     operator: Operator<Index>,
-    written: Written,
+    mode: WriteMode,
     chosen: Chosen,
 }
 
-/// What becomes of the elements that indices choose.
+/// The elements that indices choose, as a write leaves them.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Written {
+enum WriteMode {
     /// The source's.
-    Replaced,
+    Replace,
     /// Their sum with the source's.
-    Added,
+    Add,
 }
 
-/// What there is an index for.
+/// The parts that there is an index for.
 #[derive(Clone, Copy)]
 enum Chosen {
     Elements,
@@ -181,18 +181,18 @@ impl IndexWrite {
 
     /// The dtype that a target is written in.
     fn working_dtype(&self, target: &Tensor) -> DType {
-        match (self.written, working_dtype(target, target.dtype())) {
+        match (self.mode, working_dtype(target, target.dtype())) {
             // What only moves elements goes by their size.
-            (Written::Replaced, _) => target.dtype(),
+            (WriteMode::Replace, _) => target.dtype(),
             // There are no CUDA kernels that add them.
-            (Written::Added, DType::U8 | DType::Bool) if target.is_cuda() => DType::I64,
-            (Written::Added, dtype) => dtype,
+            (WriteMode::Add, DType::U8 | DType::Bool) if target.is_cuda() => DType::I64,
+            (WriteMode::Add, dtype) => dtype,
         }
     }
 }
 
-/// What was written at indices, for the gradients: where the indices choose, the output's is the
-/// source's, and not the target's if that was replaced.
+/// A write at indices, for the gradients: where the indices choose, the output's is the source's, and
+/// not the target's if that was replaced.
 struct Picked {
     write: &'static IndexWrite,
     dim: isize,
@@ -211,7 +211,7 @@ impl Picked {
         dim: isize,
         [index, source]: [&Tensor; 2],
     ) -> Picked {
-        let is_used = saving.needs(1) || (saving.needs(0) && write.written == Written::Replaced);
+        let is_used = saving.needs(1) || (saving.needs(0) && write.mode == WriteMode::Replace);
         Picked {
             write,
             dim,
@@ -232,10 +232,10 @@ impl Picked {
 
     #[track_caller]
     fn of_target(&self, grad: &Tensor, index: &Tensor) -> Result<Tensor> {
-        match (self.write.written, self.write.chosen) {
-            (Written::Added, _) => Ok(grad.clone()),
-            (Written::Replaced, Chosen::Elements) => grad.scatter(self.dim, index, 0),
-            (Written::Replaced, Chosen::Slices) => grad.index_fill(self.dim, index, 0),
+        match (self.write.mode, self.write.chosen) {
+            (WriteMode::Add, _) => Ok(grad.clone()),
+            (WriteMode::Replace, Chosen::Elements) => grad.scatter(self.dim, index, 0),
+            (WriteMode::Replace, Chosen::Slices) => grad.index_fill(self.dim, index, 0),
         }
     }
 

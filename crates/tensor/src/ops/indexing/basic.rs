@@ -5,7 +5,7 @@ use super::places::IndexTensor;
 use crate::dispatch;
 use crate::{DType, Error, Result, Tensor};
 
-/// What indices choose of a tensor.
+/// The part of a tensor that indices choose.
 pub(super) struct Selection {
     /// The view that the indices without tensors choose.
     pub(super) view: Tensor,

@@ -1,7 +1,7 @@
 //! Reading and writing the part of a tensor that indices choose, as with brackets in Python.
 
 use super::basic::Selection;
-use super::indices::Indices;
+use super::indices::TensorIndices;
 use super::put::put_at;
 use super::select::select_at;
 use crate::dispatch::Blocking;
@@ -26,6 +26,9 @@ impl Tensor {
     /// | `x[indices]` | `x.i(&indices)` | a slice or vector of [`TensorIndex`](crate::TensorIndex) |
     /// | `x[1:3] = v`, `x[mask] = 0` | `x.set_i(1..3, &v)?`, `x.set_i(&mask, 0.0)?` | [`Tensor::set_i`] |
     /// | `x[rows] += v` | `x.index_put_(&rows, &v, true)?` | which adds up what goes to one place |
+    ///
+    /// Clippy takes the literal `1..-1` for an empty range: a program that has such allows the lint
+    /// `reversed_empty_ranges`.
     ///
     /// Index tensors and lists are broadcast with each other, and their dimensions take the place of
     /// the indexed ones, or come first where those do not lie side by side. An index tensor without
@@ -52,7 +55,7 @@ impl Tensor {
     /// the device, as for [`Tensor::gather`]. The host waits for masks, whose true elements it
     /// counts, and for index tensors without dimensions.
     #[track_caller]
-    pub fn i(&self, indices: impl Into<Indices>) -> Result<Tensor> {
+    pub fn i(&self, indices: impl Into<TensorIndices>) -> Result<Tensor> {
         let Selection { view, chosen } = Selection::new("i", self, &indices.into().0)?;
         if chosen.is_empty() { Ok(view) } else { select_at("i", &view, &chosen) }
     }
@@ -84,7 +87,7 @@ impl Tensor {
     #[track_caller]
     pub fn set_i<'a>(
         &self,
-        indices: impl Into<Indices>,
+        indices: impl Into<TensorIndices>,
         value: impl Into<TensorOrScalar<'a>>,
     ) -> Result<Tensor> {
         const OP: &str = "set_i";
@@ -116,7 +119,7 @@ impl Tensor {
     #[track_caller]
     pub fn index_put<'a>(
         &self,
-        indices: impl Into<Indices>,
+        indices: impl Into<TensorIndices>,
         value: impl Into<TensorOrScalar<'a>>,
         accumulate: bool,
     ) -> Result<Tensor> {
@@ -133,7 +136,7 @@ impl Tensor {
     #[track_caller]
     pub fn index_put_<'a>(
         &self,
-        indices: impl Into<Indices>,
+        indices: impl Into<TensorIndices>,
         value: impl Into<TensorOrScalar<'a>>,
         accumulate: bool,
     ) -> Result<Tensor> {

@@ -2,7 +2,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::indices::{Indices, TensorIndex, index_of};
+use super::indices::{TensorIndex, TensorIndices, index_of};
 use crate::{Integer, Tensor};
 
 macro_rules! integers {
@@ -65,43 +65,43 @@ impl<I: Integer, const N: usize> From<&[I; N]> for TensorIndex {
     }
 }
 
-impl<I: Into<TensorIndex>> From<I> for Indices {
-    fn from(index: I) -> Indices {
-        Indices(smallvec![index.into()])
+impl<I: Into<TensorIndex>> From<I> for TensorIndices {
+    fn from(index: I) -> TensorIndices {
+        TensorIndices(smallvec![index.into()])
     }
 }
 
-impl From<&[TensorIndex]> for Indices {
-    fn from(indices: &[TensorIndex]) -> Indices {
-        Indices(indices.iter().cloned().collect())
+impl From<&[TensorIndex]> for TensorIndices {
+    fn from(indices: &[TensorIndex]) -> TensorIndices {
+        TensorIndices(indices.iter().cloned().collect())
     }
 }
 
-impl From<&Vec<TensorIndex>> for Indices {
-    fn from(indices: &Vec<TensorIndex>) -> Indices {
+impl From<&Vec<TensorIndex>> for TensorIndices {
+    fn from(indices: &Vec<TensorIndex>) -> TensorIndices {
         indices.as_slice().into()
     }
 }
 
-impl From<Vec<TensorIndex>> for Indices {
-    fn from(indices: Vec<TensorIndex>) -> Indices {
-        Indices(indices.into())
+impl From<Vec<TensorIndex>> for TensorIndices {
+    fn from(indices: Vec<TensorIndex>) -> TensorIndices {
+        TensorIndices(indices.into())
     }
 }
 
 /// No index: the whole tensor.
-impl From<()> for Indices {
-    fn from((): ()) -> Indices {
-        Indices(SmallVec::new())
+impl From<()> for TensorIndices {
+    fn from((): ()) -> TensorIndices {
+        TensorIndices(SmallVec::new())
     }
 }
 
 macro_rules! tuples {
     ($(($($index:ident),+);)+) => {$(
-        impl<$($index: Into<TensorIndex>),+> From<($($index,)+)> for Indices {
+        impl<$($index: Into<TensorIndex>),+> From<($($index,)+)> for TensorIndices {
             #[allow(non_snake_case)]
-            fn from(($($index,)+): ($($index,)+)) -> Indices {
-                Indices(smallvec![$($index.into()),+])
+            fn from(($($index,)+): ($($index,)+)) -> TensorIndices {
+                TensorIndices(smallvec![$($index.into()),+])
             }
         }
     )+};

@@ -36,7 +36,7 @@ pub enum TensorIndex {
 /// Indices, one for each dimension from the outermost on. They are made from a single index, from a
 /// tuple of up to eight, and from a slice or vector of [`TensorIndex`].
 #[derive(Clone, Debug)]
-pub struct Indices(pub(super) SmallVec<[TensorIndex; 4]>);
+pub struct TensorIndices(pub(super) SmallVec<[TensorIndex; 4]>);
 
 /// The integer as an index, or the nearest that there is: no dimension has a size so large.
 pub(super) fn index_of(integer: impl Integer) -> isize {

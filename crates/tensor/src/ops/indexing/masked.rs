@@ -114,7 +114,7 @@ fn scatter_masked(
     Ok(picked)
 }
 
-/// What was written where a mask is true, for the gradients.
+/// A write where a mask is true, for the gradients.
 struct Masked {
     mask: SavedTensor,
     /// The source's.

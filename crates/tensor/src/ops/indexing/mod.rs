@@ -12,5 +12,5 @@ mod put;
 mod range;
 mod select;
 
-pub use indices::{Indices, TensorIndex};
+pub use indices::{TensorIndex, TensorIndices};
 pub use range::IndexRange;

@@ -59,8 +59,7 @@ pub(super) struct Places {
     linear: Tensor,
 }
 
-/// What [`Places`] are made of again in the backward pass, so that the graph keeps nothing but the
-/// indices.
+/// The indices that [`Places`] are made of again in the backward pass: the graph keeps nothing else.
 pub(super) struct SavedPlaces {
     shape: Shape,
     indices: Vec<(usize, SavedTensor)>,
@@ -155,7 +154,7 @@ impl Places {
         split.permute(&inverse)
     }
 
-    /// What is chosen, as slices of the merged dimension.
+    /// The chosen part, as slices of the merged dimension.
     #[track_caller]
     pub(super) fn slices(&self, chosen: &Tensor) -> Result<Tensor> {
         chosen.reshape(self.with(&[self.linear.numel()]))

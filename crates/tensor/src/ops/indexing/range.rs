@@ -22,7 +22,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// What follows the last index of a range that includes it: nothing follows -1.
+/// The end of a range that includes its last index: nothing follows -1.
 fn after<I: Integer>(last: I) -> Option<isize> {
     index_of(last).checked_add(1).filter(|&end| end != 0)
 }

@@ -2,8 +2,8 @@
 //! devices.
 
 use tensor::{
-    AutogradError, DType, Device, Ellipsis, Error, IndexRange, Indices, NewAxis, Result, Tensor,
-    TensorIndex, no_grad, tensor,
+    AutogradError, DType, Device, Ellipsis, Error, IndexRange, NewAxis, Result, Tensor,
+    TensorIndex, TensorIndices, no_grad, tensor,
 };
 
 use crate::devices::{cuda_devices, for_each_device};
@@ -20,9 +20,9 @@ fn numbers(x: &Tensor) -> Result<Vec<f32>> {
 #[test]
 fn integers_of_any_type_are_indices() -> Result<()> {
     let x = tensor![10, 20, 30]?;
-    let at = |indices: Indices| x.i(indices)?.item::<i64>();
+    let at = |indices: TensorIndices| x.i(indices)?.item::<i64>();
     for (index, expected) in [(0, 10), (-1, 30), (-3, 10)] {
-        let all: [Indices; 5] = [
+        let all: [TensorIndices; 5] = [
             index.into(),
             (index as i8).into(),
             (index as i16).into(),
@@ -33,7 +33,8 @@ fn integers_of_any_type_are_indices() -> Result<()> {
             assert_eq!(at(index)?, expected);
         }
     }
-    let unsigned: [Indices; 5] = [2u8.into(), 2u16.into(), 2u32.into(), 2u64.into(), 2usize.into()];
+    let unsigned: [TensorIndices; 5] =
+        [2u8.into(), 2u16.into(), 2u32.into(), 2u64.into(), 2usize.into()];
     for index in unsigned {
         assert_eq!(at(index)?, 30);
     }
@@ -44,6 +45,7 @@ fn integers_of_any_type_are_indices() -> Result<()> {
 }
 
 #[test]
+#[allow(clippy::reversed_empty_ranges, reason = "a negative end counts from the end")]
 fn ranges_of_every_kind_are_slices() -> Result<()> {
     let x = counted([6], Device::Cpu)?;
     let slice = |index: TensorIndex| numbers(&x.i(index)?);
@@ -89,9 +91,10 @@ fn lists_of_integers_are_tensors_of_indices() -> Result<()> {
         let x = counted([3, 2], device)?;
         let expected = [4.0, 5.0, 0.0, 1.0];
         assert_eq!(numbers(&x.i([2, 0])?)?, expected);
-        assert_eq!(numbers(&x.i(&[-1i64, -3])?)?, expected);
-        assert_eq!(numbers(&x.i(vec![2usize, 0])?)?, expected);
-        assert_eq!(numbers(&x.i(&vec![2u8, 0])?)?, expected);
+        let (array, vector) = ([-1i64, -3], vec![2u8, 0]);
+        assert_eq!(numbers(&x.i(&array)?)?, expected);
+        assert_eq!(numbers(&x.i(&vector)?)?, expected);
+        assert_eq!(numbers(&x.i(vector)?)?, expected);
         assert_eq!(numbers(&x.i([2, 0].as_slice())?)?, expected);
         assert_eq!(numbers(&x.i(([2, 0], [1, 0]))?)?, [5.0, 0.0]);
         assert_eq!(x.i([0i64; 0])?.shape(), [0, 2]);
@@ -241,7 +244,7 @@ fn gradients_flow_through_what_is_set() -> Result<()> {
 fn a_leaf_that_requires_gradients_is_not_set() -> Result<()> {
     for_each_device(|device| {
         let x = counted([3], device)?.requires_grad_(true)?;
-        for indices in [Indices::from(0), [0].into(), tensor![true, false, true]?.into()] {
+        for indices in [TensorIndices::from(0), [0].into(), tensor![true, false, true]?.into()] {
             let refused = x.set_i(indices.clone(), 1.0);
             assert!(
                 matches!(refused, Err(Error::Autograd(AutogradError::InPlaceOnLeaf { .. }))),
@@ -258,7 +261,7 @@ fn a_leaf_that_requires_gradients_is_not_set() -> Result<()> {
 fn what_was_saved_and_then_set_is_noticed() -> Result<()> {
     for_each_device(|device| {
         let x = counted([3], device)?.requires_grad_(true)?;
-        for indices in [Indices::from(0), [0].into(), tensor![true, false, true]?.into()] {
+        for indices in [TensorIndices::from(0), [0].into(), tensor![true, false, true]?.into()] {
             let y = x.mul(1.0)?;
             let squares = y.square()?;
             y.set_i(indices, 1.0)?;

@@ -1,7 +1,7 @@
 //! Reads and writes by brackets as PyTorch does them: the cases of `tests/expected/indexing.py`.
 
 use serde_json::Value;
-use tensor::{DType, Device, Indices, Result, Scalar, Tensor, TensorIndex};
+use tensor::{DType, Device, Result, Scalar, Tensor, TensorIndex, TensorIndices};
 
 use crate::devices::for_each_device;
 use crate::expected::{Case, assert_is, cases, dtype_named, tensor_of};
@@ -119,7 +119,7 @@ fn slopes(shape: &[usize], dtype: DType, device: Device) -> Result<Tensor> {
     Tensor::from_vec((0..numel).map(|at| at % 7 - 3).collect(), shape, device)?.to(dtype)
 }
 
-fn indices(case: &Case, device: Device) -> Result<Indices> {
+fn indices(case: &Case, device: Device) -> Result<TensorIndices> {
     let indices = case.raw("indices").as_array().expect("a list").iter();
     let index = |index: &Value| -> Result<TensorIndex> {
         Ok(match index {

@@ -1,6 +1,6 @@
 //! Parts, grids, indices and equations.
 
-use tensor::{GridIndexing, Indices, SplitPoints, Tensor, TensorIndex};
+use tensor::{GridIndexing, IndexRange, SplitPoints, Tensor, TensorIndex, TensorIndices};
 
 use crate::calls::entry::{CallEntry, entries};
 use crate::draw::Draw;
@@ -36,7 +36,7 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         d.look(tensor.rot90(turns, dims).ok());
         Some(())
     };
-    "tensor::Tensor::i" => |d| {
+    "tensor::Tensor::i", "tensor::IndexRange::step" => |d| {
         let (tensor, indices) = (d.tensor()?, indices(d)?);
         d.look(tensor.i(indices).ok());
         Some(())
@@ -65,16 +65,17 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
 };
 
 /// Indices of all kinds, most of them for another tensor.
-fn indices(d: &mut Draw) -> Option<Indices> {
+fn indices(d: &mut Draw) -> Option<TensorIndices> {
     let mut indices = Vec::new();
     for _ in 0..d.rng().below(4) {
-        indices.push(match d.rng().below(7) {
+        indices.push(match d.rng().below(8) {
             0 => TensorIndex::Integer(d.dim()?),
             1 => TensorIndex::Slice { begin: d.maybe_dim()?, end: d.maybe_dim()?, step: d.size()? },
             2 => TensorIndex::Ellipsis,
             3 => TensorIndex::NewAxis,
             4 => TensorIndex::Truth(d.flag()?),
             5 => TensorIndex::from(d.dims()?),
+            6 => (d.dim()?..=d.dim()?).step(d.size()?),
             _ => TensorIndex::Tensor(d.tensor()?),
         });
     }
