@@ -45,7 +45,7 @@ mod view_strided;
 
 pub use elementwise::arithmetic::RoundingMode;
 pub use fused::{Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, fuse, fuse_many};
-pub use indexing::TensorIndex;
+pub use indexing::{IndexRange, TensorIndex, TensorIndices};
 pub use memory_format::MemoryFormat;
 pub use movement::To;
 pub use operand::TensorOrScalar;
