@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::code;
 use crate::error::{Error, Result};
-use crate::value::{Allowed, GlobalName, PickleItem, PicklePart};
+use crate::value::{Allowed, GlobalName, Pickle, PickleItem, PicklePart};
 
 /// It is called with nothing, or with its entries, and gives a dictionary.
 const ORDERED_DICT: GlobalName = GlobalName { module: "collections", name: "OrderedDict" };
@@ -22,10 +22,22 @@ impl From<&'static str> for PickleProblem {
     }
 }
 
-type Step<T> = std::result::Result<T, PickleProblem>;
+type ReadResult<T> = std::result::Result<T, PickleProblem>;
+
+impl Pickle {
+    /// Reads a pickle.
+    ///
+    /// # Errors
+    /// The place where it ends in error, and what is wrong there; or the name of what it asks for
+    /// and is not allowed.
+    pub fn read(bytes: &[u8], allowed: Allowed<'_>) -> Result<Pickle> {
+        let (parts, root) = PickleReader::new(bytes, allowed).run()?;
+        Ok(Pickle { parts, root })
+    }
+}
 
 /// Follows the instructions.
-pub(crate) struct PickleReader<'a> {
+struct PickleReader<'a> {
     bytes: &'a [u8],
     rest: &'a [u8],
     allowed: Allowed<'a>,
@@ -39,7 +51,7 @@ pub(crate) struct PickleReader<'a> {
 }
 
 impl<'a> PickleReader<'a> {
-    pub(crate) fn new(bytes: &'a [u8], allowed: Allowed<'a>) -> PickleReader<'a> {
+    fn new(bytes: &'a [u8], allowed: Allowed<'a>) -> PickleReader<'a> {
         PickleReader {
             bytes,
             rest: bytes,
@@ -53,7 +65,7 @@ impl<'a> PickleReader<'a> {
     }
 
     /// The parts of the pickle, and its value.
-    pub(crate) fn run(mut self) -> Result<(Vec<PicklePart>, PickleItem)> {
+    fn run(mut self) -> Result<(Vec<PicklePart>, PickleItem)> {
         match self.follow() {
             Ok(root) => Ok((self.parts, root)),
             Err(problem) => {
@@ -66,7 +78,7 @@ impl<'a> PickleReader<'a> {
         }
     }
 
-    fn follow(&mut self) -> Step<PickleItem> {
+    fn follow(&mut self) -> ReadResult<PickleItem> {
         if self.take(1)? != [code::PROTO] {
             return Err("it is not a pickle of protocol 2 to 5".into());
         }
@@ -82,7 +94,7 @@ impl<'a> PickleReader<'a> {
         }
     }
 
-    fn execute(&mut self, instruction: u8) -> Step<()> {
+    fn execute(&mut self, instruction: u8) -> ReadResult<()> {
         match instruction {
             code::FRAME => drop(self.take(8)?),
             code::PROTO => drop(self.u8()?),
@@ -133,7 +145,7 @@ impl<'a> PickleReader<'a> {
     }
 
     /// Follows an instruction that names something, or makes an object of it.
-    fn execute_object(&mut self, instruction: u8) -> Step<()> {
+    fn execute_object(&mut self, instruction: u8) -> ReadResult<()> {
         match instruction {
             code::GLOBAL => {
                 let (module, name) = (self.line()?, self.line()?);
@@ -169,7 +181,7 @@ impl<'a> PickleReader<'a> {
     }
 
     /// A name that the pickle may have.
-    fn global(&self, module: &str, name: &str) -> Step<GlobalName> {
+    fn global(&self, module: &str, name: &str) -> ReadResult<GlobalName> {
         let mut known = self.allowed.globals.iter().chain([&ORDERED_DICT]);
         let found = known.find(|known| known.module == module && known.name == name);
         found.copied().ok_or_else(|| PickleProblem::Global {
@@ -179,7 +191,7 @@ impl<'a> PickleReader<'a> {
     }
 
     /// Notes a call of a function with a tuple of arguments, which both are on the stack.
-    fn call(&mut self) -> Step<()> {
+    fn call(&mut self) -> ReadResult<()> {
         let first = self.last(2)?;
         let (function, arguments) = (self.stack[first], self.stack[first + 1]);
         self.stack.truncate(first);
@@ -195,7 +207,7 @@ impl<'a> PickleReader<'a> {
     }
 
     /// The entries that `OrderedDict` is called with: none, or a list of pairs.
-    fn entries(&mut self, arguments: PickleItem) -> Step<Vec<(PickleItem, PickleItem)>> {
+    fn entries(&mut self, arguments: PickleItem) -> ReadResult<Vec<(PickleItem, PickleItem)>> {
         const PROBLEM: &str = "it makes an OrderedDict of what is no list of pairs";
         let entries = match self.list(arguments).ok_or(PROBLEM)? {
             [] => return Ok(Vec::new()),
@@ -206,7 +218,7 @@ impl<'a> PickleReader<'a> {
             Some([key, value]) => Ok((*key, *value)),
             _ => Err(PROBLEM.into()),
         };
-        let entries = entries.iter().map(pair).collect::<Step<Vec<_>>>()?;
+        let entries = entries.iter().map(pair).collect::<ReadResult<Vec<_>>>()?;
         // A list that the pickle has once could be the entries of any number of dictionaries.
         let left = self.copies_left.checked_sub(entries.len());
         self.copies_left = left.ok_or("it makes dictionaries of the same list again and again")?;
@@ -222,7 +234,7 @@ impl<'a> PickleReader<'a> {
     }
 
     /// The text at a place of the stack.
-    fn text_at(&self, place: usize) -> Step<Arc<str>> {
+    fn text_at(&self, place: usize) -> ReadResult<Arc<str>> {
         let part = match self.stack.get(place) {
             Some(PickleItem::PicklePart(number)) => self.parts.get(*number),
             _ => None,
@@ -234,13 +246,13 @@ impl<'a> PickleReader<'a> {
     }
 
     /// The text up to the end of the line.
-    fn line(&mut self) -> Step<&'a str> {
+    fn line(&mut self) -> ReadResult<&'a str> {
         let end = self.rest.iter().position(|byte| *byte == b'\n').ok_or(END)?;
         let line = self.take(end + 1)?;
         std::str::from_utf8(&line[..end]).map_err(|_| NOT_UTF8.into())
     }
 
-    fn number(&mut self, instruction: u8) -> Step<PickleItem> {
+    fn number(&mut self, instruction: u8) -> ReadResult<PickleItem> {
         let number = match instruction {
             code::BININT1 => self.u8()?.into(),
             code::BININT2 => u16::from_le_bytes(self.array()?).into(),
@@ -252,7 +264,7 @@ impl<'a> PickleReader<'a> {
     }
 
     /// A number of any length, in two's complement.
-    fn long(&mut self, length: usize) -> Step<PickleItem> {
+    fn long(&mut self, length: usize) -> ReadResult<PickleItem> {
         let bytes = self.take(length)?;
         let sign = bytes.last().map_or(0, |last| if last & 0x80 == 0 { 0 } else { 0xff });
         let mut number = [sign; 16];
@@ -263,7 +275,7 @@ impl<'a> PickleReader<'a> {
         Ok(PickleItem::Int(i128::from_le_bytes(number)))
     }
 
-    fn text(&mut self, instruction: u8) -> Step<Arc<str>> {
+    fn text(&mut self, instruction: u8) -> ReadResult<Arc<str>> {
         let length = match instruction {
             code::SHORT_BINUNICODE => self.u8()?.into(),
             code::BINUNICODE => self.u32()? as usize,
@@ -273,7 +285,7 @@ impl<'a> PickleReader<'a> {
         Ok(text.map_err(|_| NOT_UTF8)?.into())
     }
 
-    fn append(&mut self, instruction: u8) -> Step<()> {
+    fn append(&mut self, instruction: u8) -> ReadResult<()> {
         let more = match instruction {
             code::APPEND => vec![self.pop()?],
             _ => self.since_mark()?,
@@ -285,7 +297,7 @@ impl<'a> PickleReader<'a> {
         Ok(())
     }
 
-    fn set_items(&mut self, instruction: u8) -> Step<()> {
+    fn set_items(&mut self, instruction: u8) -> ReadResult<()> {
         let more = match instruction {
             code::SETITEM => {
                 let first = self.last(2)?;
@@ -301,7 +313,7 @@ impl<'a> PickleReader<'a> {
         Ok(())
     }
 
-    fn put(&mut self, instruction: u8) -> Step<()> {
+    fn put(&mut self, instruction: u8) -> ReadResult<()> {
         let number = match instruction {
             code::MEMOIZE => u32::try_from(self.memo.len()).map_err(|_| "it keeps too much")?,
             code::BINPUT => self.u8()?.into(),
@@ -317,44 +329,44 @@ impl<'a> PickleReader<'a> {
         self.parts.push(part);
     }
 
-    fn pop(&mut self) -> Step<PickleItem> {
+    fn pop(&mut self) -> ReadResult<PickleItem> {
         let first = self.last(1)?;
         Ok(self.stack.split_off(first)[0])
     }
 
     /// The index of the first of the last so many items, which come after the last mark.
-    fn last(&self, count: usize) -> Step<usize> {
+    fn last(&self, count: usize) -> ReadResult<usize> {
         let mark = self.marks.last().copied().unwrap_or(0);
         self.stack.len().checked_sub(count).filter(|first| *first >= mark).ok_or(STACK.into())
     }
 
-    fn since_mark(&mut self) -> Step<Vec<PickleItem>> {
+    fn since_mark(&mut self) -> ReadResult<Vec<PickleItem>> {
         let mark = self.marks.pop().ok_or("it refers to a mark that it has not set")?;
         Ok(self.stack.split_off(mark))
     }
 
-    fn top(&mut self) -> Step<&mut PicklePart> {
+    fn top(&mut self) -> ReadResult<&mut PicklePart> {
         match self.stack.last() {
             Some(PickleItem::PicklePart(number)) => self.parts.get_mut(*number).ok_or(STACK.into()),
             _ => Err(STACK.into()),
         }
     }
 
-    fn take(&mut self, count: usize) -> Step<&'a [u8]> {
+    fn take(&mut self, count: usize) -> ReadResult<&'a [u8]> {
         let (taken, rest) = self.rest.split_at_checked(count).ok_or(END)?;
         self.rest = rest;
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Step<[u8; N]> {
+    fn array<const N: usize>(&mut self) -> ReadResult<[u8; N]> {
         self.take(N)?.try_into().map_err(|_| END.into())
     }
 
-    fn u8(&mut self) -> Step<u8> {
+    fn u8(&mut self) -> ReadResult<u8> {
         Ok(self.array::<1>()?[0])
     }
 
-    fn u32(&mut self) -> Step<u32> {
+    fn u32(&mut self) -> ReadResult<u32> {
         Ok(u32::from_le_bytes(self.array()?))
     }
 }
@@ -364,7 +376,7 @@ const END: &str = "it ends too early";
 const NOT_UTF8: &str = "it has a text that is not UTF-8";
 const CLASSES: &str = "it has more than plain data: it would make objects of Python's classes";
 
-fn pairs(items: &[PickleItem]) -> Step<Vec<(PickleItem, PickleItem)>> {
+fn pairs(items: &[PickleItem]) -> ReadResult<Vec<(PickleItem, PickleItem)>> {
     let (pairs, rest) = items.as_chunks();
     if !rest.is_empty() {
         return Err("it has a key without a value".into());

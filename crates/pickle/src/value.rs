@@ -2,9 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::error::Result;
-use crate::read::PickleReader;
-
 /// The name of a class or a function of Python, in its module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct GlobalName {
@@ -14,8 +11,8 @@ pub struct GlobalName {
     pub name: &'static str,
 }
 
-/// What a pickle may have besides plain data. `collections.OrderedDict` is a dictionary, and needs
-/// no allowance.
+/// The things that a pickle may have besides plain data. `collections.OrderedDict` is a dictionary,
+/// and needs no allowance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowed<'a> {
     /// The classes and functions that it may name. Calls of them are kept as names and arguments.
@@ -33,8 +30,8 @@ impl Allowed<'_> {
 /// nothing is copied, so that a small pickle cannot unfold into a large one.
 #[derive(Debug)]
 pub struct Pickle {
-    parts: Vec<PicklePart>,
-    root: PickleItem,
+    pub(crate) parts: Vec<PicklePart>,
+    pub(crate) root: PickleItem,
 }
 
 /// A value, or the number of one.
@@ -64,16 +61,6 @@ pub struct PickleValue<'a> {
 }
 
 impl Pickle {
-    /// Reads a pickle.
-    ///
-    /// # Errors
-    /// The place where it ends in error, and what is wrong there; or the name of what it asks for
-    /// and is not allowed.
-    pub fn read(bytes: &[u8], allowed: Allowed<'_>) -> Result<Pickle> {
-        let (parts, root) = PickleReader::new(bytes, allowed).run()?;
-        Ok(Pickle { parts, root })
-    }
-
     /// The value that was pickled.
     pub fn root(&self) -> PickleValue<'_> {
         PickleValue { pickle: self, item: self.root }
@@ -164,7 +151,7 @@ impl<'a> PickleValue<'a> {
         }
     }
 
-    /// What the pickle says of something that lies outside of it (Python's `persistent_id`).
+    /// The name of something that lies outside of the pickle (Python's `persistent_id`).
     pub fn persistent_id(self) -> Option<PickleValue<'a>> {
         match self.part()? {
             PicklePart::PersistentId(id) => Some(self.with(*id)),

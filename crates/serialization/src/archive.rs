@@ -11,7 +11,7 @@ use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
 use crate::error::{Error, Result};
-use crate::mapping::Mapping;
+use crate::mapping::FileMapping;
 
 /// The most bytes that one of a deflated entry can stand for.
 const MAX_RATIO: usize = 1032;
@@ -21,7 +21,7 @@ const MAX_RATIO: usize = 1032;
 pub(crate) struct Archive {
     path: PathBuf,
     format: &'static str,
-    mapping: Mapping,
+    mapping: FileMapping,
     entries: BTreeMap<String, ArchiveEntry>,
 }
 
@@ -40,7 +40,7 @@ impl Archive {
     /// # Errors
     /// It is no archive, it is encrypted or compressed in a way that is not known here, or its
     /// entries share bytes, so that it would grow when it is read.
-    pub(crate) fn new(path: &Path, format: &'static str, mapping: Mapping) -> Result<Archive> {
+    pub(crate) fn new(path: &Path, format: &'static str, mapping: FileMapping) -> Result<Archive> {
         let bad = |problem: String| Error::Format { file: path.to_owned(), format, problem };
         let broken = |error: ZipError| bad(error.to_string());
         let mut zip = ZipArchive::new(Cursor::new(&mapping[..])).map_err(broken)?;

@@ -69,7 +69,7 @@ pub enum Error {
         advice: &'static str,
     },
     /// There is no tensor of this name.
-    #[error("{}: there is no tensor `{tensor}`; {}", file.display(), Names(names))]
+    #[error("{}: there is no tensor `{tensor}`; {}", file.display(), ListedNames(names))]
     NoSuchTensor {
         /// The file.
         file: PathBuf,
@@ -155,9 +155,9 @@ fn alike(one: &str, two: &str) -> usize {
 }
 
 /// Names in an error.
-struct Names<'a>(&'a [String]);
+struct ListedNames<'a>(&'a [String]);
 
-impl fmt::Display for Names<'_> {
+impl fmt::Display for ListedNames<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             [] => f.write_str("there are none at all"),

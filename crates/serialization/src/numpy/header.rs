@@ -1,6 +1,6 @@
 //! The beginning of an array: which dtype, which shape, which order.
 
-use super::literal::Literal;
+use super::literal::PythonLiteral;
 
 /// The first bytes of every file.
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -11,7 +11,7 @@ const MAX_HEADER: usize = 10_000;
 /// Elements begin at a multiple of this.
 const ALIGNMENT: usize = 64;
 
-/// What the header of an array says.
+/// The header of an array.
 #[derive(Debug, PartialEq)]
 pub(super) struct ArrayHeader {
     /// The dtype, as NumPy writes it.
@@ -50,12 +50,14 @@ pub(super) fn read(bytes: &[u8]) -> Result<(ArrayHeader, &[u8]), String> {
 /// Reads what NumPy writes: a dictionary of exactly these three keys.
 fn parse(header: &[u8]) -> Result<ArrayHeader, String> {
     let (mut descr, mut order, mut shape) = (None, None, None);
-    for (key, value) in Literal::dictionary(header)? {
+    for (key, value) in PythonLiteral::dictionary(header)? {
         match (key.as_str(), value) {
-            ("descr", Literal::Text(text)) => descr = Some(text),
-            ("descr", Literal::List) => return Err("it has records, and no numbers".to_owned()),
-            ("fortran_order", Literal::Bool(value)) => order = Some(value),
-            ("shape", Literal::Tuple(sizes)) => shape = Some(sizes),
+            ("descr", PythonLiteral::Text(text)) => descr = Some(text),
+            ("descr", PythonLiteral::List) => {
+                return Err("it has records, and no numbers".to_owned());
+            }
+            ("fortran_order", PythonLiteral::Bool(value)) => order = Some(value),
+            ("shape", PythonLiteral::Tuple(sizes)) => shape = Some(sizes),
             _ => return Err(format!("its header has a `{key}` that is not known")),
         }
     }

@@ -3,7 +3,7 @@
 
 /// A value in a header.
 #[derive(Debug, PartialEq)]
-pub(super) enum Literal {
+pub(super) enum PythonLiteral {
     Text(String),
     Bool(bool),
     Tuple(Vec<usize>),
@@ -11,13 +11,13 @@ pub(super) enum Literal {
     List,
 }
 
-impl Literal {
+impl PythonLiteral {
     /// The entries of a dictionary whose keys are texts.
     ///
     /// # Errors
     /// The text is none.
-    pub(super) fn dictionary(text: &[u8]) -> Result<Vec<(String, Literal)>, String> {
-        let mut cursor = Cursor { text: text.trim_ascii() };
+    pub(super) fn dictionary(text: &[u8]) -> Result<Vec<(String, PythonLiteral)>, String> {
+        let mut cursor = LiteralCursor { text: text.trim_ascii() };
         cursor.entries().filter(|_| cursor.text.is_empty()).ok_or_else(|| {
             let rest = String::from_utf8_lossy(&cursor.text[..cursor.text.len().min(40)]);
             format!("its header is not understood at `{rest}`")
@@ -26,12 +26,12 @@ impl Literal {
 }
 
 /// The text that is still to be read.
-struct Cursor<'a> {
+struct LiteralCursor<'a> {
     text: &'a [u8],
 }
 
-impl Cursor<'_> {
-    fn entries(&mut self) -> Option<Vec<(String, Literal)>> {
+impl LiteralCursor<'_> {
+    fn entries(&mut self) -> Option<Vec<(String, PythonLiteral)>> {
         let mut entries = Vec::new();
         self.skip(b"{")?;
         while self.skip(b"}").is_none() {
@@ -46,16 +46,16 @@ impl Cursor<'_> {
         Some(entries)
     }
 
-    fn value(&mut self) -> Option<Literal> {
+    fn value(&mut self) -> Option<PythonLiteral> {
         match self.text.first()? {
-            b'\'' | b'"' => self.quoted().map(Literal::Text),
-            b'T' => self.skip(b"True").map(|()| Literal::Bool(true)),
-            b'F' => self.skip(b"False").map(|()| Literal::Bool(false)),
-            b'(' => self.tuple().map(Literal::Tuple),
+            b'\'' | b'"' => self.quoted().map(PythonLiteral::Text),
+            b'T' => self.skip(b"True").map(|()| PythonLiteral::Bool(true)),
+            b'F' => self.skip(b"False").map(|()| PythonLiteral::Bool(false)),
+            b'(' => self.tuple().map(PythonLiteral::Tuple),
             b'[' => {
                 let end = self.text.iter().rposition(|byte| *byte == b']')?;
                 self.advance(end + 1);
-                Some(Literal::List)
+                Some(PythonLiteral::List)
             }
             _ => None,
         }

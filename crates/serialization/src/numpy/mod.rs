@@ -36,7 +36,7 @@ use tensor::{Device, Tensor};
 pub use self::npz::{load_npz, save_npz};
 use crate::elements::ElementBytes;
 use crate::error::{Error, Result};
-use crate::mapping::Mapping;
+use crate::mapping::FileMapping;
 use crate::replace::replace;
 
 /// Reads the array of an `.npy` file onto a device.
@@ -46,7 +46,7 @@ use crate::replace::replace;
 /// device refused.
 pub fn load(path: impl AsRef<Path>, device: Device) -> Result<Tensor> {
     let path = path.as_ref();
-    let mapping = Mapping::open(path)?;
+    let mapping = FileMapping::open(path)?;
     array::read(&mapping, (path, ARRAY), device)
 }
 

@@ -12,11 +12,11 @@ use super::first_error::FirstError;
 use crate::archive::Archive;
 use crate::elements::ElementBytes;
 use crate::error::{Error, Result};
-use crate::mapping::Mapping;
+use crate::mapping::FileMapping;
 use crate::replace::replace;
 use crate::state_dict::StateDict;
 
-/// What an array is called in the archive, after its name.
+/// The end of an array's name in the archive.
 const SUFFIX: &str = ".npy";
 
 /// Reads all arrays of an `.npz` file onto a device, of `np.savez` or `np.savez_compressed`.
@@ -25,7 +25,7 @@ const SUFFIX: &str = ".npy";
 /// As [`load`](super::load).
 pub fn load_npz(path: impl AsRef<Path>, device: Device) -> Result<StateDict> {
     let path = path.as_ref();
-    let archive = Archive::new(path, ".npz", Mapping::open(path)?)?;
+    let archive = Archive::new(path, ".npz", FileMapping::open(path)?)?;
     let mut state = StateDict::new();
     for entry in archive.names() {
         let name = entry.strip_suffix(SUFFIX).unwrap_or(entry);

@@ -12,7 +12,7 @@ use super::names;
 use super::rebuild::{self, TensorRecord};
 use crate::archive::Archive;
 use crate::error::{Error, Result};
-use crate::mapping::Mapping;
+use crate::mapping::FileMapping;
 use crate::state_dict::StateDict;
 
 /// A file that is open, mapped into memory. Tensors are read when they are asked for.
@@ -34,7 +34,7 @@ const PICKLE: &str = "data.pkl";
 
 impl PytorchFile {
     pub(super) fn open(path: &Path) -> Result<PytorchFile> {
-        let mapping = Mapping::open(path)?;
+        let mapping = FileMapping::open(path)?;
         if let Some((found, advice)) = of_other_kind(&mapping) {
             return Err(Error::UnsupportedFile { file: path.to_owned(), found, advice });
         }
@@ -158,7 +158,7 @@ impl fmt::Debug for PytorchFile {
     }
 }
 
-/// What a file that is no archive may be, and what to do about it.
+/// The kind of a file that is no archive, if it is known, and the way out.
 fn of_other_kind(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     match bytes {
         [0x80, 2..=5, ..] => Some((

@@ -9,7 +9,7 @@ use tensor::{DType, Device, Tensor};
 use super::header::{self, TensorPlace};
 use super::{FORMAT, dtype_of, index};
 use crate::error::{Error, Result};
-use crate::mapping::Mapping;
+use crate::mapping::FileMapping;
 use crate::replace::folder;
 use crate::state_dict::StateDict;
 
@@ -17,16 +17,16 @@ use crate::state_dict::StateDict;
 /// when they are asked for.
 pub struct SafetensorsFile {
     path: PathBuf,
-    parts: Vec<Part>,
+    parts: Vec<ShardFile>,
     /// The number of the file that each tensor is in, and its place there.
     tensors: BTreeMap<String, (usize, TensorPlace)>,
     metadata: BTreeMap<String, String>,
 }
 
 /// One of the files.
-struct Part {
+struct ShardFile {
     path: PathBuf,
-    mapping: Mapping,
+    mapping: FileMapping,
 }
 
 impl SafetensorsFile {
@@ -58,14 +58,14 @@ impl SafetensorsFile {
 
     /// Opens a file and adds those of its tensors that are wanted.
     fn add(&mut self, path: PathBuf, is_wanted: impl Fn(&str) -> bool) -> Result<()> {
-        let mapping = Mapping::open(&path)?;
+        let mapping = FileMapping::open(&path)?;
         let bad = |problem| Error::Format { file: path.clone(), format: FORMAT, problem };
         let (tensors, metadata) = header::read(&mapping).map_err(bad)?;
         let number = self.parts.len();
         let wanted = tensors.into_iter().filter(|(name, _)| is_wanted(name));
         self.tensors.extend(wanted.map(|(name, place)| (name, (number, place))));
         self.metadata.extend(metadata);
-        self.parts.push(Part { path, mapping });
+        self.parts.push(ShardFile { path, mapping });
         Ok(())
     }
 
@@ -114,7 +114,7 @@ impl SafetensorsFile {
     fn read(
         &self,
         name: &str,
-        part: &Part,
+        part: &ShardFile,
         tensor: &TensorPlace,
         device: Device,
     ) -> Result<Tensor> {

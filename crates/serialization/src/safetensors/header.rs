@@ -23,14 +23,14 @@ pub(super) struct TensorPlace {
 }
 
 /// The tensors and texts of a file, by name.
-pub(super) type Contents = (BTreeMap<String, TensorPlace>, BTreeMap<String, String>);
+pub(super) type FileContents = (BTreeMap<String, TensorPlace>, BTreeMap<String, String>);
 
 /// Reads the header of a file. All places lie inside the file, and have as many bytes as their
 /// tensors.
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn read(bytes: &[u8]) -> Result<Contents, String> {
+pub(super) fn read(bytes: &[u8]) -> Result<FileContents, String> {
     let (length, rest) = bytes.split_first_chunk().ok_or("it ends within the first 8 bytes")?;
     let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
     if length > MAX_HEADER {
@@ -56,7 +56,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Contents, String> {
 /// A header that is to be written. Its entries are in the order of their names, so that the same
 /// tensors give the same file.
 #[derive(Serialize)]
-pub(super) struct Header<'a> {
+pub(super) struct SafetensorsHeader<'a> {
     #[serde(rename = "__metadata__", skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) metadata: &'a BTreeMap<String, String>,
     #[serde(flatten)]

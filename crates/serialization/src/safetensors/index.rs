@@ -8,7 +8,7 @@ use tensor::Tensor;
 
 use super::write::written;
 use crate::error::{Error, Result};
-use crate::mapping::Mapping;
+use crate::mapping::FileMapping;
 use crate::replace::replace;
 use crate::state_dict::StateDict;
 
@@ -99,7 +99,7 @@ fn bytes(tensor: &Tensor) -> usize {
 /// # Errors
 /// It is none, or names files elsewhere.
 pub(super) fn read(path: &Path) -> Result<FileNames> {
-    let mapping = Mapping::open(path)?;
+    let mapping = FileMapping::open(path)?;
     let index: IndexToRead =
         serde_json::from_slice(&mapping).map_err(|error| bad(path, error.to_string()))?;
     // What came from elsewhere must not lead out of its folder.

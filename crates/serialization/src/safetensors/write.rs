@@ -8,7 +8,7 @@ use std::path::Path;
 use ::safetensors::tensor::TensorInfo;
 use tensor::Tensor;
 
-use super::header::{Header, LENGTH, MAX_HEADER, METADATA};
+use super::header::{LENGTH, MAX_HEADER, METADATA, SafetensorsHeader};
 use super::name_of;
 use crate::elements::ElementBytes;
 use crate::error::{Error, Result};
@@ -83,7 +83,7 @@ fn header_of(
         let (file, tensor) = (path.to_owned(), tensor.to_owned());
         Err(Error::Unwritable { file, tensor, problem })
     };
-    let mut header = Header { metadata, tensors: BTreeMap::new() };
+    let mut header = SafetensorsHeader { metadata, tensors: BTreeMap::new() };
     let mut end = 0;
     for (name, tensor) in tensors {
         if *name == METADATA {
