@@ -29,6 +29,12 @@ impl ElementBytes {
     }
 }
 
+/// The number of bytes of a tensor's elements. What only repeats them can have more than any memory;
+/// it counts as the most that there is.
+pub(crate) fn element_bytes(tensor: &Tensor) -> usize {
+    tensor.numel().saturating_mul(tensor.dtype().size())
+}
+
 impl Deref for ElementBytes {
     type Target = [u8];
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use tensor::Tensor;
 
 use super::write::written;
+use crate::elements::element_bytes;
 use crate::error::{Error, Result};
 use crate::mapping::FileMapping;
 use crate::replace::replace;
@@ -61,7 +62,7 @@ pub fn save_sharded(
         files.push(written(&path.with_file_name(name), shard.clone(), &BTreeMap::new())?);
     }
     files.into_iter().try_for_each(|file| file.put_in_place())?;
-    let total = state.values().map(bytes).sum();
+    let total = state.values().map(element_bytes).fold(0, usize::saturating_add);
     let contents =
         IndexToWrite { metadata: BTreeMap::from([("total_size", total)]), weight_map: &names };
     replace(&index, |out| {
@@ -76,7 +77,7 @@ fn shards(state: &StateDict, max_bytes: usize) -> Vec<Vec<(&str, &Tensor)>> {
     let mut shards: Vec<Vec<(&str, &Tensor)>> = vec![Vec::new()];
     let mut used = 0_usize;
     for (name, tensor) in state {
-        let bytes = bytes(tensor);
+        let bytes = element_bytes(tensor);
         let is_full = used.saturating_add(bytes) > max_bytes;
         match shards.last_mut() {
             Some(last) if last.is_empty() || !is_full => last.push((name, tensor)),
@@ -85,13 +86,9 @@ fn shards(state: &StateDict, max_bytes: usize) -> Vec<Vec<(&str, &Tensor)>> {
                 used = 0;
             }
         }
-        used += bytes;
+        used = used.saturating_add(bytes);
     }
     shards
-}
-
-fn bytes(tensor: &Tensor) -> usize {
-    tensor.numel() * tensor.dtype().size()
 }
 
 /// Reads an index.

@@ -10,7 +10,7 @@ use tensor::Tensor;
 
 use super::header::{LENGTH, MAX_HEADER, METADATA, SafetensorsHeader};
 use super::name_of;
-use crate::elements::ElementBytes;
+use crate::elements::{ElementBytes, element_bytes};
 use crate::error::{Error, Result};
 use crate::replace::{Replacement, prepare};
 use crate::state_dict::StateDict;
@@ -90,7 +90,10 @@ fn header_of(
             return unwritable(name, "the format keeps its texts under this name; take another");
         }
         let start = end;
-        end = start + tensor.numel() * tensor.dtype().size();
+        end = match element_bytes(tensor).checked_add(start) {
+            Some(end) => end,
+            None => return unwritable(name, "with it the file would be larger than any disk"),
+        };
         let (dtype, shape) = (name_of(tensor.dtype()), tensor.shape().to_vec());
         let info = TensorInfo { dtype, shape, data_offsets: (start, end) };
         header.tensors.insert(name, info);

@@ -119,6 +119,13 @@ fn what_a_format_does_not_have_is_not_written() -> tensor::Result<()> {
     let state = StateDict::from([("x".to_owned(), brain.clone())]);
     let error = numpy::save_npz(&path, &state).expect_err("NumPy has no bfloat16");
     assert!(error.to_string().contains("`x`"), "{error}");
+    let huge = Tensor::zeros([1], DType::F64)?.expand([1_usize << 60])?;
+    assert!(numpy::save(&path, &huge).is_err());
+    let state = StateDict::from(["a", "b"].map(|name| (name.to_owned(), huge.clone())));
+    for error in [safetensors::save(&path, &state), numpy::save_npz(&path, &state)] {
+        assert!(error.is_err_and(|error| error.to_string().contains('`')));
+    }
+    assert!(safetensors::save_sharded(&path, &state, 1 << 20).is_err());
     let state = StateDict::from([("__metadata__".to_owned(), brain)]);
     let error = safetensors::save(&path, &state).expect_err("the name is taken");
     assert!(matches!(error, Error::Unwritable { .. }), "{error}");
