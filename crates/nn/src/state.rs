@@ -1,11 +1,7 @@
 //! State dicts: the parameters of a module by name, and loading them.
 
-use std::collections::BTreeMap;
-
+pub use serialization::StateDict;
 use tensor::{Tensor, no_grad};
-
-/// Parameters by their dotted names.
-pub type StateDict = BTreeMap<String, Tensor>;
 
 /// The reason why a state dict could not be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +13,16 @@ pub enum StateError {
     /// A value could not be copied.
     #[error(transparent)]
     Tensor(#[from] tensor::Error),
+}
+
+/// The error as one of tensors, which programs have.
+impl From<StateError> for tensor::Error {
+    fn from(error: StateError) -> tensor::Error {
+        match error {
+            StateError::Tensor(error) => error,
+            error => tensor::Error::other(error),
+        }
+    }
 }
 
 /// Copies `state` into `parameters` after checking all of it.

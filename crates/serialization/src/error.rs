@@ -117,6 +117,12 @@ impl fmt::Debug for Error {
     }
 }
 
+impl From<Error> for tensor::Error {
+    fn from(error: Error) -> tensor::Error {
+        tensor::Error::other(error)
+    }
+}
+
 impl Error {
     /// The error of something that the system refused.
     pub(crate) fn io(file: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Error {

@@ -8,7 +8,7 @@ use super::metadata::{Dependency, Package};
 use super::project::Project;
 
 /// Lowest first. Crates on one floor do not import each other.
-const FLOORS: [&[&str]; 10] = [
+const FLOORS: [&[&str]; 11] = [
     &["cuda-sys", "pickle", "ptx"],
     &["ptx-jit"],
     &["cuda-sim", "kernels"],
@@ -19,6 +19,7 @@ const FLOORS: [&[&str]; 10] = [
     &["serialization"],
     &["nn"],
     &["parallel"],
+    &["sluice"],
 ];
 
 /// It stands beside the floors, as the software driver's other face, and is imported by none.

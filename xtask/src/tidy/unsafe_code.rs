@@ -18,7 +18,7 @@ const ALLOWED: [(&str, &str); 23] = [
     ("crates/serialization/src/mapping.rs", "it maps files, which others could write"),
     ("crates/tensor/src/dispatch/", "it hands addresses of operands to kernels"),
     ("crates/tensor/src/host/", "the CPU's kernels"),
-    ("crates/tensor/examples/custom_operation.rs", "it launches a kernel of its own"),
+    ("crates/sluice/examples/own_kernel/main.rs", "it launches a kernel of its own"),
     ("crates/tensor/tests/it/autograd/functions.rs", "they launch kernels of their own"),
     ("crates/tensor/src/access/guard.rs", "bytes become elements"),
     ("crates/tensor/src/shared/", "it hands out memory, and owns values by their addresses"),

@@ -126,7 +126,7 @@ fn parameters_without_a_gradient_are_left_alone() -> Result<()> {
     let used = Tensor::ones([2], ())?.requires_grad_(true)?;
     let unused = Tensor::ones([2], ())?.requires_grad_(true)?;
     let mut optimizer = Sgd::new(vec![used.clone(), unused.clone()], 0.5).build()?;
-    used.sum()?.backward()?;
+    used.sum(())?.backward()?;
     optimizer.step()?;
     assert_eq!(used.to_vec::<f32>()?, [0.5, 0.5]);
     assert_eq!(unused.to_vec::<f32>()?, [1.0, 1.0]);
@@ -143,7 +143,7 @@ fn an_optimizer_whose_module_was_moved_afterwards_says_so_and_changes_nothing() 
         let mut sgd = Sgd::new(module.parameters(), 0.1).build()?;
         let mut adam = Adam::new(module.parameters(), 0.1).build()?;
         // Steps before the move are as they should be.
-        module.forward(&Tensor::ones([1, 3], cpu)?)?.sum()?.backward()?;
+        module.forward(&Tensor::ones([1, 3], cpu)?)?.sum(())?.backward()?;
         sgd.step()?;
         adam.step()?;
         sgd.zero_grad();
@@ -151,7 +151,7 @@ fn an_optimizer_whose_module_was_moved_afterwards_says_so_and_changes_nothing() 
             module.to(device)?;
         }
         let device = moves[moves.len() - 1];
-        module.forward(&Tensor::ones([1, 3], device)?)?.sum()?.backward()?;
+        module.forward(&Tensor::ones([1, 3], device)?)?.sum(())?.backward()?;
         let before = module.weight().to_vec::<f32>()?;
         for (name, error) in [("Sgd", sgd.step()), ("Adam", adam.step())] {
             let text = error.expect_err("it has the parameters of before").to_string();
@@ -175,7 +175,7 @@ fn an_optimizer_goes_on_where_its_module_is_moved_to_where_it_is() -> Result<()>
         let mut optimizer = Sgd::new(module.parameters(), 0.1).build()?;
         module.to(device)?;
         let before = module.weight().to_vec::<f32>()?;
-        module.forward(&Tensor::ones([1, 3], device)?)?.sum()?.backward()?;
+        module.forward(&Tensor::ones([1, 3], device)?)?.sum(())?.backward()?;
         optimizer.step()?;
         assert_ne!(module.weight().to_vec::<f32>()?, before);
     }
@@ -191,7 +191,7 @@ fn a_clone_that_is_moved_and_the_module_that_stays_are_trained_apart() -> Result
     copy.to(device)?;
     let mut there = Sgd::new(copy.parameters(), 0.1).build()?;
     for (module, place) in [(&module, cpu), (&copy, device)] {
-        module.forward(&Tensor::ones([1, 3], place)?)?.sum()?.backward()?;
+        module.forward(&Tensor::ones([1, 3], place)?)?.sum(())?.backward()?;
     }
     here.step()?;
     there.step()?;
@@ -205,7 +205,7 @@ fn what_was_recorded_before_a_module_was_moved_goes_back_to_where_it_was() -> Re
     let [cpu, device, _] = devices::all();
     let mut module = Linear::new(3, 2)?;
     let before = module.parameters();
-    let loss = module.forward(&Tensor::ones([1, 3], cpu)?)?.square()?.sum()?;
+    let loss = module.forward(&Tensor::ones([1, 3], cpu)?)?.square()?.sum(())?;
     module.to(device)?;
     tensor::no_grad(|| module.weight().fill_(0.0))?;
     loss.backward()?;

@@ -22,7 +22,7 @@ use crate::{Device, Error, Result, Tensor};
 /// let x = Tensor::ones([3], Device::cuda())?;
 /// let sum = {
 ///     let _in = side.enter()?;
-///     x.sum()?
+///     x.sum(())?
 /// };
 /// assert_eq!(sum.item::<f32>()?, 3.0);
 /// # Ok::<(), tensor::Error>(())
@@ -66,6 +66,12 @@ impl Deref for Stream {
     type Target = gpu_runtime::Stream;
 
     fn deref(&self) -> &gpu_runtime::Stream {
+        &self.0
+    }
+}
+
+impl AsRef<gpu_runtime::Stream> for Stream {
+    fn as_ref(&self) -> &gpu_runtime::Stream {
         &self.0
     }
 }

@@ -33,7 +33,7 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
             *value = tensor.clone();
         }
         let _ = model.load_state_dict(&state);
-        model.visit(&mut |_, parameter| drop(parameter.sum()));
+        model.visit(&mut |_, parameter| drop(parameter.sum(())));
         let _ = model.visit_mut(&mut |_, parameter| {
             *parameter = tensor.clone();
             Ok(())
@@ -121,7 +121,7 @@ fn steps(d: &mut Draw, mut optimizer: impl Optimizer) -> Option<()> {
     optimizer.set_learning_rate(d.number()?);
     for _ in 0..2 {
         for parameter in optimizer.parameters() {
-            let _ = parameter.mul(2).and_then(|y| y.sum()).and_then(|y| y.backward());
+            let _ = parameter.mul(2).and_then(|y| y.sum(())).and_then(|y| y.backward());
         }
         let _ = optimizer.step();
     }

@@ -17,6 +17,16 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         d.look(Tensor::from_storage(&pinned, dtype).ok());
         Some(())
     };
+    "tensor::cuda::load_module" => |d| {
+        let text = d.text()?;
+        drop(tensor::cuda::load_module(d.device()?, text));
+        Some(())
+    };
+    "tensor::Error::other" => |d| {
+        let error = tensor::Error::other(d.text()?);
+        let _ = (error.to_string(), error.is_out_of_memory());
+        Some(())
+    };
     "tensor::Tensor::new" => |d| {
         let (data, options) = (d.data()?, d.options()?);
         d.look(Tensor::new(data, options).ok());
