@@ -132,7 +132,7 @@ fn what_requires_gradients_is_written_as_its_values() -> Result {
     let path = folder.path().join("x.safetensors");
     let leaf = Tensor::ones([3], ())?.requires_grad_(true)?;
     let state =
-        StateDict::from([("leaf".to_owned(), leaf.clone()), ("sum".to_owned(), leaf.sum()?)]);
+        StateDict::from([("leaf".to_owned(), leaf.clone()), ("sum".to_owned(), leaf.sum(())?)]);
     safetensors::save(&path, &state)?;
     let found = safetensors::load(&path, Device::Cpu)?;
     assert_eq!(found["sum"].item::<f32>()?, 3.0);
