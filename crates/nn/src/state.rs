@@ -1,11 +1,7 @@
 //! State dicts: the parameters of a module by name, and loading them.
 
-use std::collections::BTreeMap;
-
+pub use serialization::StateDict;
 use tensor::{Tensor, no_grad};
-
-/// Parameters by their dotted names.
-pub type StateDict = BTreeMap<String, Tensor>;
 
 /// The reason why a state dict could not be loaded.
 #[derive(Debug, thiserror::Error)]

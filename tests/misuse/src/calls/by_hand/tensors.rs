@@ -42,6 +42,12 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         1 => from_vec(d, true),
         _ => from_vec(d, -1i64),
     };
+    "tensor::Tensor::from_bytes" => |d| {
+        let (bytes, options) = (d.bytes()?, d.options()?);
+        let shape = if d.flag()? { d.sizes()? } else { vec![bytes.len() / d.dtype()?.size()] };
+        d.look(Tensor::from_bytes(&bytes, shape, options).ok());
+        Some(())
+    };
     "tensor::Tensor::to_host_async", "tensor::PendingTensor::wait", "tensor::PendingTensor::is_ready" => |d| {
         let pending = d.tensor()?.to_host_async().ok()?;
         let _ = pending.is_ready();

@@ -2,38 +2,48 @@
 
 use std::collections::HashMap;
 
-use super::code;
+use crate::code;
 
 /// The number of items that are appended at a time, as Python does it: readers keep them on a stack.
 const BATCH: usize = 1000;
 
 /// The number under which a reader keeps something that is written once and referred to.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::snapshot) struct Memo(u32);
+pub struct Memo(u32);
 
-/// A pickle in the making.
+/// A pickle in the making: one value, whose parts are written in their order.
 #[derive(Debug)]
-pub(in crate::snapshot) struct PickleWriter {
+pub struct PickleWriter {
     out: Vec<u8>,
     kept: u32,
     texts: HashMap<String, Memo>,
 }
 
+impl Default for PickleWriter {
+    fn default() -> PickleWriter {
+        PickleWriter::new()
+    }
+}
+
 impl PickleWriter {
-    pub(in crate::snapshot) fn new() -> PickleWriter {
+    /// An empty one, of protocol 4.
+    pub fn new() -> PickleWriter {
         PickleWriter { out: vec![code::PROTO, 4], kept: 0, texts: HashMap::new() }
     }
 
-    pub(in crate::snapshot) fn finish(mut self) -> Vec<u8> {
+    /// The bytes of the pickle.
+    pub fn finish(mut self) -> Vec<u8> {
         self.out.push(code::STOP);
         self.out
     }
 
-    pub(in crate::snapshot) fn bool(&mut self, value: bool) {
+    /// A truth value.
+    pub fn bool(&mut self, value: bool) {
         self.out.push(if value { code::NEWTRUE } else { code::NEWFALSE });
     }
 
-    pub(in crate::snapshot) fn int(&mut self, value: u64) {
+    /// A number.
+    pub fn int(&mut self, value: u64) {
         if let Ok(value) = u8::try_from(value) {
             self.out.extend([code::BININT1, value]);
         } else if let Ok(value) = u16::try_from(value) {
@@ -52,7 +62,7 @@ impl PickleWriter {
     }
 
     /// A text, of which later ones that are equal are references.
-    pub(in crate::snapshot) fn text(&mut self, text: &str) {
+    pub fn text(&mut self, text: &str) {
         if let Some(known) = self.texts.get(text) {
             return self.get(*known);
         }
@@ -73,18 +83,14 @@ impl PickleWriter {
     }
 
     /// A pair, as a tuple.
-    pub(in crate::snapshot) fn pair(&mut self, (first, second): (u64, u64)) {
+    pub fn pair(&mut self, (first, second): (u64, u64)) {
         self.int(first);
         self.int(second);
         self.out.push(code::TUPLE2);
     }
 
     /// A list, of which `write` writes each item.
-    pub(in crate::snapshot) fn list<'t, T>(
-        &mut self,
-        items: &'t [T],
-        mut write: impl FnMut(&mut PickleWriter, &'t T),
-    ) {
+    pub fn list<'t, T>(&mut self, items: &'t [T], mut write: impl FnMut(&mut PickleWriter, &'t T)) {
         self.out.push(code::EMPTY_LIST);
         for batch in items.chunks(BATCH) {
             self.out.push(code::MARK);
@@ -94,21 +100,21 @@ impl PickleWriter {
     }
 
     /// A dictionary with the entries that `write` writes.
-    pub(in crate::snapshot) fn dict(&mut self, write: impl FnOnce(&mut Entries<'_>)) {
+    pub fn dict(&mut self, write: impl FnOnce(&mut Entries<'_>)) {
         self.out.extend([code::EMPTY_DICT, code::MARK]);
         write(&mut Entries(self));
         self.out.push(code::SETITEMS);
     }
 
     /// Lets the reader keep what was written last.
-    pub(in crate::snapshot) fn keep(&mut self) -> Memo {
+    pub fn keep(&mut self) -> Memo {
         self.out.push(code::MEMOIZE);
         self.kept += 1;
         Memo(self.kept - 1)
     }
 
     /// Refers to what the reader keeps.
-    pub(in crate::snapshot) fn get(&mut self, Memo(number): Memo) {
+    pub fn get(&mut self, Memo(number): Memo) {
         match u8::try_from(number) {
             Ok(number) => self.out.extend([code::BINGET, number]),
             Err(_) => {
@@ -120,11 +126,12 @@ impl PickleWriter {
 }
 
 /// The entries of a dictionary in the making.
-pub(in crate::snapshot) struct Entries<'a>(&'a mut PickleWriter);
+#[derive(Debug)]
+pub struct Entries<'a>(&'a mut PickleWriter);
 
 impl Entries<'_> {
     /// The writer for the value of a key.
-    pub(in crate::snapshot) fn of(&mut self, key: &str) -> &mut PickleWriter {
+    pub fn of(&mut self, key: &str) -> &mut PickleWriter {
         self.0.text(key);
         self.0
     }
