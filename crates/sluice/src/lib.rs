@@ -33,6 +33,7 @@
 //! - [`Tensor`]: all operations are its methods; [`tensor!`] and [`Tensor::zeros`] make tensors.
 //! - [`autograd`]: gradients, gradients of gradients, functions of one's own.
 //! - [`nn`] and [`optim`]: layers, modules and losses; optimizers.
+//! - [`safetensors`], [`numpy`], [`pytorch`]: tensors and models in files.
 //! - [`data`]: data sets and loaders; [`parallel`]: a module on several devices.
 //! - [`cuda`]: devices, streams, events, graphs, memory; [`cuda::software`].
 //! - [`fuse`]: elementwise functions of the program's own, in one pass.
@@ -88,6 +89,9 @@ pub mod prelude;
 
 pub use gpu_alloc as memory;
 pub use gpu_runtime as runtime;
+#[cfg(feature = "ndarray")]
+pub use serialization::ndarray;
+pub use serialization::{Error as SerializationError, numpy, pytorch, safetensors};
 pub use tensor::{
     Blocking, DType, Data, DefaultGuard, Device, Dims, Element, Error, ExecutionContext,
     ExecutionContextGuard, Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, Generator,
