@@ -12,7 +12,7 @@ pub(super) enum PageStep {
     File { path: String, text: String },
     /// Commands for a shell, and the line of the page that they stand in.
     Commands { line: usize, text: String },
-    /// What the commands before it print.
+    /// The lines that the commands before it print.
     Printed { line: usize, text: String },
 }
 

@@ -105,7 +105,7 @@ fn waiting_for_an_event_covers_earlier_points() {
 fn an_event_stays_on_its_device() {
     let Some(one) = device_or_skip(1, "an_event_stays_on_its_device") else { return };
     let event = stream().record_event().expect("the event is recorded");
-    let error = event.record(&Stream::new(one).expect("a stream")).expect_err("another device");
+    let error = event.record(Stream::new(one).expect("a stream")).expect_err("another device");
     let Error::InvalidEvent { operation: "record", problem } = error else { panic!("{error}") };
     assert!(matches!(problem, EventProblem::OtherDevice { .. }));
 }

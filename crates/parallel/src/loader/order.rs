@@ -68,7 +68,7 @@ impl Iterator for BatchIndices {
         Some(Indices { order: self.order.clone(), positions: start..self.rest.start })
     }
 
-    /// As far as it goes, in one step.
+    /// Leaves out `n` batches, or all that there are, in one step.
     fn nth(&mut self, n: usize) -> Option<Indices> {
         let left_out = n.saturating_mul(self.batch_size);
         self.rest.start = self.rest.start.saturating_add(left_out).min(self.rest.end);

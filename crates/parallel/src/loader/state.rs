@@ -14,12 +14,13 @@ pub struct DataLoaderState {
     pub batches: usize,
 }
 
-/// Where a loader is, and where its next iterator begins. Iterators share it with their loader.
+/// The place of a loader, and that at which its next iterator begins. Iterators share it with their
+/// loader.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LoaderProgress(Arc<Mutex<Places>>);
+pub(super) struct LoaderProgress(Arc<Mutex<LoaderPlaces>>);
 
 #[derive(Debug, Default)]
-struct Places {
+struct LoaderPlaces {
     /// The batches handed out so far, by the iterator that was begun last.
     now: DataLoaderState,
     /// The place at which the next iterator begins.
@@ -32,7 +33,7 @@ impl LoaderProgress {
     }
 
     pub(super) fn set_state(&self, state: DataLoaderState) {
-        *self.0.lock() = Places { now: state, next: state };
+        *self.0.lock() = LoaderPlaces { now: state, next: state };
     }
 
     /// Begins an epoch, and gives its number and the number of its batches to leave out. The one

@@ -30,7 +30,7 @@ impl Tensor {
         if self.shape().last() != other.shape().last() {
             return Err(mismatch("inner", self, other, "the last sizes must be equal"));
         }
-        self.tensordot(other, &[-1], &[-1])
+        self.tensordot(other, -1, -1)
     }
 
     /// The Kronecker product: blocks of `other`, each times an element of this tensor.
@@ -138,8 +138,8 @@ impl Contraction {
         let common: usize = sizes(a, own).iter().product();
         let height: usize = sizes(a, rows).iter().product();
         let width: usize = sizes(b, columns).iter().product();
-        let left = a.permute(&order(rows, own))?.reshape([height, common])?;
-        let right = b.permute(&order(theirs, columns))?.reshape([common, width])?;
+        let left = a.permute(order(rows, own))?.reshape([height, common])?;
+        let right = b.permute(order(theirs, columns))?.reshape([common, width])?;
         Ok(left.mm(&right)?.reshape(shape)?.detach())
     }
 

@@ -13,7 +13,7 @@ fn dimensions_are_integers_of_any_type_tuples_arrays_slices_and_vectors() -> Res
         x.sum([0, 2])?,
         x.sum(&[0, 2][..])?,
         x.sum(vec![0usize, 2])?,
-        x.sum(&vec![-3isize, -1])?,
+        x.sum(vec![-3isize, -1])?,
     ] {
         assert_eq!(folded.to_vec::<f32>()?, [8.0; 3]);
     }
@@ -85,7 +85,7 @@ fn tensors_are_joined_from_anything_that_borrows_them() -> Result<()> {
     let owned = vec![a.clone(), b.clone()];
     for joined in [
         Tensor::cat([&a, &b], 0)?,
-        Tensor::cat(&[&a, &b], 0)?,
+        Tensor::cat([&a, &b], 0)?,
         Tensor::cat(&owned, 0)?,
         Tensor::cat(&owned[..], 0)?,
         Tensor::cat(owned.iter().collect::<Vec<_>>(), 0)?,

@@ -48,7 +48,7 @@ pub(super) static ROWS: &[AdapterRow] = &[
     row("tensordot", "x, other, dims=2", |c| {
         let count: isize = c.get("dims")?;
         let last: Vec<isize> = (-count..0).collect();
-        give(c.x()?.tensordot(c.get("other")?, &last, &(0..count).collect::<Vec<_>>()))
+        give(c.x()?.tensordot(c.get("other")?, &last, (0..count).collect::<Vec<_>>()))
     }),
     row("tensordot", "x, other, dims", |c| match &*c.get::<Vec<Vec<isize>>>("dims")? {
         [dims, other_dims] => give(c.x()?.tensordot(c.get("other")?, dims, other_dims)),

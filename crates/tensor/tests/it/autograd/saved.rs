@@ -90,7 +90,7 @@ fn sums_of_products_keep_their_operands_and_no_rearranged_copies() -> Result<()>
     for_each_device(|device| {
         let (a, b) = (whole(&[2, 3, 4], device)?, whole(&[4, 5, 2], device)?);
         let wide = a.unsqueeze(3)?.mul(&b.permute((2, 0, 1))?.unsqueeze(1)?)?;
-        let pair = [a.tensordot(&b, &[2, 0], &[0, 2])?, wide.sum((0, 2))?];
+        let pair = [a.tensordot(&b, [2, 0], [0, 2])?, wide.sum((0, 2))?];
         assert_eq!(pair[0].saved_bytes(&[&a, &b]), 0);
         same_derivatives(&pair, &[&a, &b])?;
 

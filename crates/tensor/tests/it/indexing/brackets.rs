@@ -92,7 +92,7 @@ fn lists_of_integers_are_tensors_of_indices() -> Result<()> {
         let expected = [4.0, 5.0, 0.0, 1.0];
         assert_eq!(numbers(&x.i([2, 0])?)?, expected);
         let (array, vector) = ([-1i64, -3], vec![2u8, 0]);
-        assert_eq!(numbers(&x.i(&array)?)?, expected);
+        assert_eq!(numbers(&x.i(array)?)?, expected);
         assert_eq!(numbers(&x.i(&vector)?)?, expected);
         assert_eq!(numbers(&x.i(vector)?)?, expected);
         assert_eq!(numbers(&x.i([2, 0].as_slice())?)?, expected);

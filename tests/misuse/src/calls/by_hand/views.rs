@@ -59,7 +59,7 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         let equation = EQUATIONS[d.rng().below(EQUATIONS.len())];
         let drawn = d.text()?;
         let equation = if d.rng().one_in(4) { &*drawn } else { equation };
-        d.look(Tensor::einsum(equation, &tensors.iter().collect::<Vec<_>>()).ok());
+        d.look(Tensor::einsum(equation, tensors.iter().collect::<Vec<_>>()).ok());
         Some(())
     };
 };
