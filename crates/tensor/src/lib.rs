@@ -121,8 +121,8 @@ pub use factories::{Data, Number, Steps};
 pub use dispatch::{Blocking, CudaView};
 pub use ops::{
     Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, GridIndexing, MemoryFormat,
-    PendingTensor, RoundingMode, SplitPoints, TensorIndex, TensorOrScalar, To, ViewShape, fuse,
-    fuse_many,
+    MovedLeaf, PendingTensor, RoundingMode, SplitPoints, TensorIndex, TensorOrScalar, To,
+    ViewShape, fuse, fuse_many,
 };
 pub use options::TensorOptions;
 pub use random::{
@@ -131,7 +131,7 @@ pub use random::{
 };
 pub use shape::Shape;
 pub use storage::Storage;
-pub use tensor::Tensor;
+pub use tensor::{Tensor, TensorId};
 pub use thread_pool::set_num_threads;
 
 /// The README's example is tested as the documentation's are.

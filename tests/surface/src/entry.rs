@@ -44,7 +44,7 @@ const KINDS: [KnownType; 34] = [
 ];
 
 /// The types of arguments in the crates from `tensor` up.
-const OF_TENSORS: [KnownType; 10] = [
+const OF_TENSORS: [KnownType; 11] = [
     ("&Stream", "tensor_stream", "&"),
     ("&Tensor", "tensor", "&"),
     ("Device", "device", ""),
@@ -54,6 +54,7 @@ const OF_TENSORS: [KnownType; 10] = [
     ("impl Into<TensorOptions>", "options", ""),
     ("impl Into<To>", "target", ""),
     ("impl Into<ViewShape>", "view_shape", ""),
+    ("impl IntoIterator<Item:Borrow<Tensor>>", "owned_tensors", ""),
     ("impl IntoIterator<Item=Device>", "devices", ""),
 ];
 

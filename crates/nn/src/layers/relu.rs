@@ -2,17 +2,17 @@
 
 use tensor::Tensor;
 
-use super::no_parameters;
-use crate::{Module, Result};
+use crate::{Forward, Module, Result};
 
 /// The rectified linear unit: `max(x, 0)` for each element.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Module)]
 pub struct ReLU;
 
-impl Module for ReLU {
+impl Forward for ReLU {
+    type Output = Tensor;
+
+    #[track_caller]
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
         input.relu()
     }
-
-    no_parameters!();
 }

@@ -124,6 +124,11 @@ impl<T: ?Sized> Counted<T> {
         WeakCounted { allocation: this.allocation }
     }
 
+    /// The address of the value, which no other value has as long as this one lives.
+    pub(crate) fn address(this: &Counted<T>) -> usize {
+        this.allocation.addr().get()
+    }
+
     #[inline]
     fn owners(&self) -> &Owners {
         // SAFETY: the allocation lives as long as this handle.
@@ -166,6 +171,12 @@ impl<T: ?Sized> WeakCounted<T> {
         let owners = unsafe { &self.allocation.as_ref().owners };
         // Made only then: it counts as an owner, and leaves when it is dropped.
         owners.upgrade().then(|| Counted { allocation: self.allocation })
+    }
+
+    /// Whether the value still has a handle.
+    pub(crate) fn is_alive(&self) -> bool {
+        // SAFETY: the allocation lives as long as this handle.
+        unsafe { self.allocation.as_ref().owners.count() > 0 }
     }
 }
 
