@@ -8,6 +8,7 @@ use crate::Result;
 ///
 /// # Errors
 /// The dtype is no floating one, the device does not exist, or its memory is short.
+#[track_caller]
 pub fn uniform(shape: &[usize], bound: f64, options: impl Into<TensorOptions>) -> Result<Tensor> {
     Tensor::empty(shape, options)?.uniform_(-bound, bound)?.requires_grad_(true)
 }
@@ -20,6 +21,7 @@ pub fn uniform(shape: &[usize], bound: f64, options: impl Into<TensorOptions>) -
 ///
 /// # Errors
 /// As [`uniform`].
+#[track_caller]
 pub fn fan_in_uniform(
     shape: &[usize],
     fan_in: usize,

@@ -72,3 +72,8 @@ pub use state::{LoadOptions, LoadReport, StateDict, StateError};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The derive's examples need `nn`.
+#[cfg(doctest)]
+#[doc = include_str!("../../nn-derive/README.md")]
+struct DeriveReadme;

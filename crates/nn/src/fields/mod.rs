@@ -121,6 +121,7 @@ pub trait BufferField {
     fn buffer_mut(&mut self) -> Option<&mut Tensor>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<S: StateField> Field for S {
     fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn FnMut(&str, Member<'a>)) {
         self.visit_state(name, visitor);
@@ -149,6 +150,7 @@ impl StateField for Tensor {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<M: Module> StateField for M {
     fn visit_state<'a>(&'a self, name: &str, visitor: &mut dyn FnMut(&str, Member<'a>)) {
         visitor(name, Member::Module(self.as_module()));

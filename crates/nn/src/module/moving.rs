@@ -1,6 +1,7 @@
 //! Tensors of a module that others take the place of, all or none.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use tensor::{Error, MovedLeaf, Tensor, TensorId, To};
 
@@ -63,8 +64,8 @@ pub(super) fn replace_tensors(
 ) -> Result<()> {
     let mut replacements = HashMap::new();
     for StateTensor::Parameter(old) | StateTensor::Buffer(old) in tensors(module) {
-        if !replacements.contains_key(&old.id()) {
-            replacements.insert(old.id(), make(&old)?);
+        if let Entry::Vacant(place) = replacements.entry(old.id()) {
+            place.insert(make(&old)?);
         }
     }
     replace(module, &replacements)

@@ -2,7 +2,10 @@
 
 use nn::optim::{Adam, Optimizer, Sgd};
 use nn::{Forward, Linear, Module, ReLU, Result, Sequential};
-use tensor::{DType, Tensor};
+use tensor::{DType, Device, Tensor};
+
+use gpu_runtime::{DriverChoice, choose_driver};
+use test_support::isolate;
 
 use crate::devices;
 
@@ -45,6 +48,33 @@ fn a_layers_error_has_the_operations_as_its_source() -> Result<()> {
 }
 
 #[test]
+fn what_needs_memory_that_is_not_there_names_the_callers_line() {
+    isolate(|| {
+        choose_driver(DriverChoice::Software { devices: Some(1) }).expect("nothing ran yet");
+        let device = Device::cuda_at(0);
+        let mut wide = Linear::new(2048, 2048).expect("the host has memory");
+        let small = Linear::new_with(1, 2048, device).expect("the device has memory");
+        let mut inside = Sequential::new().push(wide.clone());
+        let rows = Tensor::ones([4096, 1], device).expect("the device has memory");
+        let failed = [
+            (line!(), wide.to(device).map(drop)),
+            (line!(), inside.to(device).map(drop)),
+            (line!(), Linear::new_with(2048, 2048, device).map(drop)),
+            (line!(), small.forward(&rows).map(drop)),
+        ];
+        for (line, result) in failed {
+            let error = result.expect_err("the device has 16 MiB");
+            assert!(error.is_out_of_memory(), "{error}");
+            let place = format!("tests/it/errors.rs:{line}");
+            assert!(error.to_string().contains(&place), "no {place}: {error}");
+        }
+        assert!(wide.parameters().iter().all(|p| p.device() == Device::Cpu));
+    })
+    .env("CUDA_SIM_MEMORY", "16MiB")
+    .run();
+}
+
+#[test]
 fn wrong_options_and_parameters_are_errors_that_name_them() -> Result<()> {
     let leaf = || Tensor::ones([2], ()).and_then(|x| x.requires_grad_(true));
     let named = |error: Option<tensor::Error>, parts: &[&str]| {
@@ -74,7 +104,7 @@ fn frozen_parameters_are_accepted_and_left_alone() -> Result<()> {
         let module = Linear::new_with(3, 2, device)?;
         let bias = module.bias().expect("a bias").requires_grad_(false)?;
         let (weights, before) = (module.weight().to_vec::<f32>()?, bias.to_vec::<f32>()?);
-        let mut optimizer = Adam::new(&module.parameters(), 0.1).build()?;
+        let mut optimizer = Adam::new(module.parameters().iter(), 0.1).build()?;
         module.forward(&Tensor::ones([1, 3], device)?)?.sum()?.backward()?;
         optimizer.step()?;
         assert_eq!(bias.to_vec::<f32>()?, before);

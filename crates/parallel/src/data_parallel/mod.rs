@@ -5,7 +5,7 @@ mod replicas;
 
 use std::fmt;
 
-use nn::{AsModule, Forward, Member, MemberMut, Module, Result};
+use nn::{Forward, Member, MemberMut, Module, Result};
 use tensor::{Device, Tensor};
 
 pub use error::DataParallelError;

@@ -186,8 +186,7 @@ fn s27_parameters_elsewhere_are_an_error_that_names_one() -> Result<()> {
     }
     let error =
         DataParallel::new(model(Device::cuda_at(1))?, [Device::cuda_at(0), Device::cuda_at(1)])
-            .err()
-            .expect("the parameters are not on the first device")
+            .expect_err("the parameters are not on the first device")
             .to_string();
     assert!(error.contains("cuda:1") && error.contains("cuda:0"), "{error}");
     Ok(())
