@@ -24,7 +24,7 @@ pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
 /// Ten products, their sum, and the gradient.
 fn chain(leaf: &Tensor, factor: &Tensor) -> tensor::Result<()> {
     let product = (0..10).try_fold(leaf.clone(), |product, _| &product * factor)?;
-    product.sum()?.backward()?;
+    product.sum(())?.backward()?;
     leaf.clear_grad();
     Ok(())
 }

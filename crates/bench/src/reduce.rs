@@ -12,10 +12,10 @@ const NUMEL: usize = 1 << 24;
 pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     let reads = Metric::Bandwidth { bytes: F32 * NUMEL };
     let (vector, square) = (place.randn([NUMEL])?, place.randn([4096, 4096])?);
-    bench.case(place, "reduce/sum_all_16M", reads, || vector.sum())?;
-    bench.case(place, "reduce/sum_dim0_4096", reads, || square.sum_dims(&[0], false))?;
-    bench.case(place, "reduce/sum_dim1_4096", reads, || square.sum_dims(&[1], false))?;
-    bench.case(place, "reduce/argmax_dim1_4096", reads, || square.argmax(1, false))?;
+    bench.case(place, "reduce/sum_all_16M", reads, || vector.sum(()))?;
+    bench.case(place, "reduce/sum_dim0_4096", reads, || square.sum(0))?;
+    bench.case(place, "reduce/sum_dim1_4096", reads, || square.sum(1))?;
+    bench.case(place, "reduce/argmax_dim1_4096", reads, || square.argmax(1))?;
 
     let rows = place.randn([4096, 1024])?;
     let moves = Metric::Bandwidth { bytes: 2 * F32 * rows.numel() };

@@ -46,7 +46,7 @@ impl Driver {
 }
 
 /// Why no driver was loaded.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// The dynamic loader opened none of the libraries.
@@ -82,6 +82,13 @@ pub enum LoadError {
         /// The first function that was not found.
         missing: MissingFunction,
     },
+}
+
+/// The text of `Display`, since `main`, `unwrap` and `expect` print errors by `Debug`.
+impl fmt::Debug for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// One library that could not be opened.

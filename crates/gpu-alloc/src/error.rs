@@ -1,5 +1,6 @@
 //! The errors of the allocators, by kind.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::sizes::Bytes;
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why memory was not allocated, or an allocator not set up.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The device has no memory left for the request. The program can free some and ask again.
@@ -125,4 +126,11 @@ pub enum Error {
     /// The runtime or the driver failed.
     #[error(transparent)]
     Runtime(#[from] gpu_runtime::Error),
+}
+
+/// The text of `Display`, since `main`, `unwrap` and `expect` print errors by `Debug`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }

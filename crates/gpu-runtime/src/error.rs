@@ -7,6 +7,7 @@ mod lost;
 mod mapping;
 mod race;
 
+use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error of the runtime, by its kind: what was asked, of which device and stream, and what is in the
 /// way.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     // Choosing a driver.
@@ -320,6 +321,13 @@ pub enum Error {
         /// The driver's description of the error.
         text: &'static str,
     },
+}
+
+/// The text of `Display`, since `main`, `unwrap` and `expect` print errors by `Debug`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 const ASK_FOR_SOFTWARE: &str = "Without a GPU, ask for the software driver: GPU_DRIVER=software:N \

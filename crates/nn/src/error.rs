@@ -1,15 +1,24 @@
 //! The errors of layers whose input does not fit.
 
+use std::fmt;
+
 use tensor::{Error, Tensor};
 
 /// The reason why a layer could not use its input. It is the source of a
 /// [`tensor::Error::Module`].
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("{layer}: {problem}")]
 pub struct LayerError {
     layer: String,
     problem: String,
     source: Error,
+}
+
+/// The text of `Display`, since `main`, `unwrap` and `expect` print errors by `Debug`.
+impl fmt::Debug for LayerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl LayerError {

@@ -20,7 +20,7 @@ use tensor::Tensor;
 /// impl Forward<(Tensor, Tensor)> for Similarity {
 ///     type Output = Tensor;
 ///     fn forward(&self, (a, b): &(Tensor, Tensor)) -> Result<Tensor> {
-///         self.left.forward(a)?.mul(&self.right.forward(b)?)?.sum()
+///         self.left.forward(a)?.mul(&self.right.forward(b)?)?.sum(())
 ///     }
 /// }
 ///

@@ -9,7 +9,7 @@ use tensor::{Tensor, no_grad};
 pub type StateDict = BTreeMap<String, Tensor>;
 
 /// The reason why a state dict could not be loaded.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
     /// Names or shapes do not fit; each entry says which.
@@ -18,6 +18,13 @@ pub enum StateError {
     /// A value could not be copied.
     #[error(transparent)]
     Tensor(#[from] tensor::Error),
+}
+
+/// The text of `Display`, since `main`, `unwrap` and `expect` print errors by `Debug`.
+impl fmt::Debug for StateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// The error among those of tensors, for functions that do both.

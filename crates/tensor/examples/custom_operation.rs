@@ -76,14 +76,14 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let x = Tensor::linspace(-3.0, 3.0, 7, Device::cuda())?.requires_grad_(true)?;
     let y = Swish::on(Device::cuda(), 1.5)?.apply(&[&x])?.remove(0);
     println!("y  = {y}");
-    y.sum()?.backward()?;
+    y.sum(())?.backward()?;
     let gradient = x.grad().expect("the pass has computed it");
     println!("dx = {gradient}");
 
     // The same of operations that are there already.
     let again = x.detach().requires_grad_(true)?;
     let expected = again.mul(&again.mul(1.5)?.sigmoid()?)?;
-    expected.sum()?.backward()?;
+    expected.sum(())?.backward()?;
     assert!(y.allclose(&expected, 1e-5, 1e-6)?);
     assert!(gradient.allclose(&again.grad().expect("so has this one"), 1e-5, 1e-6)?);
     Ok(())

@@ -25,7 +25,7 @@ use crate::{GeneratorState, Result, Tensor, default_device, is_grad_enabled};
 /// let x = tensor![1.0, 2.0]?.requires_grad_(true)?;
 /// let y = checkpoint(|inputs| inputs[0].exp()?.square()?.exp(), &[&x])?;
 /// assert_eq!(y.saved_bytes(&[&x]), 0);
-/// y.sum()?.backward()?;
+/// y.sum(())?.backward()?;
 /// assert!(x.grad().is_some());
 /// # Ok::<(), tensor::Error>(())
 /// ```

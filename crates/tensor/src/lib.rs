@@ -12,7 +12,7 @@
 //! let device = if cuda::is_available() { Device::cuda() } else { Device::Cpu };
 //! let x = tensor![[1.0, 2.0], [3.0, 4.0]]?.to(device)?;
 //! let w = Tensor::ones([2, 1], device)?.requires_grad_(true)?;
-//! let loss = (x.matmul(&w)? - 1.0)?.square()?.mean()?;
+//! let loss = (x.matmul(&w)? - 1.0)?.square()?.mean(())?;
 //! loss.backward()?;
 //! assert_eq!(w.grad().expect("it was computed").to_vec::<f32>()?, [20.0, 28.0]);
 //! # Ok::<(), tensor::Error>(())
@@ -67,7 +67,7 @@
 //   default, dims, layout, resolved_device, reserve, thread_pool
 //   error
 //   grad_mode, shape
-//   capture, checked_size, device, dtype, inference, shared, specializations
+//   capture, checked_size, device, dtype, inference, integer, shared, specializations
 mod access;
 mod autograd;
 mod capture;
@@ -86,6 +86,7 @@ mod factories;
 mod grad_mode;
 mod host;
 mod inference;
+mod integer;
 mod layout;
 mod ops;
 mod options;
@@ -114,9 +115,11 @@ pub use default::{
     set_default_device, set_default_dtype, with_default_device, with_default_dtype,
 };
 pub use device::Device;
+pub use dims::{Dims, ReduceDims, keepdim};
 pub use dtype::{DType, Element, Scalar};
 pub use error::{AutogradError, Error, Result};
 pub use factories::{Data, Number, Steps};
+pub use integer::Integer;
 
 pub use dispatch::{Blocking, CudaView};
 pub use ops::{

@@ -9,7 +9,7 @@ pub(crate) const RACY: NamedPrograms = &[
         let x = lab.ones([8])?;
         lab.on(&lab.a, || x.fill_(2.0))?;
         let _event = lab.a.record_event()?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("an event of another stream", |lab| {
@@ -17,7 +17,7 @@ pub(crate) const RACY: NamedPrograms = &[
         lab.on(&lab.a, || x.fill_(2.0))?;
         lab.on(&lab.c, || y.fill_(2.0))?;
         lab.b.wait_event(&lab.c.record_event()?)?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("an event that was recorded too early", |lab| {
@@ -25,7 +25,7 @@ pub(crate) const RACY: NamedPrograms = &[
         let event = lab.a.record_event()?;
         lab.on(&lab.a, || x.fill_(2.0))?;
         lab.b.wait_event(&event)?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("an event that was recorded anew elsewhere", |lab| {
@@ -35,27 +35,27 @@ pub(crate) const RACY: NamedPrograms = &[
         event.record(&lab.a)?;
         event.record(&lab.c)?;
         lab.b.wait_event(&event)?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("an event that was never recorded", |lab| {
         let x = lab.ones([8])?;
         lab.on(&lab.a, || x.fill_(2.0))?;
         lab.b.wait_event(&Event::new())?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("a wait of the wrong stream", |lab| {
         let x = lab.ones([8])?;
         lab.on(&lab.a, || x.fill_(2.0))?;
         lab.c.wait_stream(&lab.a)?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("a wait that comes too late", |lab| {
         let x = lab.ones([8])?;
         lab.on(&lab.a, || x.fill_(2.0))?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.b.wait_stream(&lab.a)?;
         lab.is(&sum, &[16.0])
     }),
@@ -65,7 +65,7 @@ pub(crate) const RACY: NamedPrograms = &[
         let before = lab.c.record_event()?;
         lab.c.wait_stream(&lab.a)?;
         lab.b.wait_event(&before)?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("a wait for the write and none for the one after it", |lab| {
@@ -73,14 +73,14 @@ pub(crate) const RACY: NamedPrograms = &[
         lab.on(&lab.a, || x.fill_(2.0))?;
         lab.b.wait_event(&lab.a.record_event()?)?;
         lab.on(&lab.a, || x.fill_(3.0))?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[24.0])
     }),
     ("a wait in the wrong direction", |lab| {
         let x = lab.ones([8])?;
         lab.on(&lab.a, || x.fill_(2.0))?;
         lab.a.wait_stream(&lab.b)?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
 ];
@@ -91,14 +91,14 @@ pub(crate) const ORDERED: NamedPrograms = &[
         lab.on(&lab.a, || x.fill_(2.0))?;
         let event = lab.a.record_event()?;
         lab.b.wait_event(&event)?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("a stream that waits for the other", |lab| {
         let x = lab.ones([8])?;
         lab.on(&lab.a, || x.fill_(2.0))?;
         lab.b.wait_stream(&lab.a)?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("a chain over a third stream", |lab| {
@@ -106,7 +106,7 @@ pub(crate) const ORDERED: NamedPrograms = &[
         lab.on(&lab.a, || x.fill_(2.0))?;
         lab.c.wait_stream(&lab.a)?;
         lab.b.wait_event(&lab.c.record_event()?)?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("a wait for the recording before the event was recorded anew", |lab| {
@@ -116,7 +116,7 @@ pub(crate) const ORDERED: NamedPrograms = &[
         event.record(&lab.a)?;
         lab.b.wait_event(&event)?;
         event.record(&lab.c)?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("an event that was recorded anew later on the same stream", |lab| {
@@ -126,7 +126,7 @@ pub(crate) const ORDERED: NamedPrograms = &[
         lab.on(&lab.a, || x.fill_(2.0))?;
         event.record(&lab.a)?;
         lab.b.wait_event(&event)?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("a fork and a join", |lab| {
@@ -138,7 +138,7 @@ pub(crate) const ORDERED: NamedPrograms = &[
         lab.on(&lab.c, || x.narrow(0, 4, 4)?.add_(2.0))?;
         lab.a.wait_stream(&lab.b)?;
         lab.a.wait_stream(&lab.c)?;
-        let sum = lab.on(&lab.a, || x.sum())?;
+        let sum = lab.on(&lab.a, || x.sum(()))?;
         lab.is(&sum, &[28.0])
     }),
     ("a point that was taken after the write", |lab| {
@@ -146,7 +146,7 @@ pub(crate) const ORDERED: NamedPrograms = &[
         lab.on(&lab.a, || x.fill_(2.0))?;
         let point = lab.a.point();
         lab.b.wait_point(&point)?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("streams that take turns", |lab| {

@@ -11,14 +11,14 @@ pub(crate) const RACY: NamedPrograms = &[
         let mut sums = Vec::new();
         for batch in &loader {
             let (batch,) = batch?;
-            sums.push(lab.on(&lab.a, || batch.sum())?);
+            sums.push(lab.on(&lab.a, || batch.sum(()))?);
         }
         are(lab, &sums)
     }),
     ("a batch that is used before it has arrived", |lab| {
         let pinned = Tensor::ones([8], ())?.pin_memory()?;
         let batch = lab.on(&lab.b, || pinned.to_with(lab.device, Blocking::No))?;
-        let sum = lab.on(&lab.a, || batch.sum())?;
+        let sum = lab.on(&lab.a, || batch.sum(()))?;
         lab.is(&sum, &[8.0])
     }),
     ("a buffer that is filled anew while it is used", |lab| {
@@ -29,7 +29,7 @@ pub(crate) const RACY: NamedPrograms = &[
             let pinned = batch?.pin_memory()?;
             lab.on(&lab.b, || buffer.copy_with(&pinned, Blocking::No))?;
             lab.a.wait_stream(&lab.b)?;
-            sums.push(lab.on(&lab.a, || buffer.sum())?);
+            sums.push(lab.on(&lab.a, || buffer.sum(()))?);
         }
         Ok(lab.is(&sums[0], &[8.0])? && lab.is(&sums[1], &[16.0])?)
     }),
@@ -54,7 +54,7 @@ pub(crate) const ORDERED: NamedPrograms = &[
         let mut sums = Vec::new();
         for batch in &loader {
             let (batch,) = batch?;
-            sums.push(batch.sum()?);
+            sums.push(batch.sum(())?);
         }
         are(lab, &sums)
     }),
@@ -64,7 +64,7 @@ pub(crate) const ORDERED: NamedPrograms = &[
         for batch in &loader {
             let (batch,) = batch?;
             cuda::synchronize(lab.device)?;
-            sums.push(lab.on(&lab.a, || batch.sum())?);
+            sums.push(lab.on(&lab.a, || batch.sum(()))?);
         }
         are(lab, &sums)
     }),
@@ -73,7 +73,7 @@ pub(crate) const ORDERED: NamedPrograms = &[
         let mut sums = Vec::new();
         for batch in &loader {
             let (batch,) = batch?;
-            sums.push(lab.on(&lab.a, || batch.to_with(lab.device, Blocking::No)?.sum())?);
+            sums.push(lab.on(&lab.a, || batch.to_with(lab.device, Blocking::No)?.sum(()))?);
         }
         are(lab, &sums)
     }),
@@ -81,7 +81,7 @@ pub(crate) const ORDERED: NamedPrograms = &[
         let pinned = Tensor::ones([8], ())?.pin_memory()?;
         let batch = lab.on(&lab.b, || pinned.to_with(lab.device, Blocking::No))?;
         lab.a.wait_stream(&lab.b)?;
-        let sum = lab.on(&lab.a, || batch.sum())?;
+        let sum = lab.on(&lab.a, || batch.sum(()))?;
         drop(batch);
         lab.is(&sum, &[8.0])
     }),
@@ -94,7 +94,7 @@ pub(crate) const ORDERED: NamedPrograms = &[
             lab.b.wait_stream(&lab.a)?;
             lab.on(&lab.b, || buffer.copy_with(&pinned, Blocking::No))?;
             lab.a.wait_stream(&lab.b)?;
-            sums.push(lab.on(&lab.a, || buffer.sum())?);
+            sums.push(lab.on(&lab.a, || buffer.sum(()))?);
         }
         Ok(lab.is(&sums[0], &[8.0])? && lab.is(&sums[1], &[16.0])?)
     }),
@@ -102,7 +102,7 @@ pub(crate) const ORDERED: NamedPrograms = &[
         let x = lab.ones([8])?.requires_grad_(true)?;
         let y = lab.on(&lab.a, || x.mul(2.0))?;
         lab.b.wait_stream(&lab.a)?;
-        let z = lab.on(&lab.b, || y.square()?.sum())?;
+        let z = lab.on(&lab.b, || y.square()?.sum(()))?;
         lab.on(&lab.b, || z.backward())?;
         lab.is(&x.grad().ok_or("it has one")?, &[8.0; 8])
     }),

@@ -9,7 +9,7 @@ pub(crate) const RACY: NamedPrograms = &[
     ("a tensor that is used before it has arrived on another device", |lab| {
         let x = lab.ones([8])?;
         let y = lab.on(&lab.a, || x.to(lab.other))?;
-        let sum = lab.on(&lab.far, || y.sum())?;
+        let sum = lab.on(&lab.far, || y.sum(()))?;
         lab.is(&sum, &[8.0])
     }),
     ("a tensor that is overwritten while it is sent", |lab| {
@@ -36,7 +36,7 @@ pub(crate) const RACY: NamedPrograms = &[
         lab.finish()?;
         lab.on(&lab.far, || x.fill_(3.0))?;
         let back = lab.on(&lab.far, || x.to(lab.device))?;
-        let sum = lab.on(&lab.a, || back.sum())?;
+        let sum = lab.on(&lab.a, || back.sum(()))?;
         lab.is(&sum, &[24.0])
     }),
 ];
@@ -46,7 +46,7 @@ pub(crate) const ORDERED: NamedPrograms = &[
         let x = lab.ones([8])?;
         let y = lab.on(&lab.a, || x.to(lab.other))?;
         lab.far.wait_stream(&lab.a)?;
-        let sum = lab.on(&lab.far, || y.sum())?;
+        let sum = lab.on(&lab.far, || y.sum(()))?;
         lab.is(&sum, &[8.0])
     }),
     ("a tensor that is overwritten once it was sent", |lab| {
@@ -69,7 +69,7 @@ pub(crate) const ORDERED: NamedPrograms = &[
         lab.far.wait_stream(&lab.a)?;
         let back = lab.on(&lab.far, || there.mul(2.0)?.to(lab.device))?;
         lab.a.wait_stream(&lab.far)?;
-        let sum = lab.on(&lab.a, || back.sum())?;
+        let sum = lab.on(&lab.a, || back.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
 ];

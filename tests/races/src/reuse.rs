@@ -14,7 +14,7 @@ pub(crate) const RACY: NamedPrograms = &[
     }),
     ("memory that is still read when it is used anew", |lab| {
         let x = lab.ones([1024])?;
-        let sum = lab.on(&lab.a, || x.sum())?;
+        let sum = lab.on(&lab.a, || x.sum(()))?;
         drop(x);
         let y = lab.on(&lab.a, || Tensor::empty([1024], lab.device))?;
         lab.on(&lab.b, || y.fill_(3.0))?;
@@ -40,7 +40,7 @@ pub(crate) const RACY: NamedPrograms = &[
 pub(crate) const ORDERED: NamedPrograms = &[
     ("memory that the same stream uses anew", |lab| {
         let x = lab.on(&lab.a, || Tensor::ones([1024], lab.device))?;
-        let sum = lab.on(&lab.a, || x.sum())?;
+        let sum = lab.on(&lab.a, || x.sum(()))?;
         drop(x);
         let y = lab.on(&lab.a, || Tensor::zeros([1024], lab.device))?;
         Ok(lab.is(&sum, &[1024.0])? && lab.is(&y, &[0.0; 1024])?)
@@ -55,7 +55,7 @@ pub(crate) const ORDERED: NamedPrograms = &[
     }),
     ("memory that a side stream still reads when it is given back", |lab| {
         let x = lab.ones([1024])?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         drop(x);
         let y = lab.on(&lab.a, || Tensor::zeros([1024], lab.device))?;
         Ok(lab.is(&sum, &[1024.0])? && lab.is(&y, &[0.0; 1024])?)
@@ -64,7 +64,7 @@ pub(crate) const ORDERED: NamedPrograms = &[
         for turn in 0..20 {
             let x = lab.on(&lab.a, || Tensor::full([1024], f64::from(turn), lab.device))?;
             lab.b.wait_stream(&lab.a)?;
-            let sum = lab.on(&lab.b, || x.sum())?;
+            let sum = lab.on(&lab.b, || x.sum(()))?;
             drop(x);
             if !lab.is(&sum, &[turn as f32 * 1024.0])? {
                 return Ok(false);

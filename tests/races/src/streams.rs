@@ -12,27 +12,27 @@ pub(crate) const RACY: NamedPrograms = &[
     ("the default stream, which waits for no other", |lab| {
         let x = lab.ones([8])?;
         lab.on(&lab.a, || x.fill_(2.0))?;
-        let sum = lab.on(&cuda::default_stream(lab.device)?, || x.sum())?;
+        let sum = lab.on(&cuda::default_stream(lab.device)?, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("a stream beside the default stream", |lab| {
         let x = lab.ones([8])?;
         lab.on(&cuda::default_stream(lab.device)?, || x.fill_(2.0))?;
-        let sum = lab.on(&lab.a, || x.sum())?;
+        let sum = lab.on(&lab.a, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("the host waits for another stream", |lab| {
         let x = lab.ones([8])?;
         lab.on(&lab.a, || x.fill_(2.0))?;
         lab.c.synchronize()?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("the host waits for another device", |lab| {
         let x = lab.ones([8])?;
         lab.on(&lab.a, || x.fill_(2.0))?;
         cuda::synchronize(lab.other)?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("the host waits before the write", |lab| {
@@ -40,13 +40,13 @@ pub(crate) const RACY: NamedPrograms = &[
         let event = lab.a.record_event()?;
         lab.on(&lab.a, || x.fill_(2.0))?;
         event.synchronize()?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("threads that wait for each other, and streams that do not", |lab| {
         let x = lab.ones([8])?;
         in_a_thread(|| lab.on(&lab.a, || x.fill_(2.0)).is_ok())?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("a callback that reads what another stream's callback writes", |lab| {
@@ -66,28 +66,28 @@ pub(crate) const ORDERED: NamedPrograms = &[
         let default = cuda::default_stream(lab.device)?;
         lab.on(&lab.a, || x.fill_(2.0))?;
         default.wait_stream(&lab.a)?;
-        let sum = lab.on(&default, || x.sum())?;
+        let sum = lab.on(&default, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("the host waits for the stream", |lab| {
         let x = lab.ones([8])?;
         lab.on(&lab.a, || x.fill_(2.0))?;
         lab.a.synchronize()?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("the host waits for the device", |lab| {
         let x = lab.ones([8])?;
         lab.on(&lab.a, || x.fill_(2.0))?;
         cuda::synchronize(lab.device)?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("the host waits for the event", |lab| {
         let x = lab.ones([8])?;
         lab.on(&lab.a, || x.fill_(2.0))?;
         lab.a.record_event()?.synchronize()?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("the host asks until the stream is done", |lab| {
@@ -96,7 +96,7 @@ pub(crate) const ORDERED: NamedPrograms = &[
         while !lab.a.query()? {
             std::thread::yield_now();
         }
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("the host waits for what a stream waited for", |lab| {
@@ -104,19 +104,19 @@ pub(crate) const ORDERED: NamedPrograms = &[
         lab.on(&lab.a, || x.fill_(2.0))?;
         lab.c.wait_stream(&lab.a)?;
         lab.c.synchronize()?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("the host reads a number", |lab| {
         let x = lab.ones([8])?;
-        let sum = lab.on(&lab.a, || x.fill_(2.0)?.sum()?.item::<f32>())?;
+        let sum = lab.on(&lab.a, || x.fill_(2.0)?.sum(())?.item::<f32>())?;
         let y = lab.on(&lab.b, || x.mul(f64::from(sum)))?;
         lab.is(&y, &[32.0; 8])
     }),
     ("threads of which one waits for its stream", |lab| {
         let x = lab.ones([8])?;
         in_a_thread(|| lab.on(&lab.a, || x.fill_(2.0)).is_ok() && lab.a.synchronize().is_ok())?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("callbacks of streams of which one waits", |lab| {
@@ -135,7 +135,7 @@ pub(crate) const ORDERED: NamedPrograms = &[
         lab.on(&lab.a, || x.fill_(2.0))?;
         lab.a.add_callback(move || _ = send.send(()))?;
         receive.recv()?;
-        let sum = lab.on(&lab.b, || x.sum())?;
+        let sum = lab.on(&lab.b, || x.sum(()))?;
         lab.is(&sum, &[16.0])
     }),
     ("streams that have nothing in common", |lab| {

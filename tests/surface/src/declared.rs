@@ -145,14 +145,18 @@ fn settles_more(generics: &Generics) -> bool {
     generics.params.iter().any(|parameter| !matches!(parameter, GenericParam::Lifetime(_)))
 }
 
-/// Whether there is a parameter that is not the result of a closure among the arguments.
+/// Whether there is a parameter that is neither the result of a closure among the arguments nor the
+/// type of what a list among them holds.
 fn unsettled(generics: &Generics, arguments: &[FunctionArgument]) -> bool {
     generics.params.iter().any(|parameter| match parameter {
         GenericParam::Lifetime(_) => false,
         GenericParam::Const(_) => true,
         GenericParam::Type(parameter) => {
             let result = format!(")->{}", parameter.ident);
-            !arguments.iter().any(|argument| argument.kind.ends_with(&result))
+            let list = format!("[{}]", parameter.ident);
+            !arguments
+                .iter()
+                .any(|argument| argument.kind.ends_with(&result) || argument.kind.contains(&list))
         }
     })
 }

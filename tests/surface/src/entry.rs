@@ -6,7 +6,7 @@ use crate::function::{FunctionArgument, PublicFunction};
 /// stands before it in the call.
 type KnownType = (&'static str, &'static str, &'static str);
 
-const KINDS: [KnownType; 34] = [
+const KINDS: [KnownType; 35] = [
     ("&Event", "event", "&"),
     ("&Graph", "graph", "&"),
     ("&StreamPoint", "point", "&"),
@@ -32,7 +32,8 @@ const KINDS: [KnownType; 34] = [
     ("f64", "number", ""),
     ("i32", "small_integer", ""),
     ("i64", "integer", ""),
-    ("impl Into<Option<isize>>", "maybe_dim", ""),
+    ("impl Into<Dims>", "dims", ""),
+    ("impl Into<ReduceDims>", "reduce_dims", ""),
     ("impl Into<Scalar>", "scalar", ""),
     ("impl Into<Steps>", "steps", ""),
     ("impl Into<f64>", "number", ""),
@@ -66,7 +67,7 @@ const OF_RUNTIME: [KnownType; 3] = [
 ];
 
 /// The types that methods are called on: their public paths, and the methods that draw them.
-const RECEIVERS: [(&str, &str); 22] = [
+const RECEIVERS: [(&str, &str); 23] = [
     ("gpu_alloc::DeviceMemory", "device_memory"),
     ("gpu_alloc::MemoryPool", "memory_pool"),
     ("gpu_alloc::PinnedMemory", "pinned_memory"),
@@ -83,6 +84,7 @@ const RECEIVERS: [(&str, &str); 22] = [
     ("tensor::DType", "dtype"),
     ("tensor::Device", "device"),
     ("tensor::Generator", "generator"),
+    ("tensor::ReduceDims", "reduce_dims"),
     ("tensor::Scalar", "scalar"),
     ("tensor::Shape", "shape"),
     ("tensor::Tensor", "tensor"),
@@ -146,6 +148,9 @@ fn argument_of(
     }
     if (kind, argument.name.as_str()) == ("&Tensor", "index") {
         return Some((Some("index"), format!("&{name}")));
+    }
+    if kind == "impl AsRef<[T]>" {
+        return Some((Some("owned_tensors"), name.to_owned()));
     }
     if kind == "&[&Tensor]" {
         return Some((Some("owned_tensors"), format!("&{name}.iter().collect::<Vec<_>>()")));

@@ -8,7 +8,7 @@ use super::metadata::{Dependency, Package};
 use super::project::Project;
 
 /// Lowest first. Crates on one floor do not import each other.
-const FLOORS: [&[&str]; 9] = [
+const FLOORS: [&[&str]; 10] = [
     &["cuda-sys", "nn-derive", "ptx"],
     &["ptx-jit"],
     &["cuda-sim", "kernels"],
@@ -18,6 +18,7 @@ const FLOORS: [&[&str]; 9] = [
     &["tensor"],
     &["nn"],
     &["parallel"],
+    &["sluice"],
 ];
 
 /// It stands beside the floors, as the software driver's other face, and is imported by none.

@@ -3,13 +3,13 @@
 use crate::Primitive;
 
 /// A type of integers, by what it does when a result does not fit.
-pub(super) trait Integer: Copy + Ord + std::ops::BitAnd<Output = Self> {
+pub(super) trait ReferenceInteger: Copy + Ord + std::ops::BitAnd<Output = Self> {
     const BITS: u32;
     fn wide(self) -> i128;
     fn wrap(wide: i128) -> Self;
 }
 
-impl Integer for i64 {
+impl ReferenceInteger for i64 {
     const BITS: u32 = 64;
     fn wide(self) -> i128 {
         i128::from(self)
@@ -19,7 +19,7 @@ impl Integer for i64 {
     }
 }
 
-impl Integer for i32 {
+impl ReferenceInteger for i32 {
     const BITS: u32 = 32;
     fn wide(self) -> i128 {
         i128::from(self)
@@ -29,7 +29,7 @@ impl Integer for i32 {
     }
 }
 
-pub(super) fn unary<I: Integer>(primitive: Primitive, a: I) -> I {
+pub(super) fn unary<I: ReferenceInteger>(primitive: Primitive, a: I) -> I {
     let a = a.wide();
     I::wrap(match primitive {
         Primitive::Neg => -a,
@@ -39,7 +39,7 @@ pub(super) fn unary<I: Integer>(primitive: Primitive, a: I) -> I {
     })
 }
 
-pub(super) fn binary<I: Integer>(primitive: Primitive, a: I, b: I) -> I {
+pub(super) fn binary<I: ReferenceInteger>(primitive: Primitive, a: I, b: I) -> I {
     if primitive == Primitive::Pow {
         return pow(a, b);
     }
@@ -100,7 +100,7 @@ fn gcd(a: i128, b: i128) -> i128 {
     if b == 0 { a.abs() } else { gcd(b, a % b) }
 }
 
-fn pow<I: Integer>(a: I, b: I) -> I {
+fn pow<I: ReferenceInteger>(a: I, b: I) -> I {
     let (base, mut exponent) = (a.wide(), b.wide());
     if exponent < 0 {
         return I::wrap(match (base, exponent % 2 == 0) {

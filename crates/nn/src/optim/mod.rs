@@ -19,7 +19,7 @@
 //! let mut layer = Linear::new(3, 2)?;
 //! let mut optimizer = Sgd::new(layer.parameters(), 0.1).momentum(0.9).build()?;
 //! layer.to(DType::F64)?;
-//! layer.forward(&Tensor::ones([1, 3], DType::F64)?)?.sum()?.backward()?;
+//! layer.forward(&Tensor::ones([1, 3], DType::F64)?)?.sum(())?.backward()?;
 //! let before = layer.weight().to_vec::<f64>()?;
 //! optimizer.step()?;
 //! assert!(layer.weight().to_vec::<f64>()?.iter().zip(before).all(|(now, then)| *now < then));

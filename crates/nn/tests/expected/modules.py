@@ -105,4 +105,4 @@ OPTIMIZERS = {
 
 if __name__ == "__main__":
     modules = {name: describe(module) for name, module in MODULES.items()}
-    print(json.dumps({"modules": modules, "optimizers": OPTIMIZERS}, indent=1))
+    print(json.dumps({"torch": torch.__version__.split("+")[0], "modules": modules, "optimizers": OPTIMIZERS}, indent=1))

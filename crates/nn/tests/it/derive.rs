@@ -246,7 +246,7 @@ fn frozen_modules_get_no_gradients() -> Result<()> {
     assert!(net.parameters().iter().all(|p| !p.requires_grad()));
     net.decoder.requires_grad_(true)?;
     let x = Tensor::ones([2, 3], ())?;
-    net.forward(&(x.clone(), x))?.sum()?.backward()?;
+    net.forward(&(x.clone(), x))?.sum(())?.backward()?;
     let bias = |layer: &Linear| layer.bias().and_then(Tensor::grad).is_some();
     assert!(bias(&net.decoder) && !bias(&net.encoder));
     net.zero_grad();

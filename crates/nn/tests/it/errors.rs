@@ -105,7 +105,7 @@ fn frozen_parameters_are_accepted_and_left_alone() -> Result<()> {
         let bias = module.bias().expect("a bias").requires_grad_(false)?;
         let (weights, before) = (module.weight().to_vec::<f32>()?, bias.to_vec::<f32>()?);
         let mut optimizer = Adam::new(module.parameters().iter(), 0.1).build()?;
-        module.forward(&Tensor::ones([1, 3], device)?)?.sum()?.backward()?;
+        module.forward(&Tensor::ones([1, 3], device)?)?.sum(())?.backward()?;
         optimizer.step()?;
         assert_eq!(bias.to_vec::<f32>()?, before);
         assert_ne!(module.weight().to_vec::<f32>()?, weights);

@@ -55,7 +55,7 @@ fn an_optimizer_that_was_built_before_the_module_was_moved_trains_it() -> Result
                 for (module, optimizer) in [(&stays, &mut here), (&moved, &mut there)] {
                     optimizer.zero_grad();
                     let x = input(module.weight().device())?;
-                    module.forward(&x)?.square()?.sum()?.backward()?;
+                    module.forward(&x)?.square()?.sum(())?.backward()?;
                     optimizer.step()?;
                 }
                 let device = moves[turn % moves.len()];
@@ -76,7 +76,7 @@ fn gradients_and_hooks_come_along() -> Result<()> {
         let before = module.weight().clone();
         let _hook = before.register_hook(|gradient| Ok(Some(gradient.mul(2.0)?)))?;
         let mut optimizer = Sgd::new(module.parameters(), 1.0).build()?;
-        module.forward(&input(Device::Cpu)?)?.sum()?.backward()?;
+        module.forward(&input(Device::Cpu)?)?.sum(())?.backward()?;
         let expected = [2.0, -4.0, 6.0, 2.0, -4.0, 6.0];
         module.to(device)?;
         let gradient = module.weight().grad().expect("it came along");
@@ -93,7 +93,7 @@ fn gradients_and_hooks_come_along() -> Result<()> {
         );
         optimizer.zero_grad();
         assert!(module.weight().grad().is_none());
-        module.forward(&input(device)?)?.sum()?.backward()?;
+        module.forward(&input(device)?)?.sum(())?.backward()?;
         let gradient = module.weight().grad().expect("another one");
         assert_eq!(gradient.to_vec::<f32>()?, expected, "the hook came along");
     }
@@ -108,7 +108,7 @@ fn tied_parameters_stay_tied() -> Result<()> {
         assert_eq!(module.first.weight().id(), module.second.weight().id());
         assert_eq!(module.parameters().len(), 2);
         assert_eq!(module.state_dict().len(), 5, "the state has both names");
-        module.forward(&input(device)?.to(DType::F64)?)?.sum()?.backward()?;
+        module.forward(&input(device)?.to(DType::F64)?)?.sum(())?.backward()?;
         assert!(module.second.weight().grad().is_some());
     }
     Ok(())
@@ -151,7 +151,7 @@ fn a_move_to_where_a_module_is_changes_nothing() -> Result<()> {
 fn a_move_that_fails_changes_nothing() -> Result<()> {
     devices::all();
     let mut module = normalised()?;
-    module.forward(&input(Device::Cpu)?)?.sum()?.backward()?;
+    module.forward(&input(Device::Cpu)?)?.sum(())?.backward()?;
     let before: Vec<_> = module.parameters().iter().map(Tensor::id).collect();
     assert!(module.to(Device::cuda_at(9)).is_err());
     // It fails at the last one: a parameter that an operation computed.
@@ -177,7 +177,7 @@ fn a_clone_that_is_moved_and_the_module_that_stays_are_trained_apart() -> Result
     copy.to(device)?;
     let mut there = Sgd::new(copy.parameters(), 0.1).build()?;
     for (module, place) in [(&module, cpu), (&copy, device)] {
-        module.forward(&Tensor::ones([1, 3], place)?)?.sum()?.backward()?;
+        module.forward(&Tensor::ones([1, 3], place)?)?.sum(())?.backward()?;
     }
     here.step()?;
     there.step()?;
@@ -192,7 +192,7 @@ fn work_recorded_before_a_move_sends_its_gradients_to_where_the_module_was() -> 
     let [cpu, device, _] = devices::all();
     let mut module = Linear::new(3, 2)?;
     let before = module.parameters();
-    let loss = module.forward(&Tensor::ones([1, 3], cpu)?)?.square()?.sum()?;
+    let loss = module.forward(&Tensor::ones([1, 3], cpu)?)?.square()?.sum(())?;
     module.to(device)?;
     tensor::no_grad(|| module.weight().fill_(0.0))?;
     loss.backward()?;

@@ -108,7 +108,7 @@ fn parameters_without_a_gradient_are_left_alone() -> Result<()> {
     let used = Tensor::ones([2], ())?.requires_grad_(true)?;
     let unused = Tensor::ones([2], ())?.requires_grad_(true)?;
     let mut optimizer = Sgd::new(vec![used.clone(), unused.clone()], 0.5).build()?;
-    used.sum()?.backward()?;
+    used.sum(())?.backward()?;
     optimizer.step()?;
     assert_eq!(used.to_vec::<f32>()?, [0.5, 0.5]);
     assert_eq!(unused.to_vec::<f32>()?, [1.0, 1.0]);

@@ -20,7 +20,7 @@ fn steps(module: &Linear, optimizer: &mut dyn Optimizer, count: usize) -> Result
     for _ in 0..count {
         let x = Tensor::new([[1.0f32, -2.0, 3.0]], module.weight().device())?;
         optimizer.zero_grad();
-        module.forward(&x)?.square()?.sum()?.backward()?;
+        module.forward(&x)?.square()?.sum(())?.backward()?;
         optimizer.step()?;
     }
     Ok(())

@@ -89,8 +89,7 @@ pub(crate) fn train(
             let step = losses.len() + enqueued.len();
             progress(Progress { step, steps, epoch, loss: train_loss });
         }
-        let epoch_losses =
-            Tensor::stack(&enqueued.iter().collect::<Vec<_>>(), 0)?.to_vec::<f32>()?;
+        let epoch_losses = Tensor::stack(&enqueued, 0)?.to_vec::<f32>()?;
         train_loss = Some(epoch_losses.iter().sum::<f32>() / epoch_losses.len() as f32);
         losses.extend(epoch_losses);
     }
@@ -111,8 +110,8 @@ fn accuracy(
     no_grad(|| {
         for batch in &loader {
             let (images, labels) = batch?;
-            let guesses = model.forward(&images)?.argmax(1, false)?;
-            right += guesses.eq(&labels)?.sum()?.item::<i64>()?;
+            let guesses = model.forward(&images)?.argmax(1)?;
+            right += guesses.eq(&labels)?.sum(())?.item::<i64>()?;
         }
         Ok::<_, Error>(())
     })?;

@@ -41,7 +41,7 @@ impl Collate for Tensor {
     type Batch = Tensor;
 
     fn collate(samples: Vec<Self>) -> Result<Tensor> {
-        Tensor::stack(&samples.iter().collect::<Vec<_>>(), 0)
+        Tensor::stack(&samples, 0)
     }
 }
 

@@ -1,9 +1,11 @@
 //! The errors of `DataParallel`.
 
+use std::fmt;
+
 use tensor::Device;
 
 /// The reason why a module could not be run on several devices, or a replica of it failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DataParallelError {
     /// A parameter is not on the first device.
@@ -44,6 +46,13 @@ pub enum DataParallelError {
     /// A device does not exist, or there is no driver.
     #[error(transparent)]
     Tensor(#[from] tensor::Error),
+}
+
+/// The text of `Display`, since `main`, `unwrap` and `expect` print errors by `Debug`.
+impl fmt::Debug for DataParallelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// The error as that of a module's forward pass, which has the type `tensor::Error`.

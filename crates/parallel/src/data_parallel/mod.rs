@@ -37,7 +37,7 @@ pub use error::DataParallelError;
 ///
 /// let output = model.forward(&Tensor::ones([5, 3], devices[0])?)?;
 /// assert_eq!((output.shape(), output.device()), (&[5, 2][..], devices[0]));
-/// output.sum()?.backward()?;
+/// output.sum(())?.backward()?;
 /// assert!(model.parameters()[0].grad().is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -133,5 +133,5 @@ fn gather(outputs: &[Tensor], device: Device) -> Result<Tensor> {
         if output.dims() == 0 { output.unsqueeze(0) } else { Ok(output) }
     });
     let here = here.collect::<Result<Vec<_>>>()?;
-    Tensor::cat(&here.iter().collect::<Vec<_>>(), 0)
+    Tensor::cat(&here, 0)
 }

@@ -1,5 +1,6 @@
 //! The builder of loaders.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -27,7 +28,7 @@ where
 }
 
 /// The reason why a loader cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// A batch must have at least one sample.
@@ -39,6 +40,13 @@ pub enum BuildError {
     /// Without workers no batch is made ahead.
     #[error("prefetch_factor is {0}, but there are no workers; call workers(n), or leave it out")]
     PrefetchFactorWithoutWorkers(usize),
+}
+
+/// The text of `Display`, since `main`, `unwrap` and `expect` print errors by `Debug`.
+impl fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl<D> DataLoaderBuilder<D>

@@ -2,9 +2,10 @@
 
 use std::collections::TryReserveError;
 use std::error::Error;
+use std::fmt;
 
 /// The reason why a batch could not be made. Batches after it are not affected.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum LoaderError {
     /// The host has no memory for the order of a shuffled epoch; there are no batches.
@@ -95,4 +96,11 @@ pub enum LoaderError {
         /// The batch that was waited for.
         batch: usize,
     },
+}
+
+/// The text of `Display`, since `main`, `unwrap` and `expect` print errors by `Debug`.
+impl fmt::Debug for LoaderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }

@@ -51,7 +51,7 @@ type BatchOf<D> = <<D as Dataset>::Sample as Collate>::Batch;
 /// let loader = DataLoader::builder(data).batch_size(2).build()?;
 /// let mut sums = Vec::new();
 /// for batch in &loader {
-///     sums.push(batch?.sum()?.item::<i64>()?);
+///     sums.push(batch?.sum(())?.item::<i64>()?);
 /// }
 /// assert_eq!(sums, [1, 5, 4]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -156,7 +156,7 @@ fn the_bits_of_gradients_do_not_depend_on_when_replicas_run() -> Result<()> {
         let mut linear = Linear::new(1, 1)?.without_bias();
         linear.to(devices[0])?;
         let model = DataParallel::new(InTurn::new(linear, &order), devices.clone())?;
-        model.forward(&x)?.sum()?.backward()?;
+        model.forward(&x)?.sum(())?.backward()?;
         let gradient = model.parameters()[0].grad().expect("a gradient");
         gradients.insert(gradient.to_vec::<f32>()?[0].to_bits());
     }

@@ -72,8 +72,8 @@ fn train(mut between_epochs: impl FnMut(usize) -> Result<()>) -> Result<Training
     let mut right = 0;
     for batch in &DataLoader::builder(test).batch_size(part).build()? {
         let (images, labels) = batch?;
-        let guesses = no_grad(|| model.forward(&images.to(GPU)?)?.argmax(1, false))?;
-        right += guesses.eq(&labels.to(GPU)?)?.sum()?.item::<i64>()?;
+        let guesses = no_grad(|| model.forward(&images.to(GPU)?)?.argmax(1))?;
+        right += guesses.eq(&labels.to(GPU)?)?.sum(())?.item::<i64>()?;
     }
     Ok(TrainingResult { losses, accuracy: right as f64 / TEST as f64, parts })
 }

@@ -19,7 +19,7 @@ thread_local! {
 /// use tensor::{DetectAnomalyGuard, tensor};
 ///
 /// let x = tensor![0.0]?.requires_grad_(true)?;
-/// let y = x.sqrt()?.mul(0.0)?.sum()?;     // the gradient of sqrt at 0 is infinite
+/// let y = x.sqrt()?.mul(0.0)?.sum(())?;     // the gradient of sqrt at 0 is infinite
 /// let _guard = DetectAnomalyGuard::new();
 /// let error = y.backward().expect_err("0 times infinity");
 /// assert!(error.to_string().contains("sqrt"), "{error}");
@@ -68,5 +68,5 @@ pub(super) fn check_numbers(node: &Node, gradients: &Gradients) -> Result<()> {
 
 fn has_nan(gradient: &Tensor) -> Result<bool> {
     let gradient = gradient.detach();
-    gradient.ne(&gradient)?.any()?.item()
+    gradient.ne(&gradient)?.any(())?.item()
 }

@@ -16,7 +16,7 @@ use crate::{Result, Tensor};
 /// ```
 /// use tensor::{Backward, tensor};
 /// let x = tensor![1.0, 2.0, 3.0]?.requires_grad_(true)?;
-/// let y = x.square()?.sum()?;
+/// let y = x.square()?.sum(())?;
 /// Backward::new().output(&y).retain_graph().run()?;
 /// Backward::new().output(&y).run()?;   // once more: the gradients add up
 /// assert_eq!(x.grad().expect("was computed").to_vec::<f32>()?, [4.0, 8.0, 12.0]);
@@ -66,9 +66,9 @@ impl<'a> Backward<'a> {
     /// ```
     /// use tensor::{Backward, tensor};
     /// let x = tensor![3.0]?.requires_grad_(true)?;
-    /// let y = x.square()?.mul(&x)?.sum()?;                     // x^3
+    /// let y = x.square()?.mul(&x)?.sum(())?;                     // x^3
     /// let first = Backward::new().output(&y).create_graph().collect(&[&x])?;
-    /// let slope = first[0].as_ref().expect("y depends on x").sum()?;
+    /// let slope = first[0].as_ref().expect("y depends on x").sum(())?;
     /// let second = tensor::grad(&[&slope], &[&x])?;
     /// assert_eq!(second[0].as_ref().expect("so does 3 x^2").to_vec::<f32>()?, [18.0]);
     /// # Ok::<(), tensor::Error>(())
@@ -143,7 +143,7 @@ impl Default for Backward<'_> {
 /// ```
 /// use tensor::tensor;
 /// let x = tensor![3.0]?.requires_grad_(true)?;
-/// let y = x.square()?.sum()?;
+/// let y = x.square()?.sum(())?;
 /// let gradients = tensor::grad(&[&y], &[&x])?;
 /// assert_eq!(gradients[0].as_ref().expect("y depends on x").to_vec::<f32>()?, [6.0]);
 /// assert!(x.grad().is_none());

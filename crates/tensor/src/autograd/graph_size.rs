@@ -15,7 +15,7 @@ use crate::tensor::{Edge, NodeOutput};
 /// use tensor::{saved_bytes, tensor};
 /// let x = tensor![1.0, 2.0, 3.0]?.requires_grad_(true)?;
 /// let y = x.exp()?;                       // saves its result
-/// let z = y.mul(&x)?.sum()?;              // saves both factors
+/// let z = y.mul(&x)?.sum(())?;              // saves both factors
 /// assert_eq!(saved_bytes(&[&z], &[&x]), 12);
 /// z.backward()?;
 /// assert_eq!(saved_bytes(&[&z], &[&x]), 0);

@@ -54,7 +54,7 @@ impl Tensor {
     /// let x = tensor![1.0, 2.0]?.requires_grad_(true)?;
     /// let y = x.mul(3.0)?;
     /// let handle = y.register_hook(|grad| Ok(Some(grad.mul(10.0)?)))?;
-    /// y.sum()?.backward()?;
+    /// y.sum(())?.backward()?;
     /// assert_eq!(x.grad().expect("was computed").to_vec::<f32>()?, [30.0, 30.0]);
     /// handle.remove();
     /// # Ok::<(), tensor::Error>(())
@@ -89,7 +89,7 @@ impl Tensor {
     ///     x.clear_grad();
     ///     Ok(())
     /// })?;
-    /// x.sum()?.backward()?;
+    /// x.sum(())?.backward()?;
     /// assert_eq!(x.detach().to_vec::<f32>()?, [0.5, 1.5]);
     /// # Ok::<(), tensor::Error>(())
     /// ```
@@ -127,7 +127,7 @@ impl Tensor {
     /// let x = tensor![2.0]?.requires_grad_(true)?;
     /// let y = x.square()?;
     /// y.retain_grad()?;
-    /// y.mul(5.0)?.sum()?.backward()?;
+    /// y.mul(5.0)?.sum(())?.backward()?;
     /// assert_eq!(y.grad().expect("it is kept").to_vec::<f32>()?, [5.0]);
     /// # Ok::<(), tensor::Error>(())
     /// ```

@@ -117,7 +117,7 @@ impl Tensor {
     /// let x = tensor![1.0, 2.0]?.requires_grad_(true)?;
     /// let moved = x.moved_leaf(DType::F64)?.take_over();
     /// assert!(x.successor().is_none(), "there is no gradient yet");
-    /// moved.sum()?.backward()?;
+    /// moved.sum(())?.backward()?;
     /// assert_eq!(x.successor().map(|leaf| leaf.id()), Some(moved.id()));
     /// # Ok::<(), tensor::Error>(())
     /// ```

@@ -22,7 +22,7 @@ use crate::{Device, Error, Result, Tensor};
 /// let x = Tensor::ones([3], Device::cuda())?;
 /// let sum = {
 ///     let _in = side.enter()?;
-///     x.sum()?
+///     x.sum(())?
 /// };
 /// assert_eq!(sum.item::<f32>()?, 3.0);
 /// # Ok::<(), tensor::Error>(())

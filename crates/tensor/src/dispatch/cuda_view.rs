@@ -50,7 +50,7 @@ use crate::{Error, Result, Tensor};
 ///     // SAFETY: the kernel takes (pointer, count), and reads and writes that many floats.
 ///     unsafe { kernel.launch(&stream, LaunchConfig::for_elements(100), (view.ptr(), 100u32)) }
 /// })?;
-/// assert_eq!(x.sum()?.item::<f32>()?, 200.0);
+/// assert_eq!(x.sum(())?.item::<f32>()?, 200.0);
 /// # Ok::<(), tensor::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]

@@ -1,11 +1,12 @@
 //! The errors of automatic differentiation.
 
+use std::fmt;
 use std::panic::Location;
 
 use crate::{DType, Device, Error, Shape};
 
 /// The reason why gradients could not be computed, or a tensor could not take part in them.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum AutogradError {
     // Before the backward pass.
@@ -184,4 +185,11 @@ pub enum AutogradError {
         /// The operation that the tensor is the result of.
         computed_by: &'static str,
     },
+}
+
+/// The text of `Display`, since `main`, `unwrap` and `expect` print errors by `Debug`.
+impl fmt::Debug for AutogradError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }

@@ -15,15 +15,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a tensor operation failed. It never leaves a tensor half changed, but for a device that is
 /// lost.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     // Operands that do not fit together.
     /// The operands lie on different devices.
-    #[error(
-        "{op}: {}; move one with .to(..), or allow peer access between the two devices",
-        DeviceList(arguments)
-    )]
+    #[error("{op}: {}; move one with .to(..){}", DeviceList(arguments), peers(arguments))]
     DeviceMismatch {
         /// The operation.
         op: &'static str,
@@ -71,6 +68,16 @@ pub enum Error {
         dim: isize,
         /// The number of dimensions.
         dims: usize,
+    },
+    /// The tensor has another number of dimensions than is asked for.
+    #[error("{op}: a tensor of shape {shape} has {} dimensions, not {expected}", shape.len())]
+    WrongDims {
+        /// The operation.
+        op: &'static str,
+        /// The tensor's shape.
+        shape: Shape,
+        /// The number of dimensions that was asked for.
+        expected: usize,
     },
     /// An index lies outside the dimension it selects from.
     #[error(
@@ -213,6 +220,13 @@ pub enum Error {
     Allocation(#[from] gpu_alloc::Error),
 }
 
+/// The text of `Display`, since `main`, `unwrap` and `expect` print errors by `Debug`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl Error {
     /// The error of an operation that may not use memory of the host.
     pub(crate) fn of_host_access(op: &'static str, error: gpu_runtime::Error) -> Error {
@@ -270,6 +284,14 @@ struct ShapeList<'a>(&'a [(&'static str, Shape)]);
 impl fmt::Display for ShapeList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         list(f, self.0, " has shape ", " ")
+    }
+}
+
+/// The other way out for operands on different devices, which GPUs have only.
+fn peers(arguments: &[(&'static str, Device)]) -> &'static str {
+    match arguments.iter().all(|(_, device)| device.is_cuda()) {
+        true => ", or allow peer access between the two devices",
+        false => "",
     }
 }
 

@@ -3,20 +3,22 @@
 use crate::host;
 use crate::reserve::try_with_capacity;
 use crate::storage::Fresh;
-use crate::{DType, Element, Error, Result, Shape, Tensor, TensorOptions};
+use crate::{DType, Element, Error, Result, Shape, Tensor, TensorOptions, default_dtype};
 
 use super::creation::{finish, only_on_host};
 use super::data::{Data, Number};
 
 impl Tensor {
     /// A tensor of a number, or of nested arrays, slices and vectors of numbers, with a dimension
-    /// for each level (`torch.tensor`). If the options leave the dtype open it is that of the Rust
-    /// type (`I64` for `i32`).
+    /// for each level (`torch.tensor`). If the options leave the dtype open, `f64`, the type of Rust's
+    /// literals, takes the default dtype; other numbers keep their type (`I64` for `i32`).
+    /// [`Tensor::from_vec`] keeps `f64`, too.
     ///
     /// ```
     /// use tensor::{DType, Tensor};
-    /// let x = Tensor::new([[1.0f32, 2.0], [3.0, 4.0]], ())?;
+    /// let x = Tensor::new([[1.0, 2.0], [3.0, 4.0]], ())?;
     /// assert_eq!((x.shape(), x.dtype()), (&[2, 2][..], DType::F32));
+    /// assert_eq!(Tensor::new([1.0, 2.0], DType::F64)?.dtype(), DType::F64);
     /// let y = Tensor::new(vec![1, 2, 3], DType::F16)?;
     /// assert_eq!((y.shape(), y.dtype()), (&[3][..], DType::F16));
     /// # Ok::<(), tensor::Error>(())
@@ -24,9 +26,14 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`]; or the data is ragged ([`Error::Ragged`]).
+    #[track_caller]
     pub fn new<D: Data>(data: D, options: impl Into<TensorOptions>) -> Result<Tensor> {
         let (numbers, shape) = flatten("new", &data)?;
-        from_elements("new", &numbers, shape, options.into())
+        let options = match ElementOf::<D>::DTYPE {
+            DType::F64 => options.into().or_dtype(default_dtype()),
+            _ => options.into(),
+        };
+        from_elements("new", &numbers, shape, options)
     }
 
     /// A tensor of the given shape from its elements in row-major order.
@@ -47,16 +54,6 @@ impl Tensor {
         options: impl Into<TensorOptions>,
     ) -> Result<Tensor> {
         from_elements("from_vec", &elements, shape.into(), options.into())
-    }
-
-    /// The function that `tensor![..]` calls: [`Tensor::new`], but floats take the default dtype.
-    #[doc(hidden)]
-    #[track_caller]
-    pub fn literal<D: Data>(data: D) -> Result<Tensor> {
-        let (numbers, shape) = flatten("tensor!", &data)?;
-        let own = <D::Number as Number>::Stored::DTYPE;
-        let dtype = if own.is_float() { crate::default_dtype() } else { own };
-        from_elements("tensor!", &numbers, shape, dtype.into())
     }
 }
 

@@ -1,7 +1,7 @@
 //! The macro `tensor!`.
 
-/// A tensor of literals, on the default device: floats take the default dtype, integers `I64`,
-/// truth values `Bool`. It gives a `Result<Tensor>`.
+/// [`Tensor::new`](crate::Tensor::new) of an array of literals, on the default device: floats take
+/// the default dtype, integers `I64`, truth values `Bool`. It gives a `Result<Tensor>`.
 ///
 /// ```
 /// use tensor::{DType, tensor};
@@ -14,9 +14,9 @@
 #[macro_export]
 macro_rules! tensor {
     () => {
-        $crate::Tensor::literal::<[f64; 0]>([])
+        $crate::Tensor::new([0.0; 0], ())
     };
     ($($entry:expr),+ $(,)?) => {
-        $crate::Tensor::literal([$($entry),+])
+        $crate::Tensor::new([$($entry),+], ())
     };
 }

@@ -1,7 +1,7 @@
 //! Products of tensors that sum over some dimensions, made of products of matrices.
 
 use crate::autograd::record_product;
-use crate::dims::resolve_dim;
+use crate::dims::{Dims, keepdim, resolve_dim};
 use crate::{Error, Result, Shape, Tensor};
 
 /// Products in terms of [`Tensor::mul`], [`Tensor::mm`] and views.
@@ -65,7 +65,7 @@ impl Tensor {
     /// ```
     /// use tensor::Tensor;
     /// let (a, b) = (Tensor::ones([2, 3, 4], ())?, Tensor::ones([4, 3, 5], ())?);
-    /// let c = a.tensordot(&b, &[1, 2], &[1, 0])?;
+    /// let c = a.tensordot(&b, (1, 2), (1, 0))?;
     /// assert_eq!((c.shape(), c.max()?.item::<f32>()?), (&[2, 5][..], 12.0));
     /// # Ok::<(), tensor::Error>(())
     /// ```
@@ -77,20 +77,21 @@ impl Tensor {
     pub fn tensordot(
         &self,
         other: &Tensor,
-        dims: &[isize],
-        other_dims: &[isize],
+        dims: impl Into<Dims>,
+        other_dims: impl Into<Dims>,
     ) -> Result<Tensor> {
         const OP: &str = "tensordot";
         let (mut a, mut b) = (self.clone(), other.clone());
-        let (own, theirs) = (resolved(OP, self, dims)?, resolved(OP, other, other_dims)?);
+        let (own, theirs) =
+            (resolved(OP, self, &dims.into())?, resolved(OP, other, &other_dims.into())?);
         if own.len() != theirs.len() {
             return Err(mismatch(OP, self, other, "as many dimensions of each must be named"));
         }
         for (&i, &j) in own.iter().zip(&theirs) {
             match (self.shape()[i], other.shape()[j]) {
                 (m, n) if m == n => {}
-                (_, 1) => a = a.sum_dims(&[i as isize], true)?.to(self.dtype())?,
-                (1, _) => b = b.sum_dims(&[j as isize], true)?.to(other.dtype())?,
+                (_, 1) => a = a.sum(keepdim(i))?.to(self.dtype())?,
+                (1, _) => b = b.sum(keepdim(j))?.to(other.dtype())?,
                 _ => return Err(mismatch(OP, self, other, "sizes that pair off must be equal")),
             }
         }

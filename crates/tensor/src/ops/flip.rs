@@ -2,7 +2,7 @@
 
 use super::convert::convert;
 use crate::autograd::record;
-use crate::dims::resolve_dims;
+use crate::dims::{Dims, resolve_dims};
 use crate::{Error, Result, Shape, Tensor};
 
 /// Copies in another order; gradients flow through.
@@ -11,23 +11,23 @@ impl Tensor {
     ///
     /// ```
     /// use tensor::tensor;
-    /// assert_eq!(tensor![1.0, 2.0, 3.0]?.flip(&[0])?.to_vec::<f32>()?, [3.0, 2.0, 1.0]);
+    /// assert_eq!(tensor![1.0, 2.0, 3.0]?.flip(0)?.to_vec::<f32>()?, [3.0, 2.0, 1.0]);
     /// # Ok::<(), tensor::Error>(())
     /// ```
     ///
     /// # Errors
     /// There is no such dimension, or one is given twice.
     #[track_caller]
-    pub fn flip(&self, dims: &[isize]) -> Result<Tensor> {
+    pub fn flip(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        let dims = dims.into();
         if dims.is_empty() {
             return self.clone_data();
         }
-        let reversed = resolve_dims("flip", dims, self.dims())?;
+        let reversed = resolve_dims("flip", &dims, self.dims())?;
         let view = self.alias(self.layout().reversed(&reversed))?;
         let copy = convert(&view, self.dtype())?;
         Ok(record("flip", [self], copy, |_| {
-            let dims = dims.to_vec();
-            move |grad: &Tensor, _| Ok([Some(grad.flip(&dims)?)])
+            move |grad: &Tensor, _| Ok([Some(grad.flip(dims.clone())?)])
         }))
     }
 
@@ -38,7 +38,7 @@ impl Tensor {
     #[track_caller]
     pub fn fliplr(&self) -> Result<Tensor> {
         self.at_least("fliplr", 2)?;
-        self.flip(&[1])
+        self.flip(1)
     }
 
     /// The rows in reverse order: [`Tensor::flip`] of dimension 0.
@@ -48,7 +48,7 @@ impl Tensor {
     #[track_caller]
     pub fn flipud(&self) -> Result<Tensor> {
         self.at_least("flipud", 1)?;
-        self.flip(&[0])
+        self.flip(0)
     }
 
     /// The tensor turned by `turns` right angles in the plane of two dimensions, from the first
@@ -70,9 +70,9 @@ impl Tensor {
         resolve_dims(OP, &dims, self.dims())?;
         let [first, second] = dims;
         match turns.rem_euclid(4) {
-            1 => self.flip(&[second])?.transpose(first, second),
-            2 => self.flip(&dims),
-            3 => self.flip(&[first])?.transpose(first, second),
+            1 => self.flip(second)?.transpose(first, second),
+            2 => self.flip(dims),
+            3 => self.flip(first)?.transpose(first, second),
             _ => self.clone_data(),
         }
     }
@@ -82,27 +82,28 @@ impl Tensor {
     ///
     /// ```
     /// use tensor::tensor;
-    /// assert_eq!(tensor![1.0, 2.0, 3.0]?.roll(&[1], &[0])?.to_vec::<f32>()?, [3.0, 1.0, 2.0]);
+    /// assert_eq!(tensor![1.0, 2.0, 3.0]?.roll(1, 0)?.to_vec::<f32>()?, [3.0, 1.0, 2.0]);
     /// # Ok::<(), tensor::Error>(())
     /// ```
     ///
     /// # Errors
     /// There is not one shift for each dimension, or there is no such dimension.
     #[track_caller]
-    pub fn roll(&self, shifts: &[isize], dims: &[isize]) -> Result<Tensor> {
-        if let (&[shift], []) = (shifts, dims) {
-            return self.flatten()?.roll(&[shift], &[0])?.reshape(self.layout().shape());
+    pub fn roll(&self, shifts: impl Into<Dims>, dims: impl Into<Dims>) -> Result<Tensor> {
+        let (shifts, dims) = (shifts.into(), dims.into());
+        if let (&[shift], []) = (&*shifts, &*dims) {
+            return self.flatten()?.roll(shift, 0)?.reshape(self.layout().shape());
         }
         if shifts.is_empty() || shifts.len() != dims.len() {
             return Err(Error::InvalidArgument {
                 op: "roll",
                 argument: "shifts",
-                value: format!("{shifts:?} for the dimensions {dims:?}"),
+                value: format!("{:?} for the dimensions {:?}", &*shifts, &*dims),
                 why: "there must be one for each dimension",
             });
         }
         let mut rolled = self.clone();
-        for (&shift, &dim) in shifts.iter().zip(dims) {
+        for (&shift, &dim) in shifts.iter().zip(&*dims) {
             let size = self.size(dim)?;
             if size == 0 || self.dims() == 0 {
                 continue;
@@ -110,7 +111,7 @@ impl Tensor {
             let moved = shift.rem_euclid(size as isize) as usize;
             let parts =
                 [rolled.narrow(dim, size - moved, moved)?, rolled.narrow(dim, 0, size - moved)?];
-            rolled = Tensor::cat(&[&parts[0], &parts[1]], dim)?;
+            rolled = Tensor::cat([&parts[0], &parts[1]], dim)?;
         }
         rolled.copied_from(self)
     }

@@ -1,5 +1,9 @@
 //! Joining tensors: `cat` and `stack`.
 
+use std::borrow::Borrow;
+
+use smallvec::SmallVec;
+
 use super::convert::copy_into;
 use crate::autograd::record_many;
 use crate::checked_size::CheckedSize;
@@ -19,46 +23,8 @@ impl Tensor {
     /// There is no tensor; they differ in another size than that of `dim`, or in their devices;
     /// they are too long together.
     #[track_caller]
-    pub fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
-        const OP: &str = "cat";
-        let joined = tensors.iter().find(|tensor| !is_nothing(tensor)).or(tensors.first());
-        let first = *joined.ok_or_else(|| nothing(OP))?;
-        let dim = resolve_dim(OP, dim, first.dims())?;
-        let mut named = named(tensors);
-        let device = dispatch::same_device(OP, &named)?;
-        named.retain(|(_, tensor)| !is_nothing(tensor) || is_nothing(first));
-        check_sizes(OP, &named, dim)?;
-        let length_of = |tensor: &Tensor| if is_nothing(tensor) { 0 } else { tensor.shape()[dim] };
-        let length: CheckedSize = tensors.iter().map(|tensor| length_of(tensor)).sum();
-        let typed: Vec<Typed> = tensors.iter().map(|t| Typed::Dimensioned(t.dtype())).collect();
-        let shape = first.layout().shape().with(dim, length.size_or_max());
-        let output = Tensor::uninit(shape, result_type(&typed), device)?;
-        let mut start = 0;
-        for tensor in tensors {
-            let len = length_of(tensor);
-            if len == 0 {
-                continue;
-            }
-            let part = output.alias(output.layout().slice(dim, start, len, 1))?;
-            copy_into(&part, tensor)?;
-            start += len;
-        }
-        Ok(record_many(OP, tensors, output, |_| {
-            let lengths: Vec<(usize, bool)> =
-                tensors.iter().map(|tensor| (length_of(tensor), is_nothing(tensor))).collect();
-            move |grad: &Tensor, needs: &[bool]| {
-                let mut start = 0;
-                let gradients = lengths.iter().zip(needs).map(|(&(len, is_nothing), needed)| {
-                    start += len;
-                    let part = || match is_nothing {
-                        true => Tensor::zeros([0], (grad.dtype(), grad.device())),
-                        false => grad.narrow(dim as isize, start - len, len),
-                    };
-                    needed.then(part).transpose()
-                });
-                gradients.collect()
-            }
-        }))
+    pub fn cat<T: Borrow<Tensor>>(tensors: impl AsRef<[T]>, dim: isize) -> Result<Tensor> {
+        joined(&borrowed(tensors.as_ref()), dim)
     }
 
     /// Joins tensors of one shape along a new dimension at `dim`.
@@ -67,17 +33,71 @@ impl Tensor {
     /// There is no tensor; they differ in shape or device; `dim` is not 0 to their number of
     /// dimensions.
     #[track_caller]
-    pub fn stack(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
-        const OP: &str = "stack";
-        let first = *tensors.first().ok_or_else(|| nothing(OP))?;
-        if tensors.iter().any(|tensor| tensor.shape() != first.shape()) {
-            let rule = "they must be equal";
-            return Err(Error::ShapeMismatch { op: OP, shapes: shapes(&named(tensors)), rule });
-        }
-        let layers: Result<Vec<Tensor>> =
-            tensors.iter().map(|tensor| tensor.unsqueeze(dim)).collect();
-        Tensor::cat(&layers?.iter().collect::<Vec<_>>(), dim)
+    pub fn stack<T: Borrow<Tensor>>(tensors: impl AsRef<[T]>, dim: isize) -> Result<Tensor> {
+        stacked(&borrowed(tensors.as_ref()), dim)
     }
+}
+
+/// References to all of a list of tensors.
+pub(super) fn borrowed<T: Borrow<Tensor>>(tensors: &[T]) -> SmallVec<[&Tensor; 4]> {
+    tensors.iter().map(T::borrow).collect()
+}
+
+/// [`Tensor::cat`].
+#[track_caller]
+fn joined(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
+    const OP: &str = "cat";
+    let joined = tensors.iter().find(|tensor| !is_nothing(tensor)).or(tensors.first());
+    let first = *joined.ok_or_else(|| nothing(OP))?;
+    let dim = resolve_dim(OP, dim, first.dims())?;
+    let mut named = named(tensors);
+    let device = dispatch::same_device(OP, &named)?;
+    named.retain(|(_, tensor)| !is_nothing(tensor) || is_nothing(first));
+    check_sizes(OP, &named, dim)?;
+    let length_of = |tensor: &Tensor| if is_nothing(tensor) { 0 } else { tensor.shape()[dim] };
+    let length: CheckedSize = tensors.iter().map(|tensor| length_of(tensor)).sum();
+    let typed: Vec<Typed> = tensors.iter().map(|t| Typed::Dimensioned(t.dtype())).collect();
+    let shape = first.layout().shape().with(dim, length.size_or_max());
+    let output = Tensor::uninit(shape, result_type(&typed), device)?;
+    let mut start = 0;
+    for tensor in tensors {
+        let len = length_of(tensor);
+        if len == 0 {
+            continue;
+        }
+        let part = output.alias(output.layout().slice(dim, start, len, 1))?;
+        copy_into(&part, tensor)?;
+        start += len;
+    }
+    Ok(record_many(OP, tensors, output, |_| {
+        let lengths: Vec<(usize, bool)> =
+            tensors.iter().map(|tensor| (length_of(tensor), is_nothing(tensor))).collect();
+        move |grad: &Tensor, needs: &[bool]| {
+            let mut start = 0;
+            let gradients = lengths.iter().zip(needs).map(|(&(len, is_nothing), needed)| {
+                start += len;
+                let part = || match is_nothing {
+                    true => Tensor::zeros([0], (grad.dtype(), grad.device())),
+                    false => grad.narrow(dim as isize, start - len, len),
+                };
+                needed.then(part).transpose()
+            });
+            gradients.collect()
+        }
+    }))
+}
+
+/// [`Tensor::stack`].
+#[track_caller]
+fn stacked(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
+    const OP: &str = "stack";
+    let first = *tensors.first().ok_or_else(|| nothing(OP))?;
+    if tensors.iter().any(|tensor| tensor.shape() != first.shape()) {
+        let rule = "they must be equal";
+        return Err(Error::ShapeMismatch { op: OP, shapes: shapes(&named(tensors)), rule });
+    }
+    let layers: Result<Vec<Tensor>> = tensors.iter().map(|tensor| tensor.unsqueeze(dim)).collect();
+    Tensor::cat(layers?, dim)
 }
 
 fn nothing(op: &'static str) -> Error {

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use super::convert::dense;
 use super::scan::widened;
 use crate::autograd::{SavedTensor, record_many};
+use crate::dims::keepdim;
 use crate::dispatch::{self, LayerNormCall};
 use crate::{DType, Error, Result, Shape, Tensor, is_grad_enabled};
 
@@ -86,7 +87,7 @@ struct Norm {
 
 impl Norm {
     /// The dimensions, as operations take them.
-    fn over(self) -> SmallVec<[isize; 4]> {
+    fn over(self) -> Vec<isize> {
         (0..self.dims).map(|dim| -1 - dim as isize).collect()
     }
 
@@ -144,8 +145,8 @@ impl NormGradients<'_> {
     fn composed(&self, [of_x, of_weight, of_bias]: [bool; 3]) -> Result<[Option<Tensor>; 3]> {
         let dims = self.norm.over();
         let (x, grad) = (widened(&self.x)?, widened(self.grad)?);
-        let distance = x.sub(&x.mean_dims(&dims, true)?)?;
-        let variance = distance.square()?.mean_dims(&dims, true)?;
+        let distance = x.sub(&x.mean(keepdim(&dims))?)?;
+        let variance = distance.square()?.mean(keepdim(&dims))?;
         let rstd = variance.add(self.norm.epsilon)?.rsqrt()?;
         let normalized = distance.mul(&rstd)?;
         let gradient_of_x = || {
@@ -153,8 +154,8 @@ impl NormGradients<'_> {
                 Some(weight) => grad.mul(&widened(weight)?)?,
                 None => grad.clone(),
             };
-            let mean = weighted.mean_dims(&dims, true)?;
-            let product = weighted.mul(&normalized)?.mean_dims(&dims, true)?;
+            let mean = weighted.mean(keepdim(&dims))?;
+            let product = weighted.mul(&normalized)?.mean(keepdim(&dims))?;
             weighted.sub(&mean)?.sub(&normalized.mul(&product)?)?.mul(&rstd)
         };
         let gradients = [

@@ -47,7 +47,7 @@ impl Tensor {
             return Err(Error::ShapeMismatch { op: OP, shapes: shapes(self, target), rule });
         }
         let predictions = self.numel().checked_div(self.size(dim)?).unwrap_or(0);
-        self.log_softmax(dim)?.mul(target)?.sum()?.div(-(predictions as f64))
+        self.log_softmax(dim)?.mul(target)?.sum(())?.div(-(predictions as f64))
     }
 
     /// The mean of the negated log-probabilities of the target classes; shapes as for
@@ -62,13 +62,13 @@ impl Tensor {
         let (class, ignored) = classes(target, dim)?;
         let chosen = self.detach().gather(dim, &class)?.squeeze(dim)?;
         let losses = NEGATED_UNLESS_IGNORED.apply([(&chosen).into(), (&ignored).into()])?;
-        let output = losses.sum()?.div(&ignored.logical_not()?.sum()?)?;
+        let output = losses.sum(())?.div(&ignored.logical_not()?.sum(())?)?;
         Ok(record("nll_loss", [self], output, |saving| {
             let (shape, target) = (self.layout().shape().clone(), saving.save(target));
             move |grad: &Tensor, _| {
                 let (class, ignored) = classes(&target.get()?, dim)?;
-                let share = grad.div(&ignored.logical_not()?.sum()?)?.neg()?;
-                let shares = Tensor::where_(&ignored, 0, &share)?.unsqueeze(dim)?;
+                let share = grad.div(&ignored.logical_not()?.sum(())?)?.neg()?;
+                let shares = Tensor::where_cond(&ignored, 0, &share)?.unsqueeze(dim)?;
                 let zeros = Tensor::zeros(&shape, (grad.dtype(), grad.device()))?;
                 Ok([Some(zeros.scatter_add_(dim, &class, &shares)?)])
             }
@@ -82,7 +82,7 @@ impl Tensor {
     /// floating one.
     #[track_caller]
     pub fn mse_loss(&self, target: &Tensor) -> Result<Tensor> {
-        SQUARED_ERROR.apply([self.into(), target.into()])?.mean()
+        SQUARED_ERROR.apply([self.into(), target.into()])?.mean(())
     }
 }
 

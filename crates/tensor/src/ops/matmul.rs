@@ -147,7 +147,7 @@ fn multiplied(a: &Tensor, b: &Tensor, batch: &Shape) -> Result<Tensor> {
     if parts == 1 {
         return Ok(output);
     }
-    output.sum_dims(&[batch.len() as isize], false)
+    output.sum(batch.len() as isize)
 }
 
 /// One column of `a`, one row of `b`, and the number of times that they are there, if both operands

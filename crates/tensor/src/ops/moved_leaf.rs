@@ -21,7 +21,7 @@ impl Tensor {
     /// ```
     /// use tensor::{DType, tensor};
     /// let x = tensor![1.0, 2.0]?.requires_grad_(true)?;
-    /// x.square()?.sum()?.backward()?;
+    /// x.square()?.sum(())?.backward()?;
     /// let moved = x.moved_leaf(DType::F64)?.take_over();
     /// assert!(moved.is_leaf() && moved.requires_grad());
     /// assert_eq!(moved.grad().expect("it came along").to_vec::<f64>()?, [2.0, 4.0]);

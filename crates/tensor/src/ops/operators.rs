@@ -1,11 +1,17 @@
 //! The operators `+ - * /` and `-x` of Rust, on tensors (owned or borrowed) and numbers. They give
 //! a `Result`, since shapes may not fit. The result of owned tensors may lie in the memory of one of
 //! them.
+//!
+//! An operand may itself be the result of an operation beside a tensor, so that an expression needs
+//! one `?`: `((&x * &w) + &b)?`. Rust's rule of coherence allows this for a `Result` beside a tensor
+//! only: neither a `Result` beside a number or another `Result`, nor `-` before one, which take
+//! their `?`.
+//!
+//! Numbers on the left are `f64`, `i64` and [`Scalar`] only: where one type alone is a float, Rust
+//! knows what the literal in `2.0 * &x` is.
 
 use std::borrow::Borrow;
 use std::ops::{Add, Div, Mul, Neg, Sub};
-
-use half::f16;
 
 use super::elementwise::arithmetic::{ADD, DIV, MUL, NEG, SUB, not_of_bools};
 use super::operand::TensorOrScalar;
@@ -15,7 +21,8 @@ use crate::{Result, Scalar, Tensor};
 macro_rules! operators {
     ($($trait:ident::$method:ident => $operator:ident;)*) => {$(
         tensor_first!($trait::$method => $operator: Tensor = OWNED, &Tensor = BORROWED);
-        number_first!($trait::$method => $operator: f16, f32, f64, i32, i64, u8, Scalar);
+        number_first!($trait::$method => $operator: f64, i64, Scalar);
+        result_beside!($trait::$method: Tensor, &Tensor);
     )*};
 }
 
@@ -61,6 +68,29 @@ macro_rules! number_first {
             }
         }
     };
+}
+
+/// A tensor, owned or borrowed, with the result of an operation on either side.
+macro_rules! result_beside {
+    ($trait:ident::$method:ident: $($tensor:ty),*) => {$(
+        impl $trait<$tensor> for Result<Tensor> {
+            type Output = Result<Tensor>;
+
+            #[track_caller]
+            fn $method(self, other: $tensor) -> Result<Tensor> {
+                $trait::$method(self?, other)
+            }
+        }
+
+        impl $trait<Result<Tensor>> for $tensor {
+            type Output = Result<Tensor>;
+
+            #[track_caller]
+            fn $method(self, other: Result<Tensor>) -> Result<Tensor> {
+                $trait::$method(self, other?)
+            }
+        }
+    )*};
 }
 
 operators! {

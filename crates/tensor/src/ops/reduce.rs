@@ -7,7 +7,7 @@ use gpu_runtime::at_place;
 use super::repeated::{self, Once};
 use super::scan::{products_after, products_before};
 use crate::autograd::record;
-use crate::dims::{resolve_dim, resolve_dims};
+use crate::dims::{ReduceDims, keepdim, resolve_dim, resolve_dims};
 use crate::dispatch::abi::Reduce;
 use crate::dispatch::{self, HostKernels, Operator, Signature};
 use crate::host::reduce as kernels;
@@ -49,13 +49,9 @@ pub(super) struct Folded {
 }
 
 impl Folded {
-    pub(super) fn new(
-        op: &'static str,
-        x: &Tensor,
-        dims: &[isize],
-        keepdim: bool,
-    ) -> Result<Folded> {
-        Ok(Folded { dims: resolve_dims(op, dims, x.dims())?, keepdim })
+    pub(super) fn new(op: &'static str, x: &Tensor, dims: &ReduceDims) -> Result<Folded> {
+        let ReduceDims { dims, keepdim } = dims;
+        Ok(Folded { dims: resolve_dims(op, dims, x.dims())?, keepdim: *keepdim })
     }
 
     /// The number of elements that each output is made of.
@@ -109,9 +105,14 @@ impl Folded {
         &self.dims
     }
 
-    /// The dimensions, as operations take them.
-    pub(super) fn signed(&self) -> Vec<isize> {
-        self.dims.iter().map(|&dim| dim as isize).collect()
+    /// The dimensions, as other reductions take them.
+    pub(super) fn given(&self) -> ReduceDims {
+        ReduceDims::from(&*self.dims).keepdim(self.keepdim)
+    }
+
+    /// The dimensions, to be kept with size 1.
+    pub(super) fn kept(&self) -> ReduceDims {
+        keepdim(&*self.dims)
     }
 }
 
@@ -128,9 +129,9 @@ fn fold(reduction: &'static Reduction, x: &Tensor, to: &Folded) -> Result<Tensor
     })
 }
 
-/// Reductions over all dimensions, which an empty list means too, or over some. The reduced
-/// dimensions are removed, or with `keepdim` they stay with size 1. Negative dimensions count from
-/// the end. On CUDA the work is enqueued.
+/// Reductions over some dimensions, or over all, which `()` and other empty lists mean: see
+/// [`ReduceDims`]. The reduced dimensions are removed, or stay with size 1 if they are given as
+/// [`keepdim`](crate::keepdim()). On CUDA the work is enqueued.
 ///
 /// Sums of floats on the CPU are pairwise, and do not depend on the number of threads. Elements
 /// that [`expand`](Tensor::expand) repeats many times are computed once, so the sum of 2^62 of them
@@ -138,135 +139,80 @@ fn fold(reduction: &'static Reduction, x: &Tensor, to: &Folded) -> Result<Tensor
 ///
 /// All fail if a dimension does not exist or is given twice, or if the operation has no such dtype.
 impl Tensor {
-    /// The sum of all elements; of integers and truth values as `I64`.
+    /// The sums; of integers and truth values as `I64`.
+    ///
+    /// ```
+    /// use tensor::{keepdim, tensor};
+    /// let x = tensor![[1.0, 2.0], [3.0, 4.0]]?;
+    /// assert_eq!(x.sum(())?.item::<f32>()?, 10.0);
+    /// assert_eq!(x.sum(0)?.to_vec::<f32>()?, [4.0, 6.0]);
+    /// assert_eq!(x.sum(keepdim(-1))?.shape(), [2, 1]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
-    pub fn sum(&self) -> Result<Tensor> {
-        self.sum_dims(&[], false)
+    pub fn sum(&self, dims: impl Into<ReduceDims>) -> Result<Tensor> {
+        sums(self, &dims.into())
     }
 
-    /// The sums over some dimensions; of integers and truth values as `I64`.
+    /// The means; floats only. The mean of nothing is NaN.
+    #[track_caller]
+    pub fn mean(&self, dims: impl Into<ReduceDims>) -> Result<Tensor> {
+        means(self, &dims.into())
+    }
+
+    /// The products, along one dimension or of all elements; of integers and truth values as `I64`.
+    /// Gradients are right for zeros too.
     ///
     /// ```
     /// use tensor::tensor;
     /// let x = tensor![[1.0, 2.0], [3.0, 4.0]]?;
-    /// assert_eq!(x.sum_dims(&[0], false)?.to_vec::<f32>()?, [4.0, 6.0]);
-    /// assert_eq!(x.sum_dims(&[-1], true)?.shape(), [2, 1]);
+    /// assert_eq!(x.prod(1)?.to_vec::<f32>()?, [2.0, 12.0]);
     /// # Ok::<(), tensor::Error>(())
     /// ```
-    #[track_caller]
-    pub fn sum_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
-        let folded = Folded::new("sum", self, dims, keepdim)?;
-        let output = fold(&SUM, self, &folded)?;
-        Ok(record("sum", [self], output, |_| {
-            let shape = self.layout().shape().clone();
-            move |grad: &Tensor, _| Ok([Some(folded.restore(grad)?.expand(&shape)?)])
-        }))
-    }
-
-    /// The mean of all elements; floats only.
-    #[track_caller]
-    pub fn mean(&self) -> Result<Tensor> {
-        self.mean_dims(&[], false)
-    }
-
-    /// The means over some dimensions; floats only. The mean of nothing is NaN.
-    #[track_caller]
-    pub fn mean_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
-        let folded = Folded::new("mean", self, dims, keepdim)?;
-        let output = fold(&MEAN, self, &folded)?;
-        Ok(folded.record_mean(self, output))
-    }
-
-    /// The product of all elements; of integers and truth values as `I64`.
-    #[track_caller]
-    pub fn prod(&self) -> Result<Tensor> {
-        let folded = Folded::new("prod", self, &[], false)?;
-        let output = fold(&PROD, self, &folded)?;
-        Ok(record("prod", [self], output, |saving| {
-            let (x, product) = (saving.save(self), saving.watch_output());
-            move |grad: &Tensor, _| {
-                product.check()?;
-                let x = x.get()?;
-                prod_backward(&x.flatten()?, grad, 0)?
-                    .reshape(x.layout().shape())
-                    .map(|x| [Some(x)])
-            }
-        }))
-    }
-
-    /// The products along a dimension; of integers and truth values as `I64`. Gradients are right
-    /// for zeros too.
     ///
-    /// ```
-    /// use tensor::tensor;
-    /// let x = tensor![[1.0, 2.0], [3.0, 4.0]]?;
-    /// assert_eq!(x.prod_dim(1, false)?.to_vec::<f32>()?, [2.0, 12.0]);
-    /// # Ok::<(), tensor::Error>(())
-    /// ```
+    /// # Errors
+    /// There are several dimensions, as in PyTorch.
     #[track_caller]
-    pub fn prod_dim(&self, dim: isize, keepdim: bool) -> Result<Tensor> {
-        let own = resolve_dim("prod", dim, self.dims())?;
-        let dims = [dim];
-        let folded =
-            Folded::new("prod", self, if self.dims() == 0 { &[] } else { &dims }, keepdim)?;
-        let output = fold(&PROD, self, &folded)?;
-        Ok(record("prod", [self], output, |saving| {
-            let (x, product) = (saving.save(self), saving.watch_output());
-            move |grad: &Tensor, _| {
-                product.check()?;
-                Ok([Some(prod_backward(&x.get()?, &folded.restore(grad)?, own)?)])
-            }
-        }))
+    pub fn prod(&self, dims: impl Into<ReduceDims>) -> Result<Tensor> {
+        products(self, &dims.into())
     }
 
     /// The largest element, or NaN if there is one. Equal ones share the gradient.
     #[track_caller]
     pub fn max(&self) -> Result<Tensor> {
-        self.amax(&[], false)
+        self.amax(())
     }
 
     /// The smallest element, or NaN if there is one. Equal ones share the gradient.
     #[track_caller]
     pub fn min(&self) -> Result<Tensor> {
-        self.amin(&[], false)
+        self.amin(())
     }
 
     /// The largest elements over some dimensions, which must not be empty.
     #[track_caller]
-    pub fn amax(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
-        extreme(&AMAX, self, dims, keepdim)
+    pub fn amax(&self, dims: impl Into<ReduceDims>) -> Result<Tensor> {
+        extreme(&AMAX, self, &dims.into())
     }
 
     /// The smallest elements over some dimensions, which must not be empty.
     #[track_caller]
-    pub fn amin(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
-        extreme(&AMIN, self, dims, keepdim)
+    pub fn amin(&self, dims: impl Into<ReduceDims>) -> Result<Tensor> {
+        extreme(&AMIN, self, &dims.into())
     }
 
     /// Whether an element differs from zero, as a tensor of dtype `Bool`; of `U8` as `U8`, as in
     /// PyTorch.
     #[track_caller]
-    pub fn any(&self) -> Result<Tensor> {
-        self.any_dims(&[], false)
-    }
-
-    /// [`Tensor::any`] over some dimensions.
-    #[track_caller]
-    pub fn any_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
-        truth(&ANY, self, dims, keepdim)
+    pub fn any(&self, dims: impl Into<ReduceDims>) -> Result<Tensor> {
+        truth(&ANY, self, &dims.into())
     }
 
     /// Whether all elements differ from zero, as a tensor of dtype `Bool`; of `U8` as `U8`, as in
     /// PyTorch.
     #[track_caller]
-    pub fn all(&self) -> Result<Tensor> {
-        self.all_dims(&[], false)
-    }
-
-    /// [`Tensor::all`] over some dimensions.
-    #[track_caller]
-    pub fn all_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
-        truth(&ALL, self, dims, keepdim)
+    pub fn all(&self, dims: impl Into<ReduceDims>) -> Result<Tensor> {
+        truth(&ALL, self, &dims.into())
     }
 
     /// The sums over the dimensions along which `shape` broadcasts to the tensor's own: the gradient
@@ -286,7 +232,7 @@ impl Tensor {
             });
         }
         // As in PyTorch, so that the sum of an integer is `I64` though there is nothing to add.
-        if shape.is_empty() { self.sum() } else { self.summed_to(&shape) }
+        if shape.is_empty() { self.sum(()) } else { self.summed_to(&shape) }
     }
 
     /// [`Tensor::sum_to_size`] of a shape that broadcasts to the tensor's own.
@@ -301,34 +247,64 @@ impl Tensor {
         let added = self.dims() - shape.len();
         let repeated =
             |&dim: &usize| dim < added || (shape[dim - added] == 1 && self.shape()[dim] != 1);
-        let dims: Vec<isize> = (0..self.dims()).filter(repeated).map(|dim| dim as isize).collect();
-        let summed = if dims.is_empty() { self.clone() } else { self.sum_dims(&dims, true)? };
+        let dims: Vec<usize> = (0..self.dims()).filter(repeated).collect();
+        let summed = if dims.is_empty() { self.clone() } else { self.sum(keepdim(&dims))? };
         summed.reshape(shape)
     }
 }
 
 #[track_caller]
-fn truth(
-    reduction: &'static Reduction,
-    x: &Tensor,
-    dims: &[isize],
-    keepdim: bool,
-) -> Result<Tensor> {
-    let folded = Folded::new(reduction.operator.name(), x, dims, keepdim)?;
+fn sums(x: &Tensor, dims: &ReduceDims) -> Result<Tensor> {
+    let folded = Folded::new("sum", x, dims)?;
+    let output = fold(&SUM, x, &folded)?;
+    Ok(record("sum", [x], output, |_| {
+        let shape = x.layout().shape().clone();
+        move |grad: &Tensor, _| Ok([Some(folded.restore(grad)?.expand(&shape)?)])
+    }))
+}
+
+#[track_caller]
+fn means(x: &Tensor, dims: &ReduceDims) -> Result<Tensor> {
+    let folded = Folded::new("mean", x, dims)?;
+    let output = fold(&MEAN, x, &folded)?;
+    Ok(folded.record_mean(x, output))
+}
+
+#[track_caller]
+fn products(x: &Tensor, dims: &ReduceDims) -> Result<Tensor> {
+    const OP: &str = "prod";
+    let own = dims.at_most_one(OP)?.map(|dim| resolve_dim(OP, dim, x.dims())).transpose()?;
+    let folded = Folded::new(OP, x, dims)?;
+    let output = fold(&PROD, x, &folded)?;
+    Ok(record(OP, [x], output, |saving| {
+        let (x, product) = (saving.save(x), saving.watch_output());
+        move |grad: &Tensor, _| {
+            product.check()?;
+            let x = x.get()?;
+            let gradient = match own {
+                Some(own) => prod_backward(&x, &folded.restore(grad)?, own)?,
+                None => {
+                    let flat = prod_backward(&x.flatten()?, &grad.flatten()?, 0)?;
+                    flat.reshape(x.layout().shape())?
+                }
+            };
+            Ok([Some(gradient)])
+        }
+    }))
+}
+
+#[track_caller]
+fn truth(reduction: &'static Reduction, x: &Tensor, dims: &ReduceDims) -> Result<Tensor> {
+    let folded = Folded::new(reduction.operator.name(), x, dims)?;
     let truth = fold(reduction, x, &folded)?;
     // As in PyTorch, where `uint8` served as the dtype of truth values before there was `bool`.
     if x.dtype() == DType::U8 { truth.to(DType::U8) } else { Ok(truth) }
 }
 
 #[track_caller]
-fn extreme(
-    reduction: &'static Reduction,
-    x: &Tensor,
-    dims: &[isize],
-    keepdim: bool,
-) -> Result<Tensor> {
+fn extreme(reduction: &'static Reduction, x: &Tensor, dims: &ReduceDims) -> Result<Tensor> {
     let op = reduction.operator.name();
-    let folded = Folded::new(op, x, dims, keepdim)?;
+    let folded = Folded::new(op, x, dims)?;
     not_of_nothing(op, x, &folded.dims)?;
     let output = fold(reduction, x, &folded)?;
     Ok(record(op, [x], output, |saving| {
@@ -336,18 +312,18 @@ fn extreme(
         move |grad: &Tensor, _| {
             let (x, output) = (x.get()?, folded.restore(&output.get()?)?);
             let chosen = x.eq(&output)?;
-            let count = count_true(&chosen, &folded.signed())?;
+            let count = count_true(&chosen, &folded)?;
             let share = folded.restore(grad)?.div(&count)?;
-            Ok([Some(Tensor::where_(&chosen, &share, 0)?)])
+            Ok([Some(Tensor::where_cond(&chosen, &share, 0)?)])
         }
     }))
 }
 
-/// The number of true elements along `dims`, which stay with size 1; without dimensions each is 0
-/// or 1.
+/// The number of true elements along the dimensions, which stay with size 1; without dimensions each
+/// is 0 or 1.
 #[track_caller]
-pub(super) fn count_true(chosen: &Tensor, dims: &[isize]) -> Result<Tensor> {
-    if dims.is_empty() { chosen.to(DType::I64) } else { chosen.sum_dims(dims, true) }
+pub(super) fn count_true(chosen: &Tensor, folded: &Folded) -> Result<Tensor> {
+    if folded.dims.is_empty() { chosen.to(DType::I64) } else { chosen.sum(folded.kept()) }
 }
 
 /// Checks that each output is made of at least one element.

@@ -7,7 +7,7 @@ use gpu_runtime::at_place;
 use super::convert::dense;
 use super::reduce::not_of_nothing;
 use super::repeated::Once;
-use crate::dims::resolve_dim;
+use crate::dims::{ReduceDims, resolve_dim};
 use crate::dispatch::abi::Reduce;
 use crate::dispatch::{self, Operator, Signature};
 use crate::host::reduce as kernels;
@@ -18,21 +18,22 @@ static ARGMAX: Operator<Reduce> =
 static ARGMIN: Operator<Reduce> =
     Operator::new("argmin", kernels::ARGMIN).with_signature(Signature::Gives(DType::I64));
 
-/// Indices of extremes, as `I64`: along one dimension, or with `None` among all elements in
-/// row-major order. The first of equal ones counts, and NaN counts as the extreme.
+/// Indices of extremes, as `I64`: along one dimension, or with `()` among all elements in row-major
+/// order. The first of equal ones counts, and NaN counts as the extreme.
 ///
-/// They fail if the dimension does not exist or has no elements, and for truth values.
+/// They fail if the dimension does not exist or has no elements, for several dimensions, and for
+/// truth values.
 impl Tensor {
     /// The index of the largest element.
     #[track_caller]
-    pub fn argmax(&self, dim: impl Into<Option<isize>>, keepdim: bool) -> Result<Tensor> {
-        arg(&ARGMAX, self, dim.into(), keepdim)
+    pub fn argmax(&self, dim: impl Into<ReduceDims>) -> Result<Tensor> {
+        arg(&ARGMAX, self, &dim.into())
     }
 
     /// The index of the smallest element.
     #[track_caller]
-    pub fn argmin(&self, dim: impl Into<Option<isize>>, keepdim: bool) -> Result<Tensor> {
-        arg(&ARGMIN, self, dim.into(), keepdim)
+    pub fn argmin(&self, dim: impl Into<ReduceDims>) -> Result<Tensor> {
+        arg(&ARGMIN, self, &dim.into())
     }
 
     /// The largest elements along a dimension, and their indices (`torch.max(x, dim)`). The
@@ -40,21 +41,21 @@ impl Tensor {
     ///
     /// ```
     /// use tensor::tensor;
-    /// let (values, indices) = tensor![[1.0, 5.0], [7.0, 3.0]]?.max_dim(1, false)?;
+    /// let (values, indices) = tensor![[1.0, 5.0], [7.0, 3.0]]?.max_dim(1)?;
     /// assert_eq!(values.to_vec::<f32>()?, [5.0, 7.0]);
     /// assert_eq!(indices.to_vec::<i64>()?, [1, 0]);
     /// # Ok::<(), tensor::Error>(())
     /// ```
     #[track_caller]
-    pub fn max_dim(&self, dim: isize, keepdim: bool) -> Result<(Tensor, Tensor)> {
-        extremes(&ARGMAX, self, dim, keepdim)
+    pub fn max_dim(&self, dim: impl Into<ReduceDims>) -> Result<(Tensor, Tensor)> {
+        extremes(&ARGMAX, self, dim.into())
     }
 
     /// The smallest elements along a dimension, and their indices (`torch.min(x, dim)`). The
     /// gradient goes to the elements that the indices choose.
     #[track_caller]
-    pub fn min_dim(&self, dim: isize, keepdim: bool) -> Result<(Tensor, Tensor)> {
-        extremes(&ARGMIN, self, dim, keepdim)
+    pub fn min_dim(&self, dim: impl Into<ReduceDims>) -> Result<(Tensor, Tensor)> {
+        extremes(&ARGMIN, self, dim.into())
     }
 }
 
@@ -63,12 +64,15 @@ impl Tensor {
 fn extremes(
     operator: &'static Operator<Reduce>,
     x: &Tensor,
-    dim: isize,
-    keepdim: bool,
+    dims: ReduceDims,
 ) -> Result<(Tensor, Tensor)> {
+    let Some(dim) = dims.at_most_one(operator.name())? else {
+        return Err(dims.not_one(operator.name()));
+    };
+    let keepdim = dims.keepdim;
     // Truth values have extremes, though no places of them by themselves.
     let ordered = if x.dtype() == DType::Bool { dense(x, DType::U8)? } else { x.clone() };
-    let indices = arg(operator, &ordered, Some(dim), true)?;
+    let indices = arg(operator, &ordered, &dims.keepdim(true))?;
     let values = x.gather(dim, &indices)?;
     if keepdim || x.dims() == 0 {
         return Ok((values, indices));
@@ -77,13 +81,9 @@ fn extremes(
 }
 
 #[track_caller]
-fn arg(
-    operator: &'static Operator<Reduce>,
-    x: &Tensor,
-    dim: Option<isize>,
-    keepdim: bool,
-) -> Result<Tensor> {
+fn arg(operator: &'static Operator<Reduce>, x: &Tensor, dims: &ReduceDims) -> Result<Tensor> {
     let op = operator.name();
+    let (dim, keepdim) = (dims.at_most_one(op)?, dims.keepdim);
     let all = 0..x.dims();
     let dims: Vec<usize> = match dim {
         // A 0-dimensional tensor has no dimension to fold, though it accepts the number.

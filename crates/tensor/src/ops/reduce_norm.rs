@@ -7,20 +7,21 @@ use gpu_runtime::at_place;
 use super::reduce::{Folded, count_true};
 use super::scan::widened;
 use crate::autograd::record;
+use crate::dims::ReduceDims;
 use crate::{Result, Tensor, no_grad};
 
 impl Tensor {
-    /// The `p`-norms over some dimensions (all, if the list is empty): the sum of the `p`-th powers
-    /// of the absolute values to the power of `1 / p`. An infinite `p` gives the largest absolute
+    /// The `p`-norms over some dimensions, or over all: the sum of the `p`-th powers of the absolute
+    /// values to the power of `1 / p`. An infinite `p` gives the largest absolute
     /// value, or the smallest; 0 the number of elements that differ from zero. Halves are computed
     /// in `F32` and rounded once. The gradient of a norm that is 0 is 0.
     ///
     /// ```
-    /// use tensor::tensor;
+    /// use tensor::{keepdim, tensor};
     /// let x = tensor![[3.0, -4.0], [0.0, 2.0]]?;
-    /// assert_eq!(x.norm(2, &[1], false)?.to_vec::<f32>()?, [5.0, 2.0]);
-    /// assert_eq!(x.norm(1, &[], false)?.item::<f32>()?, 9.0);
-    /// assert_eq!(x.norm(f64::INFINITY, &[0], true)?.to_vec::<f32>()?, [3.0, 4.0]);
+    /// assert_eq!(x.norm(2, 1)?.to_vec::<f32>()?, [5.0, 2.0]);
+    /// assert_eq!(x.norm(1, ())?.item::<f32>()?, 9.0);
+    /// assert_eq!(x.norm(f64::INFINITY, keepdim(0))?.to_vec::<f32>()?, [3.0, 4.0]);
     /// # Ok::<(), tensor::Error>(())
     /// ```
     ///
@@ -28,22 +29,8 @@ impl Tensor {
     /// The dtype is not a floating one; a dimension does not exist, is given twice, or has no
     /// elements, where `p` is infinite or negative.
     #[track_caller]
-    pub fn norm(&self, p: impl Into<f64>, dims: &[isize], keepdim: bool) -> Result<Tensor> {
-        const OP: &str = "norm";
-        self.expect_floats(OP)?;
-        let (kind, folded) = (NormKind::of(p.into()), Folded::new(OP, self, dims, keepdim)?);
-        let compute = || {
-            let norm = kind.forward(&widened(self)?, &folded)?;
-            folded.fold_away(&norm.to(self.dtype())?)
-        };
-        let output = at_place(Location::caller(), || no_grad(compute))?;
-        Ok(record(OP, [self], output, |saving| {
-            let (x, output) = (saving.save(self), saving.save_output());
-            move |grad: &Tensor, _| {
-                let (grad, norm) = (folded.restore(grad)?, folded.restore(&output.get()?)?);
-                Ok([Some(kind.backward(&x.get()?, &norm, &grad, &folded)?)])
-            }
-        }))
+    pub fn norm(&self, p: impl Into<f64>, dims: impl Into<ReduceDims>) -> Result<Tensor> {
+        norm(self, p.into(), &dims.into())
     }
 
     /// The `p`-norm of the difference: [`Tensor::norm`] of all its elements. `other` is broadcast.
@@ -64,8 +51,8 @@ impl Tensor {
         let p = p.into();
         let compute = || -> Result<(Tensor, Folded)> {
             let difference = self.sub(other)?;
-            let folded = Folded::new(OP, &difference, &[], false)?;
-            Ok((difference.norm(p, &[], false)?, folded))
+            let folded = Folded::new(OP, &difference, &().into())?;
+            Ok((difference.norm(p, ())?, folded))
         };
         let (output, folded) = at_place(Location::caller(), || no_grad(compute))?;
         Ok(record(OP, [self, other], output, |saving| {
@@ -80,6 +67,25 @@ impl Tensor {
             }
         }))
     }
+}
+
+#[track_caller]
+fn norm(x: &Tensor, p: f64, dims: &ReduceDims) -> Result<Tensor> {
+    const OP: &str = "norm";
+    x.expect_floats(OP)?;
+    let (kind, folded) = (NormKind::of(p), Folded::new(OP, x, dims)?);
+    let compute = || {
+        let norm = kind.forward(&widened(x)?, &folded)?;
+        folded.fold_away(&norm.to(x.dtype())?)
+    };
+    let output = at_place(Location::caller(), || no_grad(compute))?;
+    Ok(record(OP, [x], output, |saving| {
+        let (x, output) = (saving.save(x), saving.save_output());
+        move |grad: &Tensor, _| {
+            let (grad, norm) = (folded.restore(grad)?, folded.restore(&output.get()?)?);
+            Ok([Some(kind.backward(&x.get()?, &norm, &grad, &folded)?)])
+        }
+    }))
 }
 
 /// The norms that have formulas of their own.
@@ -106,14 +112,14 @@ impl NormKind {
     /// The norms, with the dimensions of size 1.
     #[track_caller]
     fn forward(self, x: &Tensor, folded: &Folded) -> Result<Tensor> {
-        let dims = folded.signed();
+        let dims = folded.kept();
         match self {
-            NormKind::Count => x.ne(0)?.sum_dims(&dims, true)?.to(x.dtype()),
-            NormKind::Sum => x.abs()?.sum_dims(&dims, true),
-            NormKind::Euclidean => x.square()?.sum_dims(&dims, true)?.sqrt(),
-            NormKind::Extreme { largest: true } => x.abs()?.amax(&dims, true),
-            NormKind::Extreme { largest: false } => x.abs()?.amin(&dims, true),
-            NormKind::Power(p) => x.abs()?.pow(p)?.sum_dims(&dims, true)?.pow(1.0 / p),
+            NormKind::Count => x.ne(0)?.sum(dims)?.to(x.dtype()),
+            NormKind::Sum => x.abs()?.sum(dims),
+            NormKind::Euclidean => x.square()?.sum(dims)?.sqrt(),
+            NormKind::Extreme { largest: true } => x.abs()?.amax(dims),
+            NormKind::Extreme { largest: false } => x.abs()?.amin(dims),
+            NormKind::Power(p) => x.abs()?.pow(p)?.sum(dims)?.pow(1.0 / p),
         }
     }
 
@@ -127,7 +133,7 @@ impl NormKind {
             NormKind::Extreme { .. } => {
                 let size = x.abs()?;
                 let chosen = size.eq(norm)?.logical_or(&size.isnan()?)?;
-                let count = count_true(&chosen, &folded.signed())?;
+                let count = count_true(&chosen, folded)?;
                 x.sign()?.mul(&grad.div(&count)?)?.mul(&chosen)
             }
             NormKind::Power(p) if p < 1.0 => {

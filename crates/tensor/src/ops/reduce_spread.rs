@@ -7,10 +7,11 @@ use gpu_runtime::at_place;
 use super::reduce::Folded;
 use super::scan::widened;
 use crate::autograd::record;
+use crate::dims::ReduceDims;
 use crate::dispatch::{self, SpreadForm};
 use crate::{Result, Tensor, no_grad};
 
-/// The spread of the elements over some dimensions (all, if the list is empty): the sum of the
+/// The spread of the elements over some dimensions, or over all (see [`ReduceDims`]): the sum of the
 /// squared distances from the mean, divided by their number less `correction` (1 for a sample, 0
 /// for a whole population, or another number). Halves are computed in `F32` and rounded once.
 ///
@@ -21,13 +22,13 @@ impl Tensor {
     /// ```
     /// use tensor::tensor;
     /// let x = tensor![1.0, 2.0, 3.0]?;
-    /// assert_eq!(x.var(&[0], 1, false)?.item::<f32>()?, 1.0);
-    /// assert_eq!(x.var(&[0], -1, false)?.item::<f32>()?, 0.5);
+    /// assert_eq!(x.var(0, 1)?.item::<f32>()?, 1.0);
+    /// assert_eq!(x.var(0, -1)?.item::<f32>()?, 0.5);
     /// # Ok::<(), tensor::Error>(())
     /// ```
     #[track_caller]
-    pub fn var(&self, dims: &[isize], correction: impl Into<f64>, keepdim: bool) -> Result<Tensor> {
-        Spread::new(SpreadForm::Variance, self, dims, correction.into(), keepdim)?.of(self)
+    pub fn var(&self, dims: impl Into<ReduceDims>, correction: impl Into<f64>) -> Result<Tensor> {
+        Spread::new(SpreadForm::Variance, self, &dims.into(), correction.into())?.of(self)
     }
 
     /// The standard deviations over some dimensions: the square roots of [`Tensor::var`]. The
@@ -36,35 +37,32 @@ impl Tensor {
     /// ```
     /// use tensor::tensor;
     /// let x = tensor![[1.0, 5.0], [2.0, 2.0]]?;
-    /// assert_eq!(x.std(&[1], 0, false)?.to_vec::<f32>()?, [2.0, 0.0]);
+    /// assert_eq!(x.std(1, 0)?.to_vec::<f32>()?, [2.0, 0.0]);
     /// # Ok::<(), tensor::Error>(())
     /// ```
     #[track_caller]
-    pub fn std(&self, dims: &[isize], correction: impl Into<f64>, keepdim: bool) -> Result<Tensor> {
-        Spread::new(SpreadForm::Deviation, self, dims, correction.into(), keepdim)?.of(self)
+    pub fn std(&self, dims: impl Into<ReduceDims>, correction: impl Into<f64>) -> Result<Tensor> {
+        Spread::new(SpreadForm::Deviation, self, &dims.into(), correction.into())?.of(self)
     }
 
     /// The variances and the means over some dimensions.
     #[track_caller]
     pub fn var_mean(
         &self,
-        dims: &[isize],
+        dims: impl Into<ReduceDims>,
         correction: impl Into<f64>,
-        keepdim: bool,
     ) -> Result<(Tensor, Tensor)> {
-        Spread::new(SpreadForm::Variance, self, dims, correction.into(), keepdim)?
-            .with_mean_of(self)
+        Spread::new(SpreadForm::Variance, self, &dims.into(), correction.into())?.with_mean_of(self)
     }
 
     /// The standard deviations and the means over some dimensions.
     #[track_caller]
     pub fn std_mean(
         &self,
-        dims: &[isize],
+        dims: impl Into<ReduceDims>,
         correction: impl Into<f64>,
-        keepdim: bool,
     ) -> Result<(Tensor, Tensor)> {
-        Spread::new(SpreadForm::Deviation, self, dims, correction.into(), keepdim)?
+        Spread::new(SpreadForm::Deviation, self, &dims.into(), correction.into())?
             .with_mean_of(self)
     }
 }
@@ -82,21 +80,15 @@ struct Spread {
 }
 
 impl Spread {
-    fn new(
-        form: SpreadForm,
-        x: &Tensor,
-        dims: &[isize],
-        correction: f64,
-        keepdim: bool,
-    ) -> Result<Spread> {
+    fn new(form: SpreadForm, x: &Tensor, dims: &ReduceDims, correction: f64) -> Result<Spread> {
         let op = match form {
             SpreadForm::Variance => "var",
             SpreadForm::Deviation => "std",
         };
         x.expect_floats(op)?;
-        let folded = Folded::new(op, x, dims, keepdim)?;
+        let folded = Folded::new(op, x, dims)?;
         let degrees = folded.count(x.shape()) as f64 - correction;
-        let is_whole = dims.is_empty();
+        let is_whole = dims.dims.is_empty();
         Ok(Spread { op, form, folded, correction, degrees, is_whole })
     }
 
@@ -117,7 +109,7 @@ impl Spread {
         let compute = || match self.in_one_pass(x) {
             Some(both) => both,
             None => {
-                let mean = x.mean_dims(&self.folded.signed(), self.folded.keepdim)?;
+                let mean = x.mean(self.folded.given())?;
                 Ok([self.composed(x)?, mean])
             }
         };
@@ -179,13 +171,13 @@ impl Spread {
     #[track_caller]
     fn distance(&self, x: &Tensor) -> Result<Tensor> {
         let x = widened(x)?;
-        x.sub(&x.mean_dims(&self.folded.signed(), true)?)
+        x.sub(&x.mean(self.folded.kept())?)
     }
 
     #[track_caller]
     fn variance(&self, x: &Tensor) -> Result<Tensor> {
         let squares = self.distance(x)?.square()?;
-        let sums = squares.sum_dims(&self.folded.signed(), self.folded.keepdim)?;
+        let sums = squares.sum(self.folded.given())?;
         sums.div(self.degrees.max(0.0))
     }
 

@@ -5,6 +5,7 @@
 
 use super::convert::copy_into;
 use crate::autograd::record;
+use crate::dims::keepdim;
 use crate::layout::{Layout, LayoutRegion};
 use crate::tensor::ViewCreation;
 use crate::{Result, Shape, Tensor};
@@ -47,7 +48,7 @@ impl Tensor {
         let repeated = region.repeated_dims();
         if !repeated.is_empty() {
             let once = region.once().map_err(|problem| problem.of(self.dtype()))?;
-            return self.sum_dims(&repeated, true)?.spread(&once);
+            return self.sum(keepdim(&repeated))?.spread(&once);
         }
         let whole = new_whole(self, region)?;
         copy_into(&whole.alias(region.part_in(whole.offset()))?, self)?;

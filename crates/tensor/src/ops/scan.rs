@@ -195,7 +195,7 @@ fn from_the_end(
         return scan(x, 0);
     }
     let dim = dim as isize;
-    scan(&x.flip(&[dim])?, dim)?.flip(&[dim])
+    scan(&x.flip(dim)?, dim)?.flip(dim)
 }
 
 /// The scan of `x` by an associative function of two neighbouring ranges, in operations that are
@@ -230,7 +230,7 @@ fn joined(
     let rest = x.shape()[dim] - reach;
     let dim = dim as isize;
     let later = join(&x.narrow(dim, 0, rest)?, &x.narrow(dim, reach, rest)?)?;
-    Tensor::cat(&[&x.narrow(dim, 0, reach)?, &later], dim)
+    Tensor::cat([&x.narrow(dim, 0, reach)?, &later], dim)
 }
 
 /// For each element the product of those before it along a dimension.
@@ -255,7 +255,7 @@ fn one_later(x: &Tensor, dim: usize) -> Result<Tensor> {
         return Ok(x.clone());
     }
     let first = Tensor::ones(x.layout().shape().with(dim, 1), (x.dtype(), x.device()))?;
-    Tensor::cat(&[&first, &x.narrow(dim as isize, 0, rest)?], dim as isize)
+    Tensor::cat([&first, &x.narrow(dim as isize, 0, rest)?], dim as isize)
 }
 
 /// The gradient of `cumprod`: `before[i] * s[i]`, where `before` has the products of the elements
@@ -270,15 +270,15 @@ fn cumprod_backward(x: &Tensor, grad: &Tensor, dim: usize) -> Result<Tensor> {
     }
     let (x, grad) = (&widened(x)?, &widened(grad)?);
     let last = dim as isize;
-    let mut sums = grad.flip(&[last])?;
-    let mut factors = one_later(&x.flip(&[last])?, dim)?;
+    let mut sums = grad.flip(last)?;
+    let mut factors = one_later(&x.flip(last)?, dim)?;
     for reach in steps(x.shape()[dim]) {
         let rest = x.shape()[dim] - reach;
         let later = factors.narrow(last, reach, rest)?;
         sums = joined(&sums, dim, reach, |earlier, own| own.add(&later.mul(earlier)?))?;
         factors = joined(&factors, dim, reach, |earlier, own| own.mul(earlier))?;
     }
-    products_before(x, dim)?.mul(&sums.flip(&[last])?)
+    products_before(x, dim)?.mul(&sums.flip(last)?)
 }
 
 /// The gradient of `logcumsumexp`: for each element `exp(x)` times the sum of `grad * exp(-y)` from
@@ -293,7 +293,7 @@ fn logcumsumexp_backward([x, y]: [&Tensor; 2], grad: &Tensor, dim: usize) -> Res
     // For the logarithm of 0. Infinity less infinity would be NaN, in the derivative of this.
     let lowest = if x.dtype() == DType::F64 { f64::MIN } else { f64::from(f32::MIN) };
     let of = |grad: Tensor| {
-        let logarithm = Tensor::where_(&grad.gt(0)?, &grad.log()?, lowest)?;
+        let logarithm = Tensor::where_cond(&grad.gt(0)?, &grad.log()?, lowest)?;
         let sums = from_the_end(&logarithm.sub(&y)?, dim, |x, dim| x.logcumsumexp(dim))?;
         sums.add(&x)?.exp()
     };

@@ -93,8 +93,8 @@ fn chosen_so_far(function: Scan, x: &Tensor, dim: usize) -> Result<(Tensor, Tens
             later.isnan()?.logical_or(&beats.logical_and(&earlier.isnan()?.logical_not()?)?)?;
         let joined = |all: &Tensor| {
             let own = all.narrow(dim, reach, rest)?;
-            let later = Tensor::where_(&beats, &own, &all.narrow(dim, 0, rest)?)?;
-            Tensor::cat(&[&all.narrow(dim, 0, reach)?, &later], dim)
+            let later = Tensor::where_cond(&beats, &own, &all.narrow(dim, 0, rest)?)?;
+            Tensor::cat([&all.narrow(dim, 0, reach)?, &later], dim)
         };
         (values, places) = (joined(&values)?, joined(&places)?);
     }

@@ -6,7 +6,7 @@ use gpu_runtime::at_place;
 
 use super::convert::dense;
 use crate::autograd::record;
-use crate::dims::resolve_dim;
+use crate::dims::{keepdim, resolve_dim};
 use crate::dispatch::abi::Rowwise;
 use crate::dispatch::{self, Operator};
 use crate::host::softmax as kernels;
@@ -54,7 +54,7 @@ fn log_softmax_gradient(grad: &Tensor, y: &Tensor, dim: isize) -> Result<Tensor>
 /// The sums along a dimension, which stays; a single number is its own.
 #[track_caller]
 fn along_dim(x: &Tensor, dim: isize) -> Result<Tensor> {
-    if x.dims() == 0 { Ok(x.clone()) } else { x.sum_dims(&[dim], true) }
+    if x.dims() == 0 { Ok(x.clone()) } else { x.sum(keepdim(dim)) }
 }
 
 #[track_caller]

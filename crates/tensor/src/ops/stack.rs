@@ -1,5 +1,8 @@
 //! Joins of tensors along a dimension that depends on their number of dimensions, and grids.
 
+use std::borrow::Borrow;
+
+use super::join::borrowed;
 use crate::{Error, Result, Shape, Tensor};
 
 /// The order of the first two dimensions of [`Tensor::meshgrid`].
@@ -18,10 +21,10 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::cat`].
     #[track_caller]
-    pub fn hstack(tensors: &[&Tensor]) -> Result<Tensor> {
-        let tensors = each(tensors, Tensor::atleast_1d)?;
+    pub fn hstack<T: Borrow<Tensor>>(tensors: impl AsRef<[T]>) -> Result<Tensor> {
+        let tensors = each(tensors.as_ref(), Tensor::atleast_1d)?;
         let dim = isize::from(tensors.first().is_some_and(|first| first.dims() > 1));
-        joined(&tensors, dim)
+        Tensor::cat(tensors, dim)
     }
 
     /// Joins tensors one below the other: along dimension 0, vectors as rows.
@@ -29,8 +32,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::cat`].
     #[track_caller]
-    pub fn vstack(tensors: &[&Tensor]) -> Result<Tensor> {
-        joined(&each(tensors, Tensor::atleast_2d)?, 0)
+    pub fn vstack<T: Borrow<Tensor>>(tensors: impl AsRef<[T]>) -> Result<Tensor> {
+        Tensor::cat(each(tensors.as_ref(), Tensor::atleast_2d)?, 0)
     }
 
     /// Joins tensors one behind the other: along dimension 2.
@@ -38,8 +41,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::cat`].
     #[track_caller]
-    pub fn dstack(tensors: &[&Tensor]) -> Result<Tensor> {
-        joined(&each(tensors, Tensor::atleast_3d)?, 2)
+    pub fn dstack<T: Borrow<Tensor>>(tensors: impl AsRef<[T]>) -> Result<Tensor> {
+        Tensor::cat(each(tensors.as_ref(), Tensor::atleast_3d)?, 2)
     }
 
     /// Joins tensors side by side, where vectors and single numbers are columns.
@@ -47,12 +50,12 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::cat`].
     #[track_caller]
-    pub fn column_stack(tensors: &[&Tensor]) -> Result<Tensor> {
+    pub fn column_stack<T: Borrow<Tensor>>(tensors: impl AsRef<[T]>) -> Result<Tensor> {
         let column = |x: &Tensor| match x.dims() {
             0 | 1 => x.reshape([x.numel(), 1]),
             _ => Ok(x.clone()),
         };
-        joined(&each(tensors, column)?, 1)
+        Tensor::cat(each(tensors.as_ref(), column)?, 1)
     }
 
     /// The tensors expanded to the shape that all of them broadcast to.
@@ -60,16 +63,17 @@ impl Tensor {
     /// ```
     /// use tensor::{Tensor, tensor};
     /// let (row, column) = (tensor![1.0, 2.0]?, tensor![[3.0], [4.0]]?);
-    /// let both = Tensor::broadcast_tensors(&[&row, &column])?;
+    /// let both = Tensor::broadcast_tensors([&row, &column])?;
     /// assert_eq!((both[0].shape(), both[1].shape()), (&[2, 2][..], &[2, 2][..]));
     /// # Ok::<(), tensor::Error>(())
     /// ```
     ///
     /// # Errors
     /// Their shapes do not fit together.
-    pub fn broadcast_tensors(tensors: &[&Tensor]) -> Result<Vec<Tensor>> {
+    pub fn broadcast_tensors<T: Borrow<Tensor>>(tensors: impl AsRef<[T]>) -> Result<Vec<Tensor>> {
         let mut shape = Shape::default();
-        for tensor in tensors {
+        let tensors = tensors.as_ref();
+        for tensor in borrowed(tensors) {
             shape = shape.broadcast(tensor.shape()).ok_or_else(|| Error::ShapeMismatch {
                 op: "broadcast_tensors",
                 shapes: vec![
@@ -87,15 +91,19 @@ impl Tensor {
     /// ```
     /// use tensor::{GridIndexing, Tensor, tensor};
     /// let (x, y) = (tensor![1.0, 2.0]?, tensor![3.0, 4.0, 5.0]?);
-    /// let grids = Tensor::meshgrid(&[&x, &y], GridIndexing::Ij)?;
+    /// let grids = Tensor::meshgrid([&x, &y], GridIndexing::Ij)?;
     /// assert_eq!(grids[0].to_vec::<f32>()?, [1.0, 1.0, 1.0, 2.0, 2.0, 2.0]);
     /// # Ok::<(), tensor::Error>(())
     /// ```
     ///
     /// # Errors
     /// There is no tensor, one has more dimensions than one, or they differ in dtype or device.
-    pub fn meshgrid(tensors: &[&Tensor], indexing: GridIndexing) -> Result<Vec<Tensor>> {
+    pub fn meshgrid<T: Borrow<Tensor>>(
+        tensors: impl AsRef<[T]>,
+        indexing: GridIndexing,
+    ) -> Result<Vec<Tensor>> {
         const OP: &str = "meshgrid";
+        let tensors = borrowed(tensors.as_ref());
         let refuse = |value: String, why| {
             Err(Error::InvalidArgument { op: OP, argument: "tensors", value, why })
         };
@@ -117,7 +125,7 @@ impl Tensor {
                 "they must have the same dtype and device",
             );
         }
-        let mut vectors = each(tensors, Tensor::atleast_1d)?;
+        let mut vectors = each(&tensors, Tensor::atleast_1d)?;
         let swapped = indexing == GridIndexing::Xy && vectors.len() > 1;
         if swapped {
             vectors.swap(0, 1);
@@ -140,7 +148,8 @@ impl Tensor {
     /// # Errors
     /// A tensor has more dimensions than two, or they differ in device.
     #[track_caller]
-    pub fn block_diag(tensors: &[&Tensor]) -> Result<Tensor> {
+    pub fn block_diag<T: Borrow<Tensor>>(tensors: impl AsRef<[T]>) -> Result<Tensor> {
+        let tensors = borrowed(tensors.as_ref());
         if let Some(other) = tensors.iter().find(|tensor| tensor.dims() > 2) {
             return Err(Error::InvalidArgument {
                 op: "block_diag",
@@ -149,7 +158,7 @@ impl Tensor {
                 why: "they must have at most two dimensions",
             });
         }
-        let blocks = each(tensors, Tensor::atleast_2d)?;
+        let blocks = each(&tensors, Tensor::atleast_2d)?;
         let columns: usize = blocks.iter().map(|block| block.shape()[1]).sum();
         let mut start = 0;
         let mut rows = Vec::new();
@@ -157,18 +166,16 @@ impl Tensor {
             let (height, width) = (block.shape()[0], block.shape()[1]);
             let zeros = |width: usize| block.detach().new_zeros([height, width], ());
             let (left, right) = (zeros(start)?, zeros(columns - start - width)?);
-            rows.push(Tensor::cat(&[&left, block, &right], 1)?);
+            rows.push(Tensor::cat([&left, block, &right], 1)?);
             start += width;
         }
-        joined(&rows, 0)
+        Tensor::cat(rows, 0)
     }
 }
 
-fn each(tensors: &[&Tensor], f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Vec<Tensor>> {
-    tensors.iter().map(|tensor| f(tensor)).collect()
-}
-
-#[track_caller]
-fn joined(tensors: &[Tensor], dim: isize) -> Result<Tensor> {
-    Tensor::cat(&tensors.iter().collect::<Vec<_>>(), dim)
+fn each<T: Borrow<Tensor>>(
+    tensors: &[T],
+    f: impl Fn(&Tensor) -> Result<Tensor>,
+) -> Result<Vec<Tensor>> {
+    tensors.iter().map(|tensor| f(tensor.borrow())).collect()
 }

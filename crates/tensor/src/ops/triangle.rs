@@ -23,7 +23,7 @@ impl Tensor {
     pub fn tril(&self, diagonal: i64) -> Result<Tensor> {
         self.at_least("tril", 2)?;
         let kept = self.columns_minus_rows()?.le(diagonal)?;
-        let output = Tensor::where_(&kept, &self.detach(), false)?;
+        let output = Tensor::where_cond(&kept, &self.detach(), false)?;
         Ok(record("tril", [self], output, |_| {
             move |grad: &Tensor, _| Ok([Some(grad.tril(diagonal)?)])
         }))
@@ -38,7 +38,7 @@ impl Tensor {
     pub fn triu(&self, diagonal: i64) -> Result<Tensor> {
         self.at_least("triu", 2)?;
         let kept = self.columns_minus_rows()?.ge(diagonal)?;
-        let output = Tensor::where_(&kept, &self.detach(), false)?;
+        let output = Tensor::where_cond(&kept, &self.detach(), false)?;
         Ok(record("triu", [self], output, |_| {
             move |grad: &Tensor, _| Ok([Some(grad.triu(diagonal)?)])
         }))
@@ -141,6 +141,6 @@ impl Tensor {
                 why: "it must be a matrix",
             });
         }
-        self.diagonal(0, 0, 1)?.sum()
+        self.diagonal(0, 0, 1)?.sum(())
     }
 }

@@ -4,7 +4,7 @@ use smallvec::smallvec;
 
 use super::view_shape::ViewShape;
 use crate::autograd::{record, record_outputs};
-use crate::dims::resolve_dim;
+use crate::dims::{Dims, resolve_dim};
 use crate::layout::{Layout, LayoutRegion, NoLayout};
 use crate::reserve::try_with_capacity;
 use crate::tensor::ViewCreation;
@@ -134,29 +134,8 @@ impl Tensor {
     ///
     /// # Errors
     /// `order` does not name each dimension once.
-    pub fn permute(&self, order: &[isize]) -> Result<Tensor> {
-        let resolved: Result<Vec<usize>> =
-            order.iter().map(|&dim| resolve_dim("permute", dim, self.dims())).collect();
-        let order_of = resolved?;
-        let mut inverse = vec![usize::MAX; self.dims()];
-        for (position, &dim) in order_of.iter().enumerate() {
-            if let Some(slot) = inverse.get_mut(dim) {
-                *slot = position;
-            }
-        }
-        if order_of.len() != self.dims() || inverse.contains(&usize::MAX) {
-            return Err(Error::InvalidArgument {
-                op: "permute",
-                argument: "order",
-                value: format!("{order:?}"),
-                why: "it must name each dimension once",
-            });
-        }
-        let view = self.shown(Ok(self.layout().permute(&order_of)))?;
-        Ok(record("permute", [self], view, |_| {
-            let inverse: Vec<isize> = inverse.iter().map(|&dim| dim as isize).collect();
-            move |grad: &Tensor, _| Ok([Some(grad.permute(&inverse)?)])
-        }))
+    pub fn permute(&self, order: impl Into<Dims>) -> Result<Tensor> {
+        permuted(self, &order.into())
     }
 
     /// The part with the `len` indices of `dim` from `start` on.
@@ -374,6 +353,32 @@ impl Tensor {
     }
 }
 
+/// [`Tensor::permute`].
+fn permuted(x: &Tensor, order: &[isize]) -> Result<Tensor> {
+    let resolved: Result<Vec<usize>> =
+        order.iter().map(|&dim| resolve_dim("permute", dim, x.dims())).collect();
+    let order_of = resolved?;
+    let mut inverse = vec![usize::MAX; x.dims()];
+    for (position, &dim) in order_of.iter().enumerate() {
+        if let Some(slot) = inverse.get_mut(dim) {
+            *slot = position;
+        }
+    }
+    if order_of.len() != x.dims() || inverse.contains(&usize::MAX) {
+        return Err(Error::InvalidArgument {
+            op: "permute",
+            argument: "order",
+            value: format!("{order:?}"),
+            why: "it must name each dimension once",
+        });
+    }
+    let view = x.shown(Ok(x.layout().permute(&order_of)))?;
+    Ok(record("permute", [x], view, |_| {
+        let inverse: Vec<isize> = inverse.iter().map(|&dim| dim as isize).collect();
+        move |grad: &Tensor, _| Ok([Some(grad.permute(&inverse)?)])
+    }))
+}
+
 /// Records a view with the same elements in the same order: its gradient is reshaped back.
 fn reshaped(name: &'static str, x: &Tensor, view: Tensor) -> Tensor {
     record(name, [x], view, |_| {
@@ -397,5 +402,5 @@ fn joined(gradients: &[Option<Tensor>], shapes: &[Shape], dim: usize) -> Result<
         None => Tensor::zeros(shape, (like.dtype(), like.device())),
     };
     let parts: Vec<Tensor> = gradients.iter().zip(shapes).map(part).collect::<Result<_>>()?;
-    Tensor::cat(&parts.iter().collect::<Vec<_>>(), dim as isize)
+    Tensor::cat(&parts, dim as isize)
 }

@@ -1,7 +1,7 @@
 //! Views whose dimensions are moved, added, taken away or merged.
 
 use super::view_shape::ViewShape;
-use crate::dims::{different_dims, resolve_dim};
+use crate::dims::{Dims, different_dims, resolve_dim};
 use crate::{Error, Result, Shape, Tensor};
 
 /// Views of other dimensions, in terms of those of the module `view`.
@@ -12,25 +12,26 @@ impl Tensor {
     /// ```
     /// use tensor::Tensor;
     /// let x = Tensor::zeros([2, 3, 4], ())?;
-    /// assert_eq!(x.movedim(&[0], &[-1])?.shape(), [3, 4, 2]);
-    /// assert_eq!(x.movedim(&[0, 2], &[2, 0])?.shape(), [4, 3, 2]);
+    /// assert_eq!(x.movedim(0, -1)?.shape(), [3, 4, 2]);
+    /// assert_eq!(x.movedim((0, 2), (2, 0))?.shape(), [4, 3, 2]);
     /// # Ok::<(), tensor::Error>(())
     /// ```
     ///
     /// # Errors
     /// The two do not have the same length, or name a dimension twice or one that there is not.
-    pub fn movedim(&self, source: &[isize], destination: &[isize]) -> Result<Tensor> {
+    pub fn movedim(&self, source: impl Into<Dims>, destination: impl Into<Dims>) -> Result<Tensor> {
+        let (source, destination) = (source.into(), destination.into());
         const OP: &str = "movedim";
         let resolved = |dims: &[isize]| -> Result<Vec<usize>> {
             dims.iter().map(|&dim| resolve_dim(OP, dim, self.dims())).collect()
         };
-        let (from, to) = (resolved(source)?, resolved(destination)?);
+        let (from, to) = (resolved(&source)?, resolved(&destination)?);
         let repeats = |dims: &[usize]| (1..dims.len()).any(|at| dims[..at].contains(&dims[at]));
         if from.len() != to.len() || repeats(&from) || repeats(&to) {
             return Err(Error::InvalidArgument {
                 op: OP,
                 argument: "destination",
-                value: format!("{destination:?} for {source:?}"),
+                value: format!("{:?} for {:?}", &*destination, &*source),
                 why: "it must have a place for each dimension of `source`, and neither may repeat one",
             });
         }
@@ -44,7 +45,7 @@ impl Tensor {
                 None => others.next().map(|dim| dim as isize),
             })
             .collect();
-        self.permute(&order)
+        self.permute(order)
     }
 
     /// The tensor with all its dimensions in reverse order (`T` in Python, `numpy_T` in ATen).
@@ -100,16 +101,17 @@ impl Tensor {
     ///
     /// # Errors
     /// There is no such dimension, or one is given twice.
-    pub fn squeeze_dims(&self, dims: &[isize]) -> Result<Tensor> {
+    pub fn squeeze_dims(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        let dims = dims.into();
         const OP: &str = "squeeze";
         let mut resolved = Vec::new();
-        for &dim in dims {
+        for &dim in &*dims {
             let own = resolve_dim(OP, dim, self.dims())?;
             if resolved.contains(&own) {
                 return Err(Error::InvalidArgument {
                     op: OP,
                     argument: "dims",
-                    value: format!("{dims:?}"),
+                    value: format!("{:?}", &*dims),
                     why: "a dimension may be given only once",
                 });
             }

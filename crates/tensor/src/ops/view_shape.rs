@@ -2,13 +2,24 @@
 
 use std::fmt;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
+use crate::integer::Integer;
 use crate::{Error, Result, Shape};
 
 /// The sizes of a view. -1 stands for the size that follows from the others (in `view` and
 /// `reshape`) or for the size that the tensor has (in `expand`). It is made from arrays, slices and
-/// vectors of integers, and from a [`Shape`]. An unsigned number is never -1.
+/// vectors of integers, from tuples of integers of different types, and from a [`Shape`]. An unsigned
+/// number is never -1.
+///
+/// ```
+/// use tensor::Tensor;
+/// let (batch, rest) = (2usize, 6);
+/// let x = Tensor::zeros([batch, 3, 2], ())?;
+/// assert_eq!(x.reshape((batch, -1))?.shape(), [2, 6]);
+/// assert_eq!(x.view((batch, rest))?.shape(), [2, 6]);
+/// # Ok::<(), tensor::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ViewShape(SmallVec<[Size; 4]>);
 
@@ -19,15 +30,15 @@ enum Size {
     /// -1
     Open,
     /// A negative number other than -1, which is refused.
-    Negative(i64),
+    Negative(i128),
 }
 
 impl Size {
-    fn signed(size: i64) -> Size {
-        match usize::try_from(size) {
-            Ok(size) => Size::Known(size),
-            Err(_) if size == -1 => Size::Open,
-            Err(_) => Size::Negative(size),
+    fn of(size: impl Integer) -> Size {
+        match size.widened() {
+            -1 => Size::Open,
+            size if size < 0 => Size::Negative(size),
+            size => Size::Known(usize::try_from(size).unwrap_or(usize::MAX)),
         }
     }
 }
@@ -96,33 +107,40 @@ impl ViewShape {
     }
 }
 
-macro_rules! view_shape_from {
-    ($($integer:ty => $size:expr),* $(,)?) => {$(
-        impl<const N: usize> From<[$integer; N]> for ViewShape {
-            fn from(sizes: [$integer; N]) -> ViewShape {
-                sizes.as_slice().into()
-            }
-        }
+impl<I: Integer, const N: usize> From<[I; N]> for ViewShape {
+    fn from(sizes: [I; N]) -> ViewShape {
+        sizes.as_slice().into()
+    }
+}
 
-        impl From<&[$integer]> for ViewShape {
-            fn from(sizes: &[$integer]) -> ViewShape {
-                ViewShape(sizes.iter().copied().map($size).collect())
-            }
-        }
+impl<I: Integer> From<&[I]> for ViewShape {
+    fn from(sizes: &[I]) -> ViewShape {
+        ViewShape(sizes.iter().copied().map(Size::of).collect())
+    }
+}
 
-        impl From<Vec<$integer>> for ViewShape {
-            fn from(sizes: Vec<$integer>) -> ViewShape {
-                sizes.as_slice().into()
+impl<I: Integer> From<Vec<I>> for ViewShape {
+    fn from(sizes: Vec<I>) -> ViewShape {
+        sizes.as_slice().into()
+    }
+}
+
+macro_rules! view_shape_from_tuples {
+    ($(($($name:ident: $letter:ident),+);)*) => {$(
+        impl<$($letter: Integer),+> From<($($letter,)+)> for ViewShape {
+            fn from(($($name,)+): ($($letter,)+)) -> ViewShape {
+                ViewShape(smallvec![$(Size::of($name)),+])
             }
         }
     )*};
 }
 
-view_shape_from! {
-    usize => Size::Known,
-    isize => |size| Size::signed(size as i64),
-    i64 => Size::signed,
-    i32 => |size| Size::signed(i64::from(size)),
+view_shape_from_tuples! {
+    (a: A, b: B);
+    (a: A, b: B, c: C);
+    (a: A, b: B, c: C, d: D);
+    (a: A, b: B, c: C, d: D, e: E);
+    (a: A, b: B, c: C, d: D, e: E, f: F);
 }
 
 impl From<Shape> for ViewShape {

@@ -35,7 +35,7 @@ pub(super) fn of(tensor: &Tensor) -> Result<(Tensor, Vec<bool>)> {
         let size = shown.shape()[dim];
         let dim = dim as isize;
         let (head, tail) = (shown.narrow(dim, 0, EDGE)?, shown.narrow(dim, size - EDGE, EDGE)?);
-        shown = Tensor::cat(&[&head, &tail], dim)?;
+        shown = Tensor::cat([&head, &tail], dim)?;
     }
     Ok((shown, elided))
 }

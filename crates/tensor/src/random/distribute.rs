@@ -114,7 +114,7 @@ fn fill(
     if dtype != target.dtype() && operator.name() == UNIFORM.name() {
         // A value that is rounded to the upper bound becomes the lower one.
         let below = target.lt(with.b)?;
-        target.copy_(&Tensor::where_(&below, target, with.a)?)?;
+        target.copy_(&Tensor::where_cond(&below, target, with.a)?)?;
     }
     Ok(())
 }

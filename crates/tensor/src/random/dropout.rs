@@ -24,7 +24,7 @@ impl Tensor {
     /// let x = Tensor::ones([100], ())?.requires_grad_(true)?;
     /// let y = x.dropout(0.5, true)?;
     /// assert_eq!(saved_bytes(&[&y], &[]), 0);
-    /// y.sum()?.backward()?;
+    /// y.sum(())?.backward()?;
     /// assert_eq!(x.grad().expect("it was computed").to_vec::<f32>()?, y.to_vec::<f32>()?);
     /// # Ok::<(), tensor::Error>(())
     /// ```

@@ -68,6 +68,26 @@ impl Tensor {
         self.shape().len()
     }
 
+    /// The sizes as an array, to be taken apart.
+    ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let x = Tensor::zeros([2, 3, 4], ())?;
+    /// let [batch, time, width] = x.sizes()?;
+    /// assert_eq!((batch, time, width), (2, 3, 4));
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There are not as many dimensions as the array has places.
+    pub fn sizes<const N: usize>(&self) -> Result<[usize; N]> {
+        self.shape().try_into().map_err(|_| Error::WrongDims {
+            op: "sizes",
+            shape: self.inner.layout.shape().clone(),
+            expected: N,
+        })
+    }
+
     /// The size along `dim`; negative ones count from the end.
     ///
     /// # Errors

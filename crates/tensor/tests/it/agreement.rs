@@ -1,7 +1,7 @@
 //! The CPU and CUDA agree: random operations on random shapes, strides and dtypes.
 
 use proptest::prelude::*;
-use tensor::{DType, Device, Result, Scalar, Tensor};
+use tensor::{DType, Device, Result, Scalar, Tensor, keepdim};
 
 use crate::devices::cuda_devices;
 
@@ -19,12 +19,12 @@ const UNARY: &[(&str, Unary)] = &[
     ("logical_not", Tensor::logical_not),
     ("to_f64", |x| x.to(DType::F64)),
     ("to_u8", |x| x.abs()?.to(DType::U8)),
-    ("sum", Tensor::sum),
-    ("mean of the first", |x| x.to(DType::F64)?.mean_dims(&[0], true)),
-    ("sum of the last", |x| x.sum_dims(&[-1], false)),
-    ("amax of the first", |x| x.amax(&[0], false)),
-    ("argmin of the last", |x| x.argmin(-1, false)),
-    ("any", Tensor::any),
+    ("sum", |x| x.sum(())),
+    ("mean of the first", |x| x.to(DType::F64)?.mean(keepdim(0))),
+    ("sum of the last", |x| x.sum(-1)),
+    ("amax of the first", |x| x.amax(0)),
+    ("argmin of the last", |x| x.argmin(-1)),
+    ("any", |x| x.any(())),
     ("softmax of the first", |x| x.to(DType::F32)?.softmax(0)),
     ("log_softmax of the last", |x| x.to(DType::F32)?.log_softmax(-1)),
     ("x^T x", |x| x.transpose(0, 1)?.matmul(x)),
@@ -39,8 +39,8 @@ const BINARY: &[(&str, Binary)] = &[
     ("maximum", |a, b| a.maximum(b)),
     ("lt", |a, b| a.lt(b)),
     ("logical_xor", |a, b| a.logical_xor(b)),
-    ("where", |a, b| Tensor::where_(&a.gt(0)?, a, b)),
-    ("cat", |a, b| Tensor::cat(&[a, &b.expand(a.shape())?], 0)),
+    ("where", |a, b| Tensor::where_cond(&a.gt(0)?, a, b)),
+    ("cat", |a, b| Tensor::cat([a, &b.expand(a.shape())?], 0)),
 ];
 
 /// How an operand is cut from dense memory.

@@ -1,6 +1,6 @@
 //! The operation that a case of the expected data names, applied to its inputs.
 
-use tensor::{Result, RoundingMode, Scalar, Tensor};
+use tensor::{ReduceDims, Result, RoundingMode, Scalar, Tensor};
 
 use crate::expected::{Case, dtype_named};
 
@@ -67,7 +67,7 @@ const BINARY: Table = &[
     ("logical_and", |_, x| x[0].logical_and(&x[1])),
     ("logical_or", |_, x| x[0].logical_or(&x[1])),
     ("logical_xor", |_, x| x[0].logical_xor(&x[1])),
-    ("where", |_, x| Tensor::where_(&x[0], &x[1], &x[2])),
+    ("where", |_, x| Tensor::where_cond(&x[0], &x[1], &x[2])),
     ("lerp", |_, x| x[0].lerp(&x[1], &x[2])),
     ("addcmul", |case, x| x[0].addcmul(&x[1], &x[2], case.float("value"))),
     ("addcdiv", |case, x| x[0].addcdiv(&x[1], &x[2], case.float("value"))),
@@ -157,16 +157,16 @@ const SCALARS: Table = &[
 ];
 
 const REDUCTIONS: Table = &[
-    ("sum", |case, x| x[0].sum_dims(&case.ints("dims"), case.flag("keepdim"))),
-    ("mean", |case, x| x[0].mean_dims(&case.ints("dims"), case.flag("keepdim"))),
-    ("amax", |case, x| x[0].amax(&case.ints("dims"), case.flag("keepdim"))),
-    ("amin", |case, x| x[0].amin(&case.ints("dims"), case.flag("keepdim"))),
+    ("sum", |case, x| x[0].sum(reduce_dims(case))),
+    ("mean", |case, x| x[0].mean(reduce_dims(case))),
+    ("amax", |case, x| x[0].amax(reduce_dims(case))),
+    ("amin", |case, x| x[0].amin(reduce_dims(case))),
     ("max", |_, x| x[0].max()),
-    ("prod", |_, x| x[0].prod()),
-    ("argmax", |case, x| x[0].argmax(dim(case), case.flag("keepdim"))),
-    ("argmin", |case, x| x[0].argmin(dim(case), case.flag("keepdim"))),
-    ("any", |case, x| x[0].any_dims(&[case.int("dim")], case.flag("keepdim"))),
-    ("all", |case, x| x[0].all_dims(&[case.int("dim")], case.flag("keepdim"))),
+    ("prod", |_, x| x[0].prod(())),
+    ("argmax", |case, x| x[0].argmax(along(case))),
+    ("argmin", |case, x| x[0].argmin(along(case))),
+    ("any", |case, x| x[0].any(along(case))),
+    ("all", |case, x| x[0].all(along(case))),
     ("softmax", |case, x| x[0].softmax(case.int("dim"))),
     ("log_softmax", |case, x| x[0].log_softmax(case.int("dim"))),
     ("layer_norm", |case, x| {
@@ -181,18 +181,18 @@ const REDUCTIONS: Table = &[
 ];
 
 const GATHERED: Table = &[
-    ("var", |case, x| x[0].var(&case.ints("dims"), case.float("correction"), case.flag("keepdim"))),
-    ("std", |case, x| x[0].std(&case.ints("dims"), case.float("correction"), case.flag("keepdim"))),
+    ("var", |case, x| x[0].var(reduce_dims(case), case.float("correction"))),
+    ("std", |case, x| x[0].std(reduce_dims(case), case.float("correction"))),
     ("cumsum", |case, x| x[0].cumsum(case.int("dim"))),
     ("cumprod", |case, x| x[0].cumprod(case.int("dim"))),
     ("logcumsumexp", |case, x| x[0].logcumsumexp(case.int("dim"))),
     ("cummax", |case, x| Ok(x[0].cummax(case.int("dim"))?.0)),
     ("cummin", |case, x| Ok(x[0].cummin(case.int("dim"))?.0)),
-    ("prod_dim", |case, x| x[0].prod_dim(case.int("dim"), case.flag("keepdim"))),
-    ("logsumexp", |case, x| x[0].logsumexp(&case.ints("dims"), case.flag("keepdim"))),
-    ("norm", |case, x| x[0].norm(order(case), &case.ints("dims"), case.flag("keepdim"))),
-    ("nansum", |case, x| x[0].nansum(&case.ints("dims"), case.flag("keepdim"))),
-    ("nanmean", |case, x| x[0].nanmean(&case.ints("dims"), case.flag("keepdim"))),
+    ("prod_dim", |case, x| x[0].prod(along(case))),
+    ("logsumexp", |case, x| x[0].logsumexp(reduce_dims(case))),
+    ("norm", |case, x| x[0].norm(order(case), reduce_dims(case))),
+    ("nansum", |case, x| x[0].nansum(reduce_dims(case))),
+    ("nanmean", |case, x| x[0].nanmean(reduce_dims(case))),
     ("dist", |case, x| x[0].dist(&x[1], order(case))),
 ];
 
@@ -200,7 +200,7 @@ const MOVEMENT: Table = &[
     ("to", |case, x| x[0].to(dtype_named(case.arg("dtype").as_str().expect("a name")))),
     ("reshape", |case, x| x[0].reshape(case.ints::<usize>("shape"))),
     ("transpose", |case, x| x[0].transpose(case.int("dim0"), case.int("dim1"))),
-    ("permute", |case, x| x[0].permute(&case.ints("dims"))),
+    ("permute", |case, x| x[0].permute(case.ints::<isize>("dims"))),
     ("narrow", |case, x| {
         x[0].narrow(case.int("dim"), case.int("start") as usize, case.int("length") as usize)
     }),
@@ -209,8 +209,8 @@ const MOVEMENT: Table = &[
     ("squeeze", |case, x| x[0].squeeze(case.int("dim"))),
     ("flatten", |_, x| x[0].flatten()),
     ("expand", |case, x| x[0].expand(case.ints::<usize>("shape"))),
-    ("cat", |case, x| Tensor::cat(&x.iter().collect::<Vec<_>>(), case.int("dim"))),
-    ("stack", |case, x| Tensor::stack(&x.iter().collect::<Vec<_>>(), case.int("dim"))),
+    ("cat", |case, x| Tensor::cat(&x, case.int("dim"))),
+    ("stack", |case, x| Tensor::stack(&x, case.int("dim"))),
     ("gather", |case, x| x[0].gather(case.int("dim"), &x[1])),
     ("index_select", |case, x| x[0].index_select(case.int("dim"), &x[1])),
     ("scatter_add", |case, x| x[0].scatter_add(case.int("dim"), &x[1], &x[2])),
@@ -237,6 +237,13 @@ fn order(case: &Case) -> f64 {
 }
 
 /// The dimension, or none for the whole tensor.
-fn dim(case: &Case) -> Option<isize> {
-    case.arg("dim").as_i64().map(|dim| dim as isize)
+/// The dimensions of a reduction: the arguments `dims` and `keepdim`.
+fn reduce_dims(case: &Case) -> ReduceDims {
+    ReduceDims::from(case.ints::<isize>("dims")).keepdim(case.flag("keepdim"))
+}
+
+/// The dimension of a reduction along one, or all: the arguments `dim` and `keepdim`.
+fn along(case: &Case) -> ReduceDims {
+    let dim: Vec<i64> = case.arg("dim").as_i64().into_iter().collect();
+    ReduceDims::from(dim).keepdim(case.flag("keepdim"))
 }

@@ -44,7 +44,7 @@ fn nothing_is_kept_for_the_gradient_which_drops_the_same_elements() -> Result<()
             assert_eq!(saved_bytes(&[&y], &[]), 0);
             // What else is drawn meanwhile does not matter.
             Tensor::rand([3], device)?;
-            y.sum()?.backward()?;
+            y.sum(())?.backward()?;
             let gradient = x.grad().expect("it was computed");
             let halved: Vec<f64> = numbers(&y)?.iter().map(|y| y / 2.0).collect();
             assert_eq!(numbers(&gradient)?, halved, "{dtype} on {device}");
@@ -59,9 +59,9 @@ fn the_gradient_has_a_gradient() -> Result<()> {
         let x = Tensor::arange(0..COUNT as i64, device)?.to(DType::F32)?.requires_grad_(true)?;
         let y = x.dropout(0.5, true)?;
         // d/dx of sum(y^2) is 2 m y, and the sum of that has the gradient 2 m m.
-        let loss = y.square()?.sum()?;
+        let loss = y.square()?.sum(())?;
         let first = Backward::new().output(&loss).create_graph().collect(&[&x])?;
-        let first = first[0].as_ref().expect("it was computed").sum()?;
+        let first = first[0].as_ref().expect("it was computed").sum(())?;
         let second = grad(&[&first], &[&x])?;
         let stays = numbers(&y)?;
         let second = numbers(second[0].as_ref().expect("it was computed"))?;
@@ -81,7 +81,7 @@ fn in_place_it_writes_the_tensor_and_its_gradient_drops_the_same() -> Result<()>
         from_one_seed(|| y.dropout_(0.3, true))?;
         assert_eq!(numbers(&y)?, numbers(&wanted)?);
         assert_eq!(saved_bytes(&[&y], &[]), 0);
-        y.sum()?.backward()?;
+        y.sum(())?.backward()?;
         assert_eq!(numbers(&x.grad().expect("it was computed"))?, numbers(&wanted)?);
         let column = Tensor::ones([COUNT, 2], device)?;
         column.narrow(1, 0, 1)?.dropout_(0.3, true)?;
@@ -98,7 +98,7 @@ fn views_of_any_layout_are_dropped_in_their_own_order() -> Result<()> {
         let y = from_one_seed(|| x.t()?.dropout(0.5, true))?;
         let dense = from_one_seed(|| Tensor::ones([40, 30], device)?.dropout(0.5, true))?;
         assert_eq!(numbers(&y)?, numbers(&dense)?);
-        y.sum()?.backward()?;
+        y.sum(())?.backward()?;
         let gradient = x.grad().expect("it was computed");
         assert_eq!(numbers(&gradient)?, numbers(&dense.t()?.contiguous()?)?);
         Ok(())

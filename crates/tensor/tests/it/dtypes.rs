@@ -1,7 +1,7 @@
 //! Reductions, products, indexing and random numbers in all dtypes, on every device, with PyTorch's
 //! results.
 
-use tensor::{DType, Device, Result, Tensor, tensor, with_manual_seed};
+use tensor::{DType, Device, Result, Tensor, keepdim, tensor, with_manual_seed};
 
 use crate::devices::for_each_device;
 
@@ -22,28 +22,28 @@ fn reductions_have_all_dtypes_and_give_pytorchs() -> Result<()> {
             let x = matrix(dtype, device)?;
             let is_bool = dtype == DType::Bool;
             let sum_dtype = if dtype.is_float() { dtype } else { DType::I64 };
-            let sums = x.sum_dims(&[0], false)?;
+            let sums = x.sum(0)?;
             let wanted = if is_bool { [2.0, 1.0, 2.0] } else { [3.0, 5.0, 7.0] };
             assert_eq!((sums.dtype(), numbers(&sums)?), (sum_dtype, wanted.to_vec()), "{dtype}");
-            let product = x.prod()?;
+            let product = x.prod(())?;
             assert_eq!((product.dtype(), numbers(&product)?), (sum_dtype, vec![0.0]), "{dtype}");
-            let largest = x.amax(&[1], false)?;
+            let largest = x.amax(1)?;
             let wanted = if is_bool { [1.0, 1.0] } else { [3.0, 5.0] };
             assert_eq!((largest.dtype(), numbers(&largest)?), (dtype, wanted.to_vec()), "{dtype}");
             let truth_dtype = if dtype == DType::U8 { dtype } else { DType::Bool };
-            let [any, all] = [x.any_dims(&[1], false)?, x.all_dims(&[1], false)?];
+            let [any, all] = [x.any(1)?, x.all(1)?];
             assert_eq!((any.dtype(), numbers(&any)?), (truth_dtype, vec![1.0, 1.0]), "{dtype}");
             assert_eq!((all.dtype(), numbers(&all)?), (truth_dtype, vec![0.0, 1.0]), "{dtype}");
             match is_bool {
-                true => assert!(x.argmax(None, false).is_err(), "as in PyTorch"),
+                true => assert!(x.argmax(()).is_err(), "as in PyTorch"),
                 false => {
-                    assert_eq!(numbers(&x.argmax(1, false)?)?, [2.0, 1.0], "{dtype}");
-                    assert_eq!(numbers(&x.argmin(None, false)?)?, [1.0], "{dtype}");
+                    assert_eq!(numbers(&x.argmax(1)?)?, [2.0, 1.0], "{dtype}");
+                    assert_eq!(numbers(&x.argmin(())?)?, [1.0], "{dtype}");
                 }
             }
             match dtype.is_float() {
-                true => assert_eq!(numbers(&x.mean()?)?, [2.5], "{dtype}"),
-                false => assert!(x.mean().is_err(), "as in PyTorch"),
+                true => assert_eq!(numbers(&x.mean(())?)?, [2.5], "{dtype}"),
+                false => assert!(x.mean(()).is_err(), "as in PyTorch"),
             }
         }
         Ok(())
@@ -54,18 +54,18 @@ fn reductions_have_all_dtypes_and_give_pytorchs() -> Result<()> {
 fn extremes_along_a_dimension_come_with_their_indices() -> Result<()> {
     for_each_device(|device| {
         for dtype in DType::ALL {
-            let (values, indices) = matrix(dtype, device)?.max_dim(1, false)?;
+            let (values, indices) = matrix(dtype, device)?.max_dim(1)?;
             let wanted = if dtype == DType::Bool { [0.0, 0.0] } else { [2.0, 1.0] };
             assert_eq!((values.dtype(), numbers(&indices)?), (dtype, wanted.to_vec()));
-            let (values, _) = matrix(dtype, device)?.min_dim(-1, true)?;
+            let (values, _) = matrix(dtype, device)?.min_dim(keepdim(-1))?;
             let wanted = if dtype == DType::Bool { [0.0, 1.0] } else { [0.0, 2.0] };
             assert_eq!((values.shape(), numbers(&values)?), (&[2, 1][..], wanted.to_vec()));
         }
         let x = matrix(DType::F32, device)?.requires_grad_(true)?;
-        x.max_dim(1, false)?.0.sum()?.backward()?;
+        x.max_dim(1)?.0.sum(())?.backward()?;
         let grad = x.grad().expect("it was computed");
         assert_eq!(numbers(&grad)?, [0.0, 0.0, 1.0, 0.0, 1.0, 0.0]);
-        assert_eq!(numbers(&Tensor::scalar(3.0, device)?.max_dim(0, false)?.0)?, [3.0]);
+        assert_eq!(numbers(&Tensor::scalar(3.0, device)?.max_dim(0)?.0)?, [3.0]);
         Ok(())
     })
 }
@@ -74,11 +74,11 @@ fn extremes_along_a_dimension_come_with_their_indices() -> Result<()> {
 fn the_gradient_of_a_variance_is_that_of_its_definition() -> Result<()> {
     for_each_device(|device| {
         let x = Tensor::from_vec(vec![1.0f64, 2.0, 6.0], [3], device)?.requires_grad_(true)?;
-        x.var(&[0], 1, false)?.backward()?;
+        x.var(0, 1)?.backward()?;
         assert_eq!(numbers(&x.grad().expect("it was computed"))?, [-2.0, -1.0, 3.0]);
         // As in PyTorch, where no degree of freedom is left.
         let x = Tensor::from_vec(vec![1.0f64, 3.0], [2], device)?.requires_grad_(true)?;
-        x.var(&[0], 2, false)?.backward()?;
+        x.var(0, 2)?.backward()?;
         let infinite = [f64::NEG_INFINITY, f64::INFINITY];
         assert_eq!(numbers(&x.grad().expect("it was computed"))?, infinite);
         Ok(())
@@ -89,7 +89,7 @@ fn the_gradient_of_a_variance_is_that_of_its_definition() -> Result<()> {
 fn the_mean_of_integers_is_an_error_even_where_the_result_is_empty() -> Result<()> {
     for_each_device(|device| {
         let empty = Tensor::zeros([0, 3], (DType::I64, device))?;
-        assert!(empty.mean_dims(&[1], false).is_err());
+        assert!(empty.mean(1).is_err());
         Ok(())
     })
 }
@@ -99,7 +99,7 @@ fn variances_of_halves_are_rounded_once() -> Result<()> {
     for_each_device(|device| {
         for dtype in [DType::F16, DType::BF16] {
             let x = Tensor::from_vec(vec![-200.0f32, 200.0], [2], device)?.to(dtype)?;
-            let variance = x.var(&[0], 0, false)?;
+            let variance = x.var(0, 0)?;
             let rounded = Tensor::full([1], 40_000.0, (dtype, device))?;
             assert_eq!((variance.dtype(), numbers(&variance)?), (dtype, numbers(&rounded)?));
         }
@@ -176,7 +176,7 @@ fn multiples_of_slices_are_added_where_alpha_is_of_the_tensors_kind() -> Result<
         let x = tensor![1.0, 2.0]?.to(device)?.requires_grad_(true)?;
         let y = Tensor::zeros([3], device)?.index_add_scaled(0, &index, &x, -3)?;
         assert_eq!(y.saved_bytes(&[&index]), 0);
-        y.sum()?.backward()?;
+        y.sum(())?.backward()?;
         assert_eq!(numbers(&x.grad().expect("it has one"))?, [-3.0, -3.0]);
         Ok(())
     })

@@ -31,7 +31,7 @@ fn operations_inside_of_another_pool_do_not_wait_for_themselves() {
                 });
             });
             assert_eq!(total.select(0, 0).expect("one").item::<f32>().expect("its value"), 64.0);
-            assert_eq!(total.mean().expect("all").item::<f32>().expect("its value"), 64.0);
+            assert_eq!(total.mean(()).expect("all").item::<f32>().expect("its value"), 64.0);
         });
     })
     .run();
@@ -66,7 +66,7 @@ fn no_item_of_another_pool_begins_while_an_operation_of_its_thread_runs() {
             let square = Tensor::ones([160, 160], ()).expect("made");
             let operations: [&(dyn Fn() -> tensor::Result<Tensor> + Sync); 4] = [
                 &|| x.exp(),                // split
-                &|| x.sum(),                // chunks that are joined in order
+                &|| x.sum(()),              // chunks that are joined in order
                 &|| square.matmul(&square), // split by gemm
                 &|| square.softmax(1),      // rows
             ];
@@ -91,7 +91,7 @@ fn operations_inside_of_another_pool_give_what_they_give_elsewhere() {
             let x = Tensor::randn([300, 300], ()).expect("made");
             let compute = || {
                 let product = x.matmul(&x).expect("computed");
-                let sum = x.exp().and_then(|x| x.sum()).expect("computed");
+                let sum = x.exp().and_then(|x| x.sum(())).expect("computed");
                 (product.to_vec::<f32>().expect("values"), sum.item::<f32>().expect("its value"))
             };
             assert_eq!(pool.install(compute), compute());

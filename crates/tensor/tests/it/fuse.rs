@@ -82,7 +82,7 @@ fn pairs() -> Vec<Pair> {
         (
             "choices",
             fuse(|[x, y]| x.gt(y).select(x.tanh(), y * 2)),
-            |x, y| Tensor::where_(&x.gt(y)?, &x.tanh()?, &(y * 2)?),
+            |x, y| Tensor::where_cond(&x.gt(y)?, &x.tanh()?, &(y * 2)?),
             2.0,
         ),
         (
@@ -206,7 +206,7 @@ fn gradients_are_those_of_the_operations() -> Result<()> {
                 let x = matrix(5, 3, device)?.to(DType::F64)?.requires_grad_(true)?;
                 // A row, over which the gradient is summed.
                 let y = (numbers(3, device)? + 0.3)?.to(DType::F64)?.requires_grad_(true)?;
-                f(&x, &y)?.square()?.sum()?.backward()?;
+                f(&x, &y)?.square()?.sum(())?.backward()?;
                 Ok::<_, Error>([x.grad(), y.grad()].map(|grad| grad.expect("it was computed")))
             };
             let actual = gradients(&|x, y| fused.call((x, y)))?;
@@ -226,7 +226,7 @@ fn operands_that_need_no_gradient_get_none() -> Result<()> {
     for device in devices() {
         let x = numbers(4, device)?.requires_grad_(true)?;
         let y = numbers(4, device)?;
-        f.call((&x, &y))?.sum()?.backward()?;
+        f.call((&x, &y))?.sum(())?.backward()?;
         assert_within(1.0, &x.grad().expect("it was computed"), &y.exp()?)?;
         assert!(y.grad().is_none());
     }
@@ -254,7 +254,7 @@ fn each_of_several_results_has_gradients() -> Result<()> {
         let x = numbers(4, device)?.requires_grad_(true)?;
         let y = numbers(4, device)?.requires_grad_(true)?;
         let [product, exp] = f.call((&x, &y))?;
-        ((&product * 2)? + &exp)?.sum()?.backward()?;
+        ((&product * 2)? + &exp)?.sum(())?.backward()?;
         let expected = ((&y.detach() * 2)? + &x.detach().exp()?)?;
         assert_within(2.0, &x.grad().expect("it was computed"), &expected)?;
         assert_within(1.0, &y.grad().expect("it was computed"), &(&x.detach() * 2)?)?;
@@ -290,7 +290,7 @@ fn what_is_written_in_place_has_gradients() -> Result<()> {
         let x = (&leaf * 3.0)?;
         f.call_into(&x, (&x, &y))?;
         assert_eq!(x.to_vec::<f32>()?, [9.5, 40.0]);
-        x.sum()?.backward()?;
+        x.sum(())?.backward()?;
         assert_eq!(leaf.grad().expect("it was computed").to_vec::<f32>()?, [18.0, -36.0]);
         assert_eq!(y.grad().expect("it was computed").to_vec::<f32>()?, [1.0, 1.0]);
         // The earlier value of another target has no influence.
@@ -298,7 +298,7 @@ fn what_is_written_in_place_has_gradients() -> Result<()> {
         f.call_into(&target, (&y, 1.0))?;
         leaf.set_grad(None)?;
         y.set_grad(None)?;
-        target.sum()?.backward()?;
+        target.sum(())?.backward()?;
         assert_eq!(y.grad().expect("it was computed").to_vec::<f32>()?, [1.0, 8.0]);
     }
     Ok(())
@@ -367,7 +367,7 @@ fn several_targets_are_apart_of_their_results_dtypes_and_not_recorded() -> Resul
     assert_eq!(argument(f.call_into([&x, &y], (&x, &leaf))), "operands");
     assert_eq!((x.to_vec::<f32>()?, y.to_vec::<f32>()?), (vec![1.0, 2.0], vec![3.0, 4.0]));
     // The write is noticed by what was saved before.
-    let product = (&leaf * &y)?.sum()?;
+    let product = (&leaf * &y)?.sum(())?;
     no_grad(|| f.call_into([&x, &y], (&x, &leaf)))?;
     assert!(product.backward().is_err());
     Ok(())

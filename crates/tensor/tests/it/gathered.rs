@@ -1,7 +1,7 @@
 //! Scans, norms and counts: dtypes, special values, sizes and errors. Their gradients are among
 //! those that PyTorch gives (`tests/expected/gathered.py`).
 
-use tensor::{DType, Result, Tensor, tensor};
+use tensor::{DType, Result, Tensor, keepdim, tensor};
 
 use crate::devices::for_each_device;
 
@@ -49,8 +49,7 @@ fn scans_go_along_any_dimension_of_any_layout() -> Result<()> {
             let sums = x.cumsum(dim as isize)?;
             assert_eq!(sums.shape(), [4, 3, 2]);
             for at in 0..x.shape()[dim] {
-                let expected =
-                    x.narrow(dim as isize, 0, at + 1)?.sum_dims(&[dim as isize], false)?;
+                let expected = x.narrow(dim as isize, 0, at + 1)?.sum(dim as isize)?;
                 let so_far = sums.select(dim as isize, at as isize)?;
                 assert_eq!(numbers(&so_far)?, numbers(&expected)?, "{dim}, {at} on {device}");
             }
@@ -85,15 +84,15 @@ fn logarithms_of_sums_neither_overflow_nor_underflow() -> Result<()> {
         let x = tensor![[1000.0, 1000.0], [-1000.0, -1000.0], infinite]?.to(device)?;
         let log = 2f32.ln();
         let expected = [1000.0 + log, -1000.0 + log, f32::INFINITY];
-        assert_eq!(x.logsumexp(&[1], false)?.to_vec::<f32>()?, expected);
+        assert_eq!(x.logsumexp(1)?.to_vec::<f32>()?, expected);
         let last = x.logcumsumexp(1)?.select(1, 1)?;
         assert_eq!(last.to_vec::<f32>()?, expected);
         let nothing = Tensor::full([2], f64::NEG_INFINITY, device)?.requires_grad_(true)?;
-        nothing.logsumexp(&[], true)?.sum()?.backward()?;
+        nothing.logsumexp(keepdim(()))?.sum(())?.backward()?;
         assert_eq!(numbers(&nothing.grad().expect("it was computed"))?, [0.0, 0.0]);
-        let empty = Tensor::zeros([2, 0], device)?.logsumexp(&[1], false)?;
+        let empty = Tensor::zeros([2, 0], device)?.logsumexp(1)?;
         assert_eq!(empty.to_vec::<f32>()?, [f32::NEG_INFINITY; 2]);
-        assert_eq!(tensor![0i64, 0]?.to(device)?.logsumexp(&[0], false)?.item::<f32>()?, log);
+        assert_eq!(tensor![0i64, 0]?.to(device)?.logsumexp(0)?.item::<f32>()?, log);
         Ok(())
     })
 }
@@ -102,15 +101,15 @@ fn logarithms_of_sums_neither_overflow_nor_underflow() -> Result<()> {
 fn norms_of_halves_do_not_overflow_and_a_norm_of_zeros_has_no_gradient() -> Result<()> {
     for_each_device(|device| {
         let x = Tensor::full([4], 300.0, (DType::F16, device))?;
-        assert_eq!(numbers(&x.norm(2, &[], false)?)?, [600.0]);
+        assert_eq!(numbers(&x.norm(2, ())?)?, [600.0]);
         let zeros = Tensor::zeros([2, 2], device)?.requires_grad_(true)?;
         for p in [0.0, 0.5, 1.0, 2.0, 3.0] {
-            let norm = zeros.norm(p, &[1], false)?.sum()?;
+            let norm = zeros.norm(p, 1)?.sum(())?;
             let gradient = tensor::grad(&[&norm], &[&zeros])?.remove(0).expect("there is one");
             assert_eq!(numbers(&gradient)?, [0.0; 4], "{p} on {device}");
         }
-        assert!(Tensor::zeros([0], device)?.norm(f64::INFINITY, &[0], false).is_err());
-        assert!(tensor![1i64]?.to(device)?.norm(2, &[], false).is_err());
+        assert!(Tensor::zeros([0], device)?.norm(f64::INFINITY, 0).is_err());
+        assert!(tensor![1i64]?.to(device)?.norm(2, ()).is_err());
         Ok(())
     })
 }
@@ -119,11 +118,11 @@ fn norms_of_halves_do_not_overflow_and_a_norm_of_zeros_has_no_gradient() -> Resu
 fn counts_and_sums_leave_out_what_they_say() -> Result<()> {
     for_each_device(|device| {
         let x = tensor![[1.0, f32::NAN], [0.0, 3.0]]?.to(device)?.requires_grad_(true)?;
-        assert_eq!(x.count_nonzero(&[])?.item::<i64>()?, 3);
-        assert_eq!(x.nansum(&[0], false)?.to_vec::<f32>()?, [1.0, 3.0]);
-        x.nanmean(&[0], false)?.sum()?.backward()?;
+        assert_eq!(x.count_nonzero(())?.item::<i64>()?, 3);
+        assert_eq!(x.nansum(0)?.to_vec::<f32>()?, [1.0, 3.0]);
+        x.nanmean(0)?.sum(())?.backward()?;
         assert_eq!(numbers(&x.grad().expect("it was computed"))?, [0.5, 0.0, 0.5, 1.0]);
-        let (least, greatest) = tensor![4i64, -2, 7]?.to(device)?.aminmax(None, true)?;
+        let (least, greatest) = tensor![4i64, -2, 7]?.to(device)?.aminmax(keepdim(()))?;
         assert_eq!([least.to_vec::<i64>()?, greatest.to_vec()?], [[-2], [7]]);
         Ok(())
     })
@@ -135,7 +134,7 @@ fn scans_in_place_are_recorded() -> Result<()> {
         let x = tensor![2.0, 0.0, 3.0]?.to(device)?.requires_grad_(true)?;
         let y = x.mul(1)?.cumprod_(0)?.cumsum_(0)?;
         assert_eq!(y.to_vec::<f32>()?, [2.0, 2.0, 2.0]);
-        y.sum()?.backward()?;
+        y.sum(())?.backward()?;
         // 3 x + 2 x y + x y z
         assert_eq!(numbers(&x.grad().expect("it was computed"))?, [3.0, 10.0, 0.0]);
         assert!(x.cumsum_(0).is_err(), "a leaf");
@@ -159,7 +158,7 @@ fn numbers_that_make_no_sense_are_refused() -> Result<()> {
 fn the_results_of_composed_reductions_are_no_views_and_can_be_written_in_place() -> Result<()> {
     for_each_device(|device| {
         let x = Tensor::new([[1.0f32, 2.0], [3.0, 4.0]], device)?.requires_grad_(true)?;
-        for result in [x.logsumexp(&[1], false)?, x.norm(2.0, &[0], false)?] {
+        for result in [x.logsumexp(1)?, x.norm(2.0, 0)?] {
             assert!(result.mul_(2.0)?.requires_grad());
         }
         Ok(())
@@ -175,7 +174,7 @@ fn slices_are_filled_with_a_number_or_a_tensor_that_has_a_gradient() -> Result<(
         let y = x.index_fill(1, &index, &value)?;
         assert_eq!(numbers(&y)?, [7.0, 2.0, 7.0, 7.0, 5.0, 7.0]);
         assert_eq!(y.saved_bytes(&[&index]), 0);
-        y.sum()?.backward()?;
+        y.sum(())?.backward()?;
         assert_eq!(numbers(&x.grad().expect("it has one"))?, [0.0, 1.0, 0.0, 0.0, 1.0, 0.0]);
         assert_eq!(numbers(&value.grad().expect("it has one"))?, [4.0]);
         let z = x.detach().index_fill_(0, &tensor![1i64]?.to(device)?, 0.5)?;

@@ -130,7 +130,7 @@ fn a_gradient_that_somebody_reads_is_added_to_and_asked_for() {
     isolate(|| {
         ends(|| {
             let w = Tensor::ones([4], ()).expect("made").requires_grad_(true).expect("a leaf");
-            let backward = |w: &Tensor| w.sum().and_then(|sum| sum.backward()).expect("computed");
+            let backward = |w: &Tensor| w.sum(()).and_then(|sum| sum.backward()).expect("computed");
             backward(&w);
             let gradient = w.grad().expect("computed");
             let guard = gradient.read::<f32>().expect("on the host");
@@ -153,7 +153,7 @@ fn backward_passes_of_several_threads_lose_no_gradient() -> Result<()> {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..50 {
-                    w.sum().and_then(|sum| sum.backward()).expect("computed");
+                    w.sum(()).and_then(|sum| sum.backward()).expect("computed");
                     assert!(
                         w.grad().expect("computed").read::<f32>().expect("on the host")[0] >= 1.0
                     );
@@ -177,7 +177,8 @@ fn a_writer_gets_its_turn_among_readers_that_overlap() {
                     let (w, end) = (&w, written.clone());
                     scope.spawn(move || {
                         // Each sees the writer's number before it may stop.
-                        while w.sum().expect("computed").item::<f32>().expect("its value") < 2e6 {}
+                        while w.sum(()).expect("computed").item::<f32>().expect("its value") < 2e6 {
+                        }
                         end.send(()).expect("the test waits");
                     });
                 }

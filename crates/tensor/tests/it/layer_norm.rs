@@ -1,6 +1,6 @@
 //! Layer normalisation beyond PyTorch's numbers: what it keeps, layouts, dtypes and errors.
 
-use tensor::{Backward, DType, Device, Error, Result, Tensor, no_grad, saved_bytes};
+use tensor::{Backward, DType, Device, Error, Result, Tensor, keepdim, no_grad, saved_bytes};
 
 use crate::devices::for_each_device;
 
@@ -24,8 +24,8 @@ fn there(gradients: Vec<Option<Tensor>>) -> Result<Vec<Tensor>> {
 
 /// The same by operations one after the other.
 fn composed(x: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Tensor> {
-    let distance = x.sub(&x.mean_dims(&[-1], true)?)?;
-    let deviation = distance.square()?.mean_dims(&[-1], true)?.add(1e-5)?.sqrt()?;
+    let distance = x.sub(&x.mean(keepdim(-1))?)?;
+    let deviation = distance.square()?.mean(keepdim(-1))?.add(1e-5)?.sqrt()?;
     distance.div(&deviation)?.mul(weight)?.add(bias)
 }
 
@@ -76,7 +76,7 @@ fn a_gradient_that_is_recorded_is_the_same_as_one_that_is_not() -> Result<()> {
     for_each_device(|device| {
         let x = Tensor::randn([5, 40], device)?.requires_grad_(true)?;
         let weight = Tensor::randn([40], device)?.requires_grad_(true)?;
-        let y = x.layer_norm(&[40], Some(&weight), None, 1e-5)?.square()?.sum()?;
+        let y = x.layer_norm(&[40], Some(&weight), None, 1e-5)?.square()?.sum(())?;
         let pass = || Backward::new().output(&y);
         let recorded = there(pass().create_graph().collect(&[&x, &weight])?)?;
         assert!(recorded.iter().all(Tensor::requires_grad));
@@ -109,7 +109,7 @@ fn operands_of_any_layout_and_halves_with_wide_parameters_are_taken() -> Result<
                 half.to(DType::F32)?.layer_norm(&[40], Some(&weight), Some(&bias), 1e-5)
             })?;
             assert_close(&y, &wide.to(dtype)?, 0.01)?;
-            y.sum()?.backward()?;
+            y.sum(())?.backward()?;
             assert_eq!(half.grad().expect("it was computed").dtype(), dtype);
             assert_eq!(weight.grad().expect("it was computed").dtype(), DType::F32);
         }

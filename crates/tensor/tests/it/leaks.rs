@@ -15,7 +15,7 @@ fn program() -> Result<Vec<Box<dyn Any>>> {
     let x = Tensor::rand([1000, 100], here)?;
     let y = x.to(there)?.matmul(&Tensor::ones([100, 10], there)?)?;
     let pinned = y.cpu()?.pin_memory()?;
-    let back = pinned.to_with(here, Blocking::No)?.sum()?;
+    let back = pinned.to_with(here, Blocking::No)?.sum(())?;
     assert!(back.item::<f32>()?.is_finite());
     drop(Tensor::ones([5], here)?.to_host_async()?);
     // The allocator remembers the stream, whose work has used what is cached.

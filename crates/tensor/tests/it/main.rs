@@ -6,6 +6,7 @@ mod autograd;
 mod context;
 mod cpu_memory;
 mod devices;
+mod dims;
 mod dropout;
 mod dtypes;
 mod errors;

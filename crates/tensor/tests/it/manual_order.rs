@@ -48,7 +48,7 @@ fn sums_of_copies() -> Result<Vec<f32>> {
                 let twice = (&y + &y)?;
                 // And what the receiver was given before must be done with what is overwritten.
                 y.copy_(&x)?;
-                (&twice.sum()? + &y.sum()?)?.item::<f32>()
+                (&twice.sum(())? + &y.sum(())?)?.item::<f32>()
             })
         })
         .collect()

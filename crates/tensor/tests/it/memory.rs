@@ -11,7 +11,7 @@ fn the_memory_of_tensors_is_held_by_the_lines_that_made_them() -> Result<()> {
         let (first, ones) = (line!(), Tensor::ones([100, 3], device)?);
         let (second, sum) = (line!(), (&ones + &ones)?);
         let (third, rows) = (line!(), sum.softmax(1)?);
-        let (fourth, total) = (line!(), rows.sum()?);
+        let (fourth, total) = (line!(), rows.sum(())?);
         let snapshot = cuda::memory_snapshot()?;
         let segments = snapshot.segments.iter().filter(|segment| segment.device == index);
         let blocks = segments.flat_map(|segment| &segment.blocks);

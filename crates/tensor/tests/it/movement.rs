@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, mpsc};
 
 use gpu_runtime::{HostWait, Observer, StreamId, observe};
-use tensor::{Blocking, DType, Device, Error, Result, Tensor, cuda, tensor};
+use tensor::{Blocking, DType, Device, Error, Result, Tensor, cuda, keepdim, tensor};
 
 use crate::devices::{cuda_devices, for_each_device, two_cuda_devices};
 use crate::held::{hold, warm_up};
@@ -171,7 +171,7 @@ fn reading_the_target_of_a_copy_under_way_waits_for_it() -> Result<()> {
         let back = back.clone();
         move || Ok::<_, Error>(back.read::<f32>()?.to_vec())
     });
-    let sum = std::thread::spawn(move || back.sum()?.item::<f32>());
+    let sum = std::thread::spawn(move || back.sum(())?.item::<f32>());
     drop(release);
     assert_eq!(reader.join().expect("it ends")?, [4.0, 5.0]);
     assert_eq!(sum.join().expect("it ends")?, 9.0);
@@ -274,25 +274,25 @@ fn results_that_are_no_views_have_memory_of_their_own() -> Result<()> {
             x.logcumsumexp(0)?,
             x.cummax(0)?.0,
             x.cummin(1)?.0,
-            x.sum()?,
-            x.sum_dims(&[0], true)?,
-            x.mean_dims(&[0], false)?,
-            x.prod_dim(0, true)?,
-            x.amax(&[0], true)?,
-            x.max_dim(0, true)?.0,
-            x.norm(2.0, &[0], true)?,
-            x.logsumexp(&[0], true)?,
-            x.nansum(&[0], true)?,
+            x.sum(())?,
+            x.sum(keepdim(0))?,
+            x.mean(0)?,
+            x.prod(keepdim(0))?,
+            x.amax(keepdim(0))?,
+            x.max_dim(keepdim(0))?.0,
+            x.norm(2.0, keepdim(0))?,
+            x.logsumexp(keepdim(0))?,
+            x.nansum(keepdim(0))?,
             x.softmax(0)?,
             x.log_softmax(1)?,
             x.matmul(&x)?,
-            x.flip(&[])?,
-            x.roll(&[1], &[0])?,
+            x.flip(())?,
+            x.roll(1, 0)?,
             x.repeat([1, 1])?,
             x.tile([1])?,
             x.tril(0)?,
-            Tensor::cat(&[&x], 0)?,
-            Tensor::stack(&[&x], 0)?,
+            Tensor::cat([&x], 0)?,
+            Tensor::stack([&x], 0)?,
             x.gather(0, &index)?,
             x.take(&index)?,
             x.index_select(0, &index.flatten()?)?,

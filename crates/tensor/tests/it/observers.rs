@@ -120,11 +120,11 @@ fn operators_factories_and_gradients_are_told_with_the_place_of_their_caller() -
     let x = x.requires_grad_(true)?;
     let y = (&(&x + 1.0)? * &x)?;
     here(line!() - 1);
-    let z = (2.0f32 - &y)?.sum()?;
+    let z = (2.0 - &y)?.sum(())?;
     here(line!() - 1);
     z.backward()?;
     here(line!() - 1);
-    let z = x.softmax(0)?.sum()?;
+    let z = x.softmax(0)?.sum(())?;
     here(line!() - 1);
     Backward::new().output(&z).run()?;
     here(line!() - 1);
@@ -148,7 +148,7 @@ fn views_are_told_by_their_rows() -> Result<()> {
     matrix.narrow(1, 2, 3)?.fill_(2.0)?;
     let rows: Vec<_> = (0..4).map(|row| (start + (row * 6 + 2) * 4, 12)).collect();
     assert_eq!(writes(&heard.only()), rows);
-    let _sum = matrix.narrow(0, 1, 2)?.t()?.sum()?;
+    let _sum = matrix.narrow(0, 1, 2)?.t()?.sum(())?;
     assert_eq!(reads(&heard.only()), [(start + 24, 48)]);
     Ok(())
 }

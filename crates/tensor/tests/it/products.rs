@@ -16,7 +16,7 @@ fn assert_agrees(a: &Tensor, b: &Tensor) -> Result<()> {
     for device in cuda_devices() {
         let product = a.to(device)?.matmul(&b.to(device)?)?;
         assert_eq!(product.shape(), wanted.shape());
-        let is_equal = product.cpu()?.eq(&wanted)?.all()?.item::<bool>()?;
+        let is_equal = product.cpu()?.eq(&wanted)?.all(())?.item::<bool>()?;
         assert!(is_equal, "{:?} times {:?} of {}", a.shape(), b.shape(), a.dtype());
     }
     Ok(())

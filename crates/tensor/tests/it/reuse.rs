@@ -117,7 +117,7 @@ fn what_a_gradient_needs_is_left_alone() -> Result<()> {
         let root = (x.sqrt()? * 2.0)?;
         let square = x.mul(2.0)?;
         let product = (square * &x)?;
-        let loss = root.sum()?.add(&product.sum()?)?;
+        let loss = root.sum(())?.add(&product.sum(())?)?;
         loss.backward()?;
         let expected = 3f32.sqrt().recip() + 12.0;
         let gradient = x.grad().expect("it was computed").to_vec::<f32>()?;
@@ -125,14 +125,14 @@ fn what_a_gradient_needs_is_left_alone() -> Result<()> {
         // That of a cumulative product needs its result to be as it was, though not the values.
         let product = x.cumprod(0)?;
         let sum = (product + 1.0)?;
-        sum.sum()?.backward()?;
+        sum.sum(())?.backward()?;
         // Sums need nothing, so they may.
         let sum = x.mul(1.0)?;
         let before = address(&sum)?;
         let sum = ((sum + 1.0)? - 4.0)?;
         assert_eq!(address(&sum)?, before);
         x.clear_grad();
-        sum.sum()?.backward()?;
+        sum.sum(())?.backward()?;
         assert!(x.grad().expect("it was computed").to_vec::<f32>()?.iter().all(|&g| g == 1.0));
         Ok(())
     })
@@ -144,5 +144,5 @@ fn tensors_of_inference_mode_stay_in_it() -> Result<()> {
     let outside = (inside + 1.0)?;
     // A tensor of the usual kind can be saved for a gradient.
     let x = large(Device::Cpu)?.requires_grad_(true)?;
-    x.mul(&outside)?.sum()?.backward()
+    x.mul(&outside)?.sum(())?.backward()
 }

@@ -19,7 +19,7 @@ fn sums_and_products_so_far_agree_along_rows_columns_and_parts_of_rows() -> Resu
                 let products = signs.to(device)?.cumprod(dim)?;
                 for (got, wanted) in [(sums, x.cumsum(dim)?), (products, signs.cumprod(dim)?)] {
                     assert_eq!(got.dtype(), wanted.dtype());
-                    let is_equal = got.cpu()?.eq(&wanted)?.all()?.item::<bool>()?;
+                    let is_equal = got.cpu()?.eq(&wanted)?.all(())?.item::<bool>()?;
                     assert!(is_equal, "{shape:?} of {dtype} along {dim}");
                 }
             }

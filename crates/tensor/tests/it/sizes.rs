@@ -1,6 +1,6 @@
 //! Sizes beyond counting and beyond memory: each is an error or a right answer, at once.
 
-use tensor::{DType, Device, Error, Result, Tensor, tensor};
+use tensor::{DType, Device, Error, ReduceDims, Result, Tensor, keepdim, tensor};
 
 use crate::devices::for_each_device;
 
@@ -21,9 +21,9 @@ fn tensors_that_are_too_long_together_are_not_joined() -> Result<()> {
     for_each_device(|device| {
         let long = repeated(1.0, MOST, (DType::F32, device))?;
         let short = Tensor::ones([10], device)?;
-        assert!(is_too_large(&Tensor::cat(&[&long, &long, &short], 0)));
-        assert!(is_too_large(&Tensor::stack(&[&long, &long, &long], 0)));
-        assert!(is_too_large(&Tensor::stack(&[&long, &long, &long], 1)));
+        assert!(is_too_large(&Tensor::cat([&long, &long, &short], 0)));
+        assert!(is_too_large(&Tensor::stack([&long, &long, &long], 0)));
+        assert!(is_too_large(&Tensor::stack([&long, &long, &long], 1)));
         Ok(())
     })
 }
@@ -56,17 +56,17 @@ fn a_tensor_without_elements_may_be_viewed_in_every_way_whatever_its_other_sizes
             x.select(2, -1)?.unsqueeze(-1)?,
             x.view([0, 1 << 20])?,
             x.flatten()?,
-            x.permute(&[2, 0, 1])?.slice(1, 1, -1, 1 << 39)?,
+            x.permute((2, 0, 1))?.slice(1, 1, -1, 1 << 39)?,
         ];
         for view in views {
             assert_eq!((view.numel(), view.to_vec::<f32>()?), (0, vec![]), "{:?}", view.shape());
             assert_eq!((&view + 1.0)?.shape(), view.shape());
-            assert_eq!(view.sum()?.item::<f32>()?, 0.0);
+            assert_eq!(view.sum(())?.item::<f32>()?, 0.0);
             view.fill_(1)?;
             assert!(view.to_string().starts_with("tensor([]"));
         }
         let more = Tensor::zeros([1 << 60, 0, 4], device)?;
-        assert!(is_too_large(&more.sum_dims(&[1], false)), "these are zeros, and too many");
+        assert!(is_too_large(&more.sum(1)), "these are zeros, and too many");
         Ok(())
     })
 }
@@ -102,21 +102,21 @@ fn reductions_of_what_has_no_memory_of_its_own_take_no_time() -> Result<()> {
     for_each_device(|device| {
         let float = |value| repeated(value, MANY, (DType::F32, device));
         let int = |value| repeated(value, MANY, (DType::I64, device));
-        assert_eq!(float(0.5)?.sum()?.item::<f32>()?, (1u64 << 61) as f32);
-        assert_eq!(float(-3.0)?.mean()?.item::<f32>()?, -3.0);
+        assert_eq!(float(0.5)?.sum(())?.item::<f32>()?, (1u64 << 61) as f32);
+        assert_eq!(float(-3.0)?.mean(())?.item::<f32>()?, -3.0);
         assert_eq!(float(7.0)?.max()?.item::<f32>()?, 7.0);
         assert_eq!(float(7.0)?.min()?.item::<f32>()?, 7.0);
-        assert_eq!(float(1.0)?.prod()?.item::<f32>()?, 1.0);
-        assert_eq!(float(0.5)?.prod()?.item::<f32>()?, 0.0);
-        assert_eq!(float(-2.0)?.prod()?.item::<f32>()?, f32::INFINITY);
-        assert_eq!(repeated(-1.0, MANY - 1, (DType::F32, device))?.prod()?.item::<f32>()?, -1.0);
-        assert_eq!(int(3.0)?.sum()?.item::<i64>()?, -(1 << 62), "3 * 2^62 wraps");
-        assert_eq!(int(-1.0)?.prod()?.item::<i64>()?, 1);
-        assert!(int(5.0)?.any()?.item::<bool>()? && int(5.0)?.all()?.item::<bool>()?);
-        assert!(!int(0.0)?.any()?.item::<bool>()?);
-        assert_eq!(repeated(1.0, MANY, (DType::Bool, device))?.sum()?.item::<i64>()?, 1 << 62);
-        assert_eq!(float(1.0)?.argmax(None, false)?.item::<i64>()?, 0);
-        assert_eq!(float(1.0)?.argmin(0, true)?.to_vec::<i64>()?, [0]);
+        assert_eq!(float(1.0)?.prod(())?.item::<f32>()?, 1.0);
+        assert_eq!(float(0.5)?.prod(())?.item::<f32>()?, 0.0);
+        assert_eq!(float(-2.0)?.prod(())?.item::<f32>()?, f32::INFINITY);
+        assert_eq!(repeated(-1.0, MANY - 1, (DType::F32, device))?.prod(())?.item::<f32>()?, -1.0);
+        assert_eq!(int(3.0)?.sum(())?.item::<i64>()?, -(1 << 62), "3 * 2^62 wraps");
+        assert_eq!(int(-1.0)?.prod(())?.item::<i64>()?, 1);
+        assert!(int(5.0)?.any(())?.item::<bool>()? && int(5.0)?.all(())?.item::<bool>()?);
+        assert!(!int(0.0)?.any(())?.item::<bool>()?);
+        assert_eq!(repeated(1.0, MANY, (DType::Bool, device))?.sum(())?.item::<i64>()?, 1 << 62);
+        assert_eq!(float(1.0)?.argmax(())?.item::<i64>()?, 0);
+        assert_eq!(float(1.0)?.argmin(keepdim(0))?.to_vec::<i64>()?, [0]);
         Ok(())
     })
 }
@@ -124,29 +124,30 @@ fn reductions_of_what_has_no_memory_of_its_own_take_no_time() -> Result<()> {
 #[test]
 fn repeated_dimensions_among_others_are_reduced_as_if_they_had_memory() -> Result<()> {
     for_each_device(|device| {
-        let small = Tensor::new([[1.0f64, -2.0, 3.0], [4.0, 5.0, -6.0]], device)?;
+        let small = Tensor::new([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]], (DType::F64, device))?;
         // The dimensions 0 and 2 are repeated. What it is compared with has memory, of the host.
         let wide = small.unsqueeze(1)?.unsqueeze(0)?.expand([128, 2, 128, 3])?;
         let dense = small.cpu()?.unsqueeze(1)?.unsqueeze(0)?.expand(wide.shape())?.contiguous()?;
         for dims in [&[][..], &[0], &[1], &[2], &[3], &[0, 2], &[1, 2], &[0, 1, 3], &[1, 3]] {
             for keepdim in [false, true] {
+                let over = || ReduceDims::from(dims).keepdim(keepdim);
                 let same = |a: Tensor, b: Tensor| {
                     assert_eq!(a.shape(), b.shape(), "{dims:?}");
                     assert!(a.is_contiguous() && a.device() == device);
                     assert!(a.cpu()?.allclose(&b, 1e-12, 0.0)?, "{dims:?} {keepdim}");
                     Ok::<_, Error>(())
                 };
-                same(wide.sum_dims(dims, keepdim)?, dense.sum_dims(dims, keepdim)?)?;
-                same(wide.mean_dims(dims, keepdim)?, dense.mean_dims(dims, keepdim)?)?;
-                same(wide.amax(dims, keepdim)?, dense.amax(dims, keepdim)?)?;
-                same(wide.any_dims(dims, keepdim)?, dense.any_dims(dims, keepdim)?)?;
+                same(wide.sum(over())?, dense.sum(over())?)?;
+                same(wide.mean(over())?, dense.mean(over())?)?;
+                same(wide.amax(over())?, dense.amax(over())?)?;
+                same(wide.any(over())?, dense.any(over())?)?;
             }
         }
         for dim in 0..4 {
-            let (a, b) = (wide.argmax(dim, false)?, dense.argmax(dim, false)?);
+            let (a, b) = (wide.argmax(dim)?, dense.argmax(dim)?);
             assert_eq!(a.to_vec::<i64>()?, b.to_vec::<i64>()?, "{dim}");
         }
-        let flat = |x: &Tensor| x.argmin(None, false)?.item::<i64>();
+        let flat = |x: &Tensor| x.argmin(())?.item::<i64>();
         assert_eq!(flat(&wide)?, flat(&dense)?);
         let folded = wide.transpose(0, 3)?;
         assert_eq!(flat(&folded)?, flat(&dense.transpose(0, 3)?)?);
@@ -183,7 +184,7 @@ fn results_without_room_in_memory_are_refused_at_once() -> Result<()> {
         assert!(is_too_large(&x.to(DType::F64)));
         assert!(is_too_large(&x.to_vec::<f32>()));
         assert!(is_too_large(&x.softmax(0)));
-        assert!(is_too_large(&x.var(&[], 1, false)));
+        assert!(is_too_large(&x.var((), 1)));
         assert!(x.eq(&x).is_err(), "a byte for each");
         assert!(is_too_large(&x.unsqueeze(1)?.expand([1usize << 62, 4])));
         assert!(x.fill_(1).is_ok(), "it is one element");
@@ -230,7 +231,7 @@ fn a_permutation_that_cannot_be_made_draws_nothing() -> Result<()> {
 fn a_tensor_has_at_most_64_dimensions() -> Result<()> {
     for_each_device(|device| {
         let deep = Tensor::ones([1; 64], device)?;
-        assert_eq!((deep.dims(), deep.sum()?.item::<f32>()?), (64, 1.0));
+        assert_eq!((deep.dims(), deep.sum(())?.item::<f32>()?), (64, 1.0));
         assert!(deep.to_string().contains("[[[["));
         for refused in [
             Tensor::ones([1; 65], device),
@@ -238,7 +239,7 @@ fn a_tensor_has_at_most_64_dimensions() -> Result<()> {
             deep.view([1; 65]),
             deep.reshape([1; 65]),
             deep.expand([2; 65]),
-            Tensor::stack(&[&deep, &deep], 0),
+            Tensor::stack([&deep, &deep], 0),
         ] {
             assert!(matches!(refused, Err(Error::TooManyDims { .. })), "{refused:?}");
         }

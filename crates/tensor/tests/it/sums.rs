@@ -1,6 +1,6 @@
 //! Reductions and products of sizes where work is split, against plain loops.
 
-use tensor::{DType, Result, Tensor};
+use tensor::{DType, Result, Tensor, keepdim};
 
 use crate::devices::for_each_device;
 
@@ -16,9 +16,9 @@ fn large_sums_are_exact_where_the_numbers_allow() -> Result<()> {
             let numbers = pattern(count);
             let expected: f64 = numbers.iter().map(|&n| f64::from(n)).sum();
             let x = Tensor::from_vec(numbers, [count], device)?;
-            assert_eq!(f64::from(x.sum()?.item::<f32>()?), expected, "{count} on {device}");
+            assert_eq!(f64::from(x.sum(())?.item::<f32>()?), expected, "{count} on {device}");
             assert_eq!(x.max()?.item::<f32>()?, 8.0);
-            assert_eq!(x.argmax(None, false)?.item::<i64>()?, 14);
+            assert_eq!(x.argmax(())?.item::<i64>()?, 14);
         }
         Ok(())
     })
@@ -33,13 +33,13 @@ fn large_sums_to_few_outputs_are_those_of_a_loop() -> Result<()> {
         for (at, number) in numbers.iter().enumerate() {
             middle[at >> 18 << 2 | at & 3] += number;
         }
-        let sums = x.sum_dims(&[1], true)?;
+        let sums = x.sum(keepdim(1))?;
         assert_eq!((sums.shape(), sums.to_vec::<f32>()?), (&[3, 1, 4][..], middle.clone()));
         let means: Vec<f32> = middle.iter().map(|sum| sum / 65536.0).collect();
-        assert_eq!(x.mean_dims(&[1], false)?.to_vec::<f32>()?, means);
+        assert_eq!(x.mean(1)?.to_vec::<f32>()?, means);
         let rows: Vec<f32> = middle.chunks(4).map(|row| row.iter().sum()).collect();
-        assert_eq!(x.sum_dims(&[1, 2], false)?.to_vec::<f32>()?, rows);
-        assert_eq!(x.amax(&[0, 1], false)?.to_vec::<f32>()?, [8.0; 4]);
+        assert_eq!(x.sum((1, 2))?.to_vec::<f32>()?, rows);
+        assert_eq!(x.amax((0, 1))?.to_vec::<f32>()?, [8.0; 4]);
         Ok(())
     })
 }
@@ -49,10 +49,10 @@ fn a_long_sum_of_small_parts_keeps_its_digits() -> Result<()> {
     for_each_device(|device| {
         let x = Tensor::full([1 << 20], 0.1, (DType::F32, device))?;
         let expected = f64::from(0.1f32) * f64::from(1 << 20);
-        let sum = f64::from(x.sum()?.item::<f32>()?);
+        let sum = f64::from(x.sum(())?.item::<f32>()?);
         assert!((sum / expected - 1.0).abs() < 1e-6, "{sum}, not {expected}, on {device}");
         let half = Tensor::full([5000], 1.0, (DType::F16, device))?;
-        assert_eq!(half.sum()?.item::<f32>()?, 5000.0, "halves are added in f32");
+        assert_eq!(half.sum(())?.item::<f32>()?, 5000.0, "halves are added in f32");
         Ok(())
     })
 }
@@ -74,12 +74,12 @@ fn sums_over_each_choice_of_dimensions_agree_with_a_loop() -> Result<()> {
                     (0..3).fold(0, |at, d| at * kept[d] + if folded(d) { 0 } else { index[d] });
                 expected[at] += number;
             }
-            let sums = x.sum_dims(&dims, true)?;
+            let sums = x.sum(keepdim(&dims))?;
             assert_eq!(sums.shape(), kept);
             assert_eq!(sums.to_vec::<f32>()?, expected, "{dims:?} on {device}");
             let transposed = x.transpose(0, 2)?;
             let mirrored: Vec<isize> = dims.iter().map(|d| 2 - d).collect();
-            let again = transposed.sum_dims(&mirrored, true)?.transpose(0, 2)?;
+            let again = transposed.sum(keepdim(&mirrored))?.transpose(0, 2)?;
             assert_eq!(again.to_vec::<f32>()?, expected, "{dims:?} transposed on {device}");
         }
         Ok(())
@@ -167,7 +167,7 @@ fn products_are_added_in_place() -> Result<()> {
         let sums = Tensor::ones([2, 2], device)?;
         sums.addmm_(&x, &x, 2, 3)?;
         assert_eq!(sums.to_vec::<f32>()?, [23.0, 32.0, 47.0, 68.0]);
-        sums.sum()?.backward()?;
+        sums.sum(())?.backward()?;
         // Each element's row sum of x, and its column's.
         let gradient = x.grad().expect("it has one").to_vec::<f32>()?;
         assert_eq!(gradient, [21.0, 33.0, 27.0, 39.0]);
@@ -191,7 +191,7 @@ fn linear_layers_of_halves_are_rounded_once() -> Result<()> {
         let y = x.linear(&weight, Some(&bias))?;
         assert_eq!(y.to(DType::F32)?.to_vec::<f32>()?, [1.0]);
         assert_eq!(y.saved_bytes(&[&x, &weight]), 0);
-        y.mul(2.0)?.sum()?.backward()?;
+        y.mul(2.0)?.sum(())?.backward()?;
         let gradient = |x: &Tensor| x.grad().expect("it has one").to(DType::F32)?.to_vec::<f32>();
         assert_eq!(gradient(&x)?, [2.0, 2.0]);
         assert_eq!(gradient(&weight)?, [2.0, 512.0]);

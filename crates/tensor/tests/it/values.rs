@@ -105,16 +105,16 @@ fn what_rounding_or_a_dtype_would_spoil_is_as_in_pytorch() -> Result<()> {
         let steps = Tensor::linspace(0.9, 9.7, 5, (DType::I64, device))?;
         assert_eq!(steps.to_vec::<i64>()?, [0, 2, 4, 6, 9]);
         let bytes = Tensor::new([0u8, 3], device)?;
-        assert_eq!(bytes.any()?.item::<u8>()?, 1);
-        assert_eq!(bytes.all()?.dtype(), DType::U8);
+        assert_eq!(bytes.any(())?.item::<u8>()?, 1);
+        assert_eq!(bytes.all(())?.dtype(), DType::U8);
         let halves = Tensor::new([-200.0f32, 200.0], device)?.to(DType::F16)?;
-        let variance = halves.var(&[], 0, false)?;
+        let variance = halves.var((), 0)?;
         assert_eq!(
             (variance.dtype(), variance.to(DType::F32)?.item::<f32>()?),
             (DType::F16, 40000.0)
         );
         let x = Tensor::new([f32::NAN, 1.0, 0.0, -1.0], device)?.requires_grad_(true)?;
-        x.relu()?.sum()?.backward()?;
+        x.relu()?.sum(())?.backward()?;
         assert_eq!(x.grad().expect("computed").to_vec::<f32>()?, [1.0, 1.0, 0.0, 0.0]);
         Ok(())
     })
@@ -128,7 +128,7 @@ fn a_difference_the_other_way_round_may_have_a_factor() -> Result<()> {
         assert!(x.rsub_scaled(10, 0.5).is_err(), "a float beside integers");
         assert!(x.gt(0)?.rsub_scaled(&x, 1).is_err(), "truth values");
         let y = x.to(DType::F32)?.requires_grad_(true)?;
-        y.rsub_scaled(&x, 0.5)?.sum()?.backward()?;
+        y.rsub_scaled(&x, 0.5)?.sum(())?.backward()?;
         assert_eq!(y.grad().expect("it has one").to_vec::<f32>()?, [-0.5, -0.5]);
         Ok(())
     })

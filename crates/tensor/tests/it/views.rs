@@ -57,14 +57,14 @@ fn dimensions_count_from_the_end_too_and_must_exist() -> Result<()> {
     assert_eq!(x.unsqueeze(-1)?.shape(), [2, 3, 4, 1]);
     assert_eq!(x.size(-2)?, 3);
     assert_eq!(x.flatten_dims(1, -1)?.shape(), [2, 12]);
-    for failed in [x.select(3, 0), x.narrow(-4, 0, 1), x.unsqueeze(4), x.permute(&[0, 1, 3])] {
+    for failed in [x.select(3, 0), x.narrow(-4, 0, 1), x.unsqueeze(4), x.permute((0, 1, 3))] {
         assert!(matches!(failed, Err(Error::DimOutOfRange { dims: 3 | 4, .. })), "{failed:?}");
     }
     let outside = [x.select(1, 3), x.select(1, -4), x.narrow(1, 2, 2)];
     for failed in outside {
         assert!(matches!(failed, Err(Error::IndexOutOfRange { size: 3, .. })), "{failed:?}");
     }
-    assert!(x.permute(&[0, 1, 1]).is_err());
+    assert!(x.permute((0, 1, 1)).is_err());
     assert!(x.t().is_err());
     Ok(())
 }
@@ -77,7 +77,7 @@ fn parts_together_are_the_whole() -> Result<()> {
     assert_eq!(sizes(x.chunk(4, 0)?), [2, 2, 2, 1]);
     assert_eq!(sizes(x.chunk(5, 0)?), [2, 2, 2, 1], "chunks are equal, so there may be fewer");
     let parts = x.chunk(3, 0)?;
-    let together = Tensor::cat(&parts.iter().collect::<Vec<_>>(), 0)?;
+    let together = Tensor::cat(&parts, 0)?;
     assert_eq!(together.to_vec::<i64>()?, x.to_vec::<i64>()?);
     Ok(())
 }
@@ -243,7 +243,7 @@ proptest! {
 #[test]
 fn results_lie_in_memory_in_the_order_of_their_operands() -> Result<()> {
     for_each_device(|device| {
-        let x = Tensor::arange(24.0, device)?.reshape([2, 3, 4])?.permute(&[2, 0, 1])?;
+        let x = Tensor::arange(24.0, device)?.reshape([2, 3, 4])?.permute((2, 0, 1))?;
         let ones = |shape: &[usize]| Tensor::ones(shape, device);
         let mask = x.gt(3.0)?;
         let column = Tensor::arange(12.0, device)?.reshape([3, 4])?.t()?.unsqueeze(1)?;
@@ -255,7 +255,7 @@ fn results_lie_in_memory_in_the_order_of_their_operands() -> Result<()> {
             (ones(&[2, 3])?.mul(&x)?, [1, 12, 4]),
             (x.slice(0, 0, 4, 2)?.add(1)?, [1, 6, 2]),
             (x.clone_data()?, [1, 12, 4]),
-            (Tensor::where_(&mask, &x, 0.0)?, [1, 12, 4]),
+            (Tensor::where_cond(&mask, &x, 0.0)?, [1, 12, 4]),
             (column.add(&ones(&[4, 5, 3])?)?, [15, 3, 1]),
             (column.expand([4, 5, 3])?.mul(1)?, [1, 4, 20]),
             (x.contiguous()?, [6, 3, 1]),

@@ -7,6 +7,6 @@ fn keep(_: Tensor) {}
 fn main() -> tensor::Result<()> {
     let x = Tensor::ones([3], ())?;
     keep(x);
-    println!("{}", x.sum()?);
+    println!("{}", x.sum(())?);
     Ok(())
 }

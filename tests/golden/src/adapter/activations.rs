@@ -14,10 +14,10 @@ pub(super) static ROWS: &[AdapterRow] = &[
     row("nn.functional.glu", "x, dim=-1", |c| give(c.x()?.glu(c.get("dim")?))),
     row("nn.functional.prelu", "x, weight", |c| give(c.x()?.prelu(c.get("weight")?))),
     row("where", "x, condition, other", |c| {
-        give(Tensor::where_(c.get("condition")?, c.operand("x")?, c.operand("other")?))
+        give(Tensor::where_cond(c.get("condition")?, c.operand("x")?, c.operand("other")?))
     }),
     row("torch.where", "condition, x, other", |c| {
-        give(Tensor::where_(c.get("condition")?, c.operand("x")?, c.operand("other")?))
+        give(Tensor::where_cond(c.get("condition")?, c.operand("x")?, c.operand("other")?))
     }),
     row("masked_fill", "x, mask, value", |c| {
         give(c.x()?.masked_fill(c.get("mask")?, c.operand("value")?))

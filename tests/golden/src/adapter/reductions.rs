@@ -1,6 +1,6 @@
 //! Reductions, and functions along a dimension.
 
-use tensor::{DType, Tensor};
+use tensor::{DType, ReduceDims, Tensor};
 
 use super::convert::IntoOutputs;
 use super::rows::{AdapterRow, BoundCall, CallOutcome, give, row};
@@ -9,44 +9,38 @@ use crate::argument::CaseArgument;
 use crate::failure::CaseFailure;
 
 pub(super) static ROWS: &[AdapterRow] = &[
-    row("sum", "x, *, dtype=None", |c| in_dtype(c, Tensor::sum)),
+    row("sum", "x, *, dtype=None", |c| in_dtype(c, |x| x.sum(()))),
     row("sum", "x, dim, keepdim=False, *, dtype=None", |c| {
-        let (dims, keepdim) = (c.dims("dim")?, c.get("keepdim")?);
-        in_dtype(c, |x| x.sum_dims(&dims, keepdim))
+        let dims = reduce_dims(c)?;
+        in_dtype(c, |x| x.sum(dims.clone()))
     }),
     row("nansum", "x, dim=None, keepdim=False, *, dtype=None", |c| {
-        let (dims, keepdim) = (c.dims("dim")?, c.get("keepdim")?);
-        in_dtype(c, |x| x.nansum(&dims, keepdim))
+        let dims = reduce_dims(c)?;
+        in_dtype(c, |x| x.nansum(dims.clone()))
     }),
-    row("mean", "x, *, dtype=None", |c| in_dtype(c, Tensor::mean)),
+    row("mean", "x, *, dtype=None", |c| in_dtype(c, |x| x.mean(()))),
     row("mean", "x, dim, keepdim=False, *, dtype=None", |c| {
-        let (dims, keepdim) = (c.dims("dim")?, c.get("keepdim")?);
-        in_dtype(c, |x| x.mean_dims(&dims, keepdim))
+        let dims = reduce_dims(c)?;
+        in_dtype(c, |x| x.mean(dims.clone()))
     }),
     row("nanmean", "x, dim=None, keepdim=False, *, dtype=None", |c| {
-        let (dims, keepdim) = (c.dims("dim")?, c.get("keepdim")?);
-        in_dtype(c, |x| x.nanmean(&dims, keepdim))
+        let dims = reduce_dims(c)?;
+        in_dtype(c, |x| x.nanmean(dims.clone()))
     }),
-    row("prod", "x, *, dtype=None", |c| in_dtype(c, Tensor::prod)),
+    row("prod", "x, *, dtype=None", |c| in_dtype(c, |x| x.prod(()))),
     row("prod", "x, dim, keepdim=False, *, dtype=None", |c| {
-        let (dim, keepdim) = (c.get("dim")?, c.get("keepdim")?);
-        in_dtype(c, |x| x.prod_dim(dim, keepdim))
+        let dims = reduce_dims(c)?;
+        in_dtype(c, |x| x.prod(dims.clone()))
     }),
     row("count_nonzero", "x, dim=None", |c| give(c.x()?.count_nonzero(&c.dims("dim")?))),
-    row("logsumexp", "x, dim, keepdim=False", |c| {
-        give(c.x()?.logsumexp(&c.dims("dim")?, c.get("keepdim")?))
-    }),
+    row("logsumexp", "x, dim, keepdim=False", |c| give(c.x()?.logsumexp(reduce_dims(c)?))),
     row("norm", "x, p='fro', dim=None, keepdim=False, *, dtype=None", |c| norm(c, "p")),
     row("linalg.vector_norm", "x, ord=2, dim=None, keepdim=False, *, dtype=None", |c| {
         norm(c, "ord")
     }),
     row("dist", "x, other, p=2", |c| give(c.x()?.dist(c.get("other")?, c.get::<f64>("p")?))),
-    row("any", "x, dim=None, keepdim=False", |c| {
-        give(c.x()?.any_dims(&c.dims("dim")?, c.get("keepdim")?))
-    }),
-    row("all", "x, dim=None, keepdim=False", |c| {
-        give(c.x()?.all_dims(&c.dims("dim")?, c.get("keepdim")?))
-    }),
+    row("any", "x, dim=None, keepdim=False", |c| give(c.x()?.any(reduce_dims(c)?))),
+    row("all", "x, dim=None, keepdim=False", |c| give(c.x()?.all(reduce_dims(c)?))),
     row("var", SPREAD, |c| spread(c, Tensor::var)),
     row("var", SPREAD_UNBIASED, |c| spread(c, Tensor::var)),
     row("var", "x, unbiased", |c| spread(c, Tensor::var)),
@@ -86,23 +80,13 @@ pub(super) static EXTREMES: &[AdapterRow] = &[
     row("max", "x, other", |c| give(c.x()?.maximum(c.get::<&Tensor>("other")?))),
     row("min", "x", |c| give(c.x()?.min())),
     row("min", "x, other", |c| give(c.x()?.minimum(c.get::<&Tensor>("other")?))),
-    row("amax", "x, dim=[], keepdim=False", |c| {
-        give(c.x()?.amax(&c.dims("dim")?, c.get("keepdim")?))
-    }),
-    row("amin", "x, dim=[], keepdim=False", |c| {
-        give(c.x()?.amin(&c.dims("dim")?, c.get("keepdim")?))
-    }),
-    row("max", "x, dim, keepdim=False", |c| give(c.x()?.max_dim(c.get("dim")?, c.get("keepdim")?))),
-    row("min", "x, dim, keepdim=False", |c| give(c.x()?.min_dim(c.get("dim")?, c.get("keepdim")?))),
-    row("aminmax", "x, *, dim=None, keepdim=False", |c| {
-        give(c.x()?.aminmax(c.get::<Option<isize>>("dim")?, c.get("keepdim")?))
-    }),
-    row("argmax", "x, dim=None, keepdim=False", |c| {
-        give(c.x()?.argmax(c.get::<Option<isize>>("dim")?, c.get("keepdim")?))
-    }),
-    row("argmin", "x, dim=None, keepdim=False", |c| {
-        give(c.x()?.argmin(c.get::<Option<isize>>("dim")?, c.get("keepdim")?))
-    }),
+    row("amax", "x, dim=[], keepdim=False", |c| give(c.x()?.amax(reduce_dims(c)?))),
+    row("amin", "x, dim=[], keepdim=False", |c| give(c.x()?.amin(reduce_dims(c)?))),
+    row("max", "x, dim, keepdim=False", |c| give(c.x()?.max_dim(reduce_dims(c)?))),
+    row("min", "x, dim, keepdim=False", |c| give(c.x()?.min_dim(reduce_dims(c)?))),
+    row("aminmax", "x, *, dim=None, keepdim=False", |c| give(c.x()?.aminmax(reduce_dims(c)?))),
+    row("argmax", "x, dim=None, keepdim=False", |c| give(c.x()?.argmax(reduce_dims(c)?))),
+    row("argmin", "x, dim=None, keepdim=False", |c| give(c.x()?.argmin(reduce_dims(c)?))),
 ];
 
 const SPREAD: &str = "x, dim=None, *, correction=1, keepdim=False";
@@ -112,7 +96,7 @@ const SPREAD_UNBIASED: &str = "x, dim, unbiased, keepdim=False";
 /// value for 1 or 0.
 fn spread<T: IntoOutputs>(
     c: &BoundCall,
-    function: fn(&Tensor, &[isize], f64, bool) -> tensor::Result<T>,
+    function: fn(&Tensor, ReduceDims, f64) -> tensor::Result<T>,
 ) -> CallOutcome {
     let correction = match c.argument("unbiased") {
         Ok(_) => f64::from(u8::from(c.get::<bool>("unbiased")?)),
@@ -121,7 +105,12 @@ fn spread<T: IntoOutputs>(
     let is_given = |name| c.argument(name).is_ok();
     let dims = if is_given("dim") { c.dims("dim")? } else { Vec::new() };
     let keepdim = is_given("keepdim") && c.get("keepdim")?;
-    give(function(c.x()?, &dims, correction, keepdim))
+    give(function(c.x()?, ReduceDims::from(dims).keepdim(keepdim), correction))
+}
+
+/// The dimensions of a reduction, which are the arguments `dim` and `keepdim`.
+fn reduce_dims(c: &BoundCall) -> Result<ReduceDims, CaseFailure> {
+    Ok(ReduceDims::from(c.dims("dim")?).keepdim(c.get("keepdim")?))
 }
 
 /// A norm of vectors, whose order is the argument `order`.
@@ -134,6 +123,6 @@ fn norm(c: &BoundCall, order: &str) -> CallOutcome {
         }
         _ => c.get(order)?,
     };
-    let (dims, keepdim) = (c.dims("dim")?, c.get("keepdim")?);
-    in_dtype(c, |x| x.norm(p, &dims, keepdim))
+    let dims = reduce_dims(c)?;
+    in_dtype(c, |x| x.norm(p, dims.clone()))
 }

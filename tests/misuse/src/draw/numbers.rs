@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use tensor::{GeneratorState, Scalar, Steps};
+use tensor::{GeneratorState, ReduceDims, Scalar, Steps};
 
 use super::Draw;
 
@@ -109,6 +109,13 @@ impl Draw {
 
     pub(crate) fn maybe_dim(&mut self) -> Option<Option<isize>> {
         Some(if self.rng.one_in(3) { None } else { self.dim() })
+    }
+
+    /// The dimensions of a reduction: none, one or several, kept or not.
+    pub(crate) fn reduce_dims(&mut self) -> Option<ReduceDims> {
+        let dims = if self.rng.one_in(2) { vec![self.dim()?] } else { self.dims()? };
+        let dims = ReduceDims::from(dims).keepdim(self.flag()?);
+        Some(self.told("ReduceDims", dims))
     }
 
     pub(crate) fn dims(&mut self) -> Option<Vec<isize>> {

@@ -215,7 +215,7 @@ impl Draw {
             println!("  gives {:?} {:?} {:?}", tensor.shape(), tensor.dtype(), tensor.device());
         }
         if tensor.requires_grad() && self.rng.one_in(3) {
-            let _ = tensor.sum().and_then(|sum| sum.backward());
+            let _ = tensor.sum(()).and_then(|sum| sum.backward());
         }
         match self.rng.below(4) {
             0 => drop(tensor.to(DType::F64).and_then(|wide| wide.to_vec::<f64>())),

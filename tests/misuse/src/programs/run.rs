@@ -145,7 +145,7 @@ fn done(act: SharedAct, shared: &SharedTensors) -> ActOutcome {
         }
         SharedAct::Launch { slot, by } => launch(shared.tensor(slot), by),
         SharedAct::Backward { by } => {
-            shared.leaf.mul(by).and_then(|y| y.sum()).and_then(|y| y.backward())
+            shared.leaf.mul(by).and_then(|y| y.sum(())).and_then(|y| y.backward())
         }
     };
     result.map_or_else(|error| ActOutcome::Refused(error.to_string()), |()| ActOutcome::Done)

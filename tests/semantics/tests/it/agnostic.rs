@@ -36,7 +36,7 @@ pub(crate) fn s10_new_keeps_device_and_dtype_of_its_tensor() -> Result<()> {
         let x = Tensor::empty([2], (DType::F64, device))?;
         let _elsewhere = cuda::device(cuda::device_count() - 1)?;
         let made = [
-            x.new_tensor([1i64, 2], ())?,
+            x.new_tensor([1, 2], ())?,
             x.new_full([3, 2], -5, ())?,
             x.new_empty([4], ())?,
             x.new_zeros([4], ())?,
@@ -144,13 +144,13 @@ pub(crate) fn s13_printing_shows_values_device_and_dtype_as_pytorch_does() -> Re
     if !devices(3, s13_printing_shows_values_device_and_dtype_as_pytorch_does) {
         return Ok(());
     }
-    let x = Tensor::new([[1.0f32, -2.5], [3.0, 1000.0]], Device::Cpu)?;
+    let x = Tensor::new([[1.0, -2.5], [3.0, 1000.0]], Device::Cpu)?;
     let numbers = "tensor([[   1.0000,   -2.5000],\n        [   3.0000, 1000.0000]]";
     assert_eq!(x.to_string(), format!("{numbers})"));
     assert_eq!(x.to(Device::cuda_at(2))?.to_string(), format!("{numbers}, device='cuda:2')"));
     let y = Tensor::new([true, false], Device::cuda_at(0))?;
     assert_eq!(y.to_string(), "tensor([ True, False], device='cuda:0')");
-    let z = Tensor::new([1.0f64], Device::Cpu)?;
+    let z = Tensor::new([1.0], DType::F64)?;
     assert_eq!(z.to_string(), "tensor([1.], dtype=torch.float64)");
     Ok(())
 }

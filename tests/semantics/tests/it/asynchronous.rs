@@ -224,7 +224,7 @@ pub(crate) fn sum_of_ones_filled_elsewhere() -> Result<f32> {
     let a = Tensor::zeros([300], device)?;
     a.fill_(1.0)?;
     let _in = side.enter()?;
-    a.sum()?.item()
+    a.sum(())?.item()
 }
 
 #[test]

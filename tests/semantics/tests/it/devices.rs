@@ -92,13 +92,13 @@ pub(crate) fn s03_operation_runs_on_the_operands_device() -> Result<()> {
     if !devices(2, s03_operation_runs_on_the_operands_device) {
         return Ok(());
     }
-    let x = Tensor::new([1.0f32, 2.0], on(0))?;
-    let y = Tensor::new([3.0f32, 4.0], on(0))?;
+    let x = Tensor::new([1.0, 2.0], on(0))?;
+    let y = Tensor::new([3.0, 4.0], on(0))?;
     let _one = cuda::device(1)?;
     let z = (&x + &y)?;
     assert_eq!(z.device(), on(0));
     assert_eq!(z.to_vec::<f32>()?, [4.0, 6.0]);
-    assert_eq!(z.exp()?.sum()?.device(), on(0));
+    assert_eq!(z.exp()?.sum(())?.device(), on(0));
     assert_eq!(cuda::current_device()?, 1);
     Ok(())
 }
@@ -143,7 +143,7 @@ pub(crate) fn s05_copies_cross_devices() -> Result<()> {
     if !devices(3, s05_copies_cross_devices) {
         return Ok(());
     }
-    let source = Tensor::new([1.0f32, 2.0, 3.0], on(1))?;
+    let source = Tensor::new([1.0, 2.0, 3.0], on(1))?;
     for target in [Device::Cpu, on(0), on(1), on(2)] {
         let copy = Tensor::zeros([3], target)?;
         copy.copy_(&source)?;
@@ -156,7 +156,7 @@ pub(crate) fn s05_copies_cross_devices() -> Result<()> {
 #[test]
 pub(crate) fn s05_a_zero_dimensional_cpu_tensor_acts_as_a_scalar() -> Result<()> {
     choose_driver();
-    let x = Tensor::new([1.0f32, 2.0], last_device())?;
+    let x = Tensor::new([1.0, 2.0], last_device())?;
     let two = Tensor::scalar(2.0, DType::F32)?;
     assert_eq!((&x * &two)?.to_vec::<f32>()?, [2.0, 4.0]);
     assert_eq!((&two - &x)?.device(), last_device());
@@ -169,8 +169,8 @@ pub(crate) fn s05_a_zero_dimensional_cpu_tensor_acts_as_a_scalar() -> Result<()>
 #[test]
 fn s06_with_peer_access_an_operation_reads_a_peers_tensor() {
     isolate(|| {
-        let here = Tensor::new([1.0f32, 2.0], on(0)).expect("made");
-        let there = Tensor::new([10.0f32, 20.0], on(1)).expect("made");
+        let here = Tensor::new([1.0, 2.0], on(0)).expect("made");
+        let there = Tensor::new([10.0, 20.0], on(1)).expect("made");
         assert!((&here + &there).is_err(), "off by default");
         cuda::enable_peer_access(on(0), on(1)).expect("software devices are all peers");
         let sum = (&here + &there).expect("the first operand's device reads its peer");

@@ -120,7 +120,7 @@ fn what_makes_the_host_wait_is_refused_in_a_capture_which_goes_on() {
             let stream = Stream::new(device)?;
             let (graph, y) = stream.capture(|_| {
                 let y = (&x + &x)?;
-                assert!(y.sum()?.item::<f32>().is_err());
+                assert!(y.sum(())?.item::<f32>().is_err());
                 assert!(y.to_vec::<f32>().is_err());
                 assert!(y.to(Device::Cpu).is_err());
                 assert!(y.to_host_async().is_err());
@@ -171,7 +171,7 @@ fn across(x: &Tensor, sides: &[Stream]) -> Result<Tensor> {
         let part = (&x.to(side.device())? * 2.0)?;
         sum = (&sum + &part.to(x.device())?)?;
     }
-    sum.sum()
+    sum.sum(())
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn fill_and_launch() -> Result<f32> {
     let (side, stream) = (Stream::new(device)?, Stream::new(device)?);
     let x = Tensor::zeros([300], device)?;
     cuda::synchronize(device)?;
-    let (graph, sum) = stream.capture(|_| x.sum())?;
+    let (graph, sum) = stream.capture(|_| x.sum(()))?;
     let step = graph.instantiate()?;
     {
         let _in = side.enter()?;
@@ -348,7 +348,7 @@ fn launches_never_write_under_what_the_host_computes_from() {
                 while !launches.is_finished() {
                     let seen = target.to_vec::<f32>()?;
                     assert!(seen.iter().all(|element| *element == seen[0]), "torn");
-                    let sum = target.sum()?.item::<f32>()?;
+                    let sum = target.sum(())?.item::<f32>()?;
                     assert!([0.0, 4096.0, 8192.0].contains(&sum), "{sum}");
                 }
                 Ok(launches.join().expect("no panic")?)

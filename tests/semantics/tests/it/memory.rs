@@ -146,7 +146,10 @@ fn s22_empty_cache_returns_what_is_unused_and_nothing_else() {
         assert_eq!(before - free(), 32 * MIB as u64, "cached memory counts as used");
         cuda::empty_cache().expect("emptied");
         assert_eq!(free(), before);
-        assert_eq!(kept.sum().and_then(|sum| sum.item::<f32>()).expect("intact"), 8.0 * MIB as f32);
+        assert_eq!(
+            kept.sum(()).and_then(|sum| sum.item::<f32>()).expect("intact"),
+            8.0 * MIB as f32
+        );
     })
     .env("GPU_DRIVER", "software:4")
     .run();
@@ -161,7 +164,7 @@ fn s23_out_of_memory_is_a_value_that_the_program_recovers_from() {
         assert!(matches!(error, tensor::Error::Allocation(gpu_alloc::Error::OutOfMemory(_))));
         assert!(error.to_string().contains("cuda:0"), "{error}");
         let smaller = Tensor::ones([4 * MIB], device).expect("16 MiB are left");
-        let sum = (&kept + &smaller).and_then(|x| x.sum()?.item::<f32>()).expect("they work");
+        let sum = (&kept + &smaller).and_then(|x| x.sum(())?.item::<f32>()).expect("they work");
         assert_eq!(sum, 8.0 * MIB as f32);
     })
     .env("GPU_DRIVER", "software:1")
@@ -221,7 +224,7 @@ fn tensors_in_memory_of_a_programs_own_allocator_are_right_on_all_streams_and_fr
             let y = (&x + &x).expect("enqueued");
             drop((x, side));
             let z = (&y * &y).expect("enqueued");
-            sums.push((z.sum().expect("enqueued"), 4 * (1000 + round)));
+            sums.push((z.sum(()).expect("enqueued"), 4 * (1000 + round)));
         }
         for (sum, expected) in sums {
             assert_eq!(sum.item::<f32>().expect("a number"), expected as f32);

@@ -22,7 +22,7 @@ fn gradients(
     x: &Tensor,
 ) -> Result<(Vec<f32>, Vec<Vec<f32>>)> {
     let y = model.forward(x)?;
-    (&y * &y)?.sum()?.backward()?;
+    (&y * &y)?.sum(())?.backward()?;
     let parameters = model.parameters();
     let gradients = parameters.iter().map(|p| p.grad().expect("a leaf").to_vec());
     Ok((y.to_vec()?, gradients.collect::<Result<_>>()?))

@@ -22,7 +22,7 @@ pub(crate) fn s14_operations_and_copies_between_gpus_never_make_the_host_wait() 
         let x = Tensor::ones([1000], device)?;
         let sum = with_wait_mode(WaitMode::Fail, || {
             let y = (&x + &x)?.to(next)?;
-            (&y * &y)?.sum()
+            (&y * &y)?.sum(())
         })?;
         assert!(refused(with_wait_mode(WaitMode::Fail, || sum.item::<f32>())));
         assert_eq!(sum.item::<f32>()?, 4000.0);

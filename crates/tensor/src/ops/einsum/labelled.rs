@@ -38,7 +38,7 @@ impl Labelled {
             return Ok(self);
         }
         let labels = self.labels.iter().copied().filter(|&label| needed(label)).collect();
-        Ok(Labelled { tensor: self.tensor.sum_dims(&dims, false)?, labels })
+        Ok(Labelled { tensor: self.tensor.sum(&dims)?, labels })
     }
 
     /// The product of two, summed over all dimensions whose labels are not needed: a product of

@@ -3,8 +3,11 @@
 mod equation;
 mod labelled;
 
+use std::borrow::Borrow;
+
 use self::equation::Equation;
 use self::labelled::Labelled;
+use super::join::borrowed;
 use crate::{Error, Result, Tensor};
 
 impl Tensor {
@@ -25,13 +28,15 @@ impl Tensor {
     /// # Errors
     /// The equation does not fit the operands, or sizes of one letter differ and none is 1.
     #[track_caller]
-    pub fn einsum(equation: &str, operands: &[&Tensor]) -> Result<Tensor> {
-        let parsed = Equation::parse(equation, operands).map_err(|why| Error::InvalidArgument {
-            op: "einsum",
-            argument: "equation",
-            value: equation.to_owned(),
-            why,
-        })?;
+    pub fn einsum<T: Borrow<Tensor>>(equation: &str, operands: impl AsRef<[T]>) -> Result<Tensor> {
+        let operands = borrowed(operands.as_ref());
+        let parsed =
+            Equation::parse(equation, &operands).map_err(|why| Error::InvalidArgument {
+                op: "einsum",
+                argument: "equation",
+                value: equation.to_owned(),
+                why,
+            })?;
         let mut product: Option<Labelled> = None;
         for (position, (operand, labels)) in operands.iter().zip(&parsed.operands).enumerate() {
             let later = || parsed.operands[position + 1..].iter().flatten();

@@ -75,7 +75,7 @@ impl Tensor {
         const OP: &str = "equal";
         same_device(OP, &[("self", self), ("other", other)])?;
         expect_same_dtype(OP, self, other)?;
-        Ok(self.shape() == other.shape() && self.eq(other)?.all()?.item()?)
+        Ok(self.shape() == other.shape() && self.eq(other)?.all(())?.item()?)
     }
 
     /// Whether `|self - other| <= atol + rtol * |other|` holds for each element. Equal elements are
@@ -106,7 +106,7 @@ impl Tensor {
     /// The operands lie on different devices or do not broadcast.
     #[track_caller]
     pub fn allclose(&self, other: &Tensor, rtol: f64, atol: f64) -> Result<bool> {
-        ISCLOSE.apply([self.into(), other.into(), rtol.into(), atol.into()])?.all()?.item()
+        ISCLOSE.apply([self.into(), other.into(), rtol.into(), atol.into()])?.all(())?.item()
     }
 }
 

@@ -81,7 +81,7 @@ impl Tensor {
     /// `condition` is not of dtype `Bool`; the operands lie on different devices or do not
     /// broadcast.
     #[track_caller]
-    pub fn where_<'a, 'b>(
+    pub fn where_cond<'a, 'b>(
         condition: &Tensor,
         a: impl Into<TensorOrScalar<'a>>,
         b: impl Into<TensorOrScalar<'b>>,

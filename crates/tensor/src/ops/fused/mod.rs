@@ -33,7 +33,7 @@ use function::FusedFunction;
 /// let result = f.call((&x, &y, 0.5))?;
 /// assert_eq!(result.to_vec::<f32>()?, [2.5, 0.0, 6.5, 2.5]);
 ///
-/// result.sum()?.backward()?;
+/// result.sum(())?.backward()?;
 /// let gradient = x.grad().expect("it was computed");
 /// assert_eq!(gradient.to_vec::<f32>()?, [2.0, 0.0, 2.0, 0.5]);
 /// # Ok::<(), tensor::Error>(())

@@ -62,7 +62,7 @@ pub(super) fn select_at(x: &Tensor, chosen: &[Option<ChosenIndex>]) -> Result<Te
         move |grad: &Tensor, _| {
             let indices =
                 saved.iter().map(SavedIndex::positions).collect::<Result<Vec<Tensor>>>()?;
-            let indices = Tensor::broadcast_tensors(&indices.iter().collect::<Vec<_>>())?;
+            let indices = Tensor::broadcast_tensors(&indices)?;
             let linear = linear_index(&indices, &plan.sizes)?.flatten()?;
             Ok([Some(plan.spread(grad, &linear, &shape)?)])
         }
@@ -138,7 +138,7 @@ pub(super) fn linear_index(indices: &[Tensor], sizes: &[usize]) -> Result<Tensor
     let mut linear: Option<Tensor> = None;
     let mut valid: Option<Tensor> = None;
     for (index, &size) in indices.iter().zip(sizes) {
-        let wrapped = Tensor::where_(&index.lt(0)?, &index.add(size)?, index)?;
+        let wrapped = Tensor::where_cond(&index.lt(0)?, &index.add(size)?, index)?;
         let inside = wrapped.ge(0)?.logical_and(&wrapped.lt(size)?)?;
         linear = Some(match linear {
             None => wrapped,
@@ -150,7 +150,7 @@ pub(super) fn linear_index(indices: &[Tensor], sizes: &[usize]) -> Result<Tensor
         });
     }
     match (linear, valid) {
-        (Some(linear), Some(valid)) => Tensor::where_(&valid, &linear, count),
+        (Some(linear), Some(valid)) => Tensor::where_cond(&valid, &linear, count),
         _ => Err(Error::InvalidArgument {
             op: "index",
             argument: "indices",

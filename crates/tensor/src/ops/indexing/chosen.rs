@@ -63,7 +63,7 @@ impl Tensor {
             return Err(Error::DTypeMismatch { op: "masked_select", arguments, rule });
         }
         let source = self.detach();
-        let both = Tensor::broadcast_tensors(&[&source, mask])?;
+        let both = Tensor::broadcast_tensors([&source, mask])?;
         let positions = both[1].flatten()?.nonzero()?.flatten()?;
         let output = both[0].flatten()?.index_select(0, &positions)?;
         Ok(record("masked_select", [self], output, |saving| {
@@ -125,8 +125,8 @@ impl Tensor {
         let common = with_one(self).broadcast(&with_one(index)).ok_or_else(mismatch)?;
         let source = self.expand(common.with(own, self.shape()[own]))?;
         let index = index.expand(common.with(own, index.shape()[own]))?;
-        let wrapped = match index.lt(0)?.any()?.item::<bool>()? {
-            true => Tensor::where_(&index.lt(0)?, &index.add(self.shape()[own])?, &index)?,
+        let wrapped = match index.lt(0)?.any(())?.item::<bool>()? {
+            true => Tensor::where_cond(&index.lt(0)?, &index.add(self.shape()[own])?, &index)?,
             false => index,
         };
         source.gather(dim, &wrapped)

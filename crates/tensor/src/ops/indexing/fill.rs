@@ -41,7 +41,7 @@ impl Tensor {
                 let of_self = needs[0].then(|| grad.index_fill(dim, &index, 0)).transpose()?;
                 let of_value = needs.get(1).is_some_and(|&needed| needed).then(|| {
                     let chosen = slices(grad, dim, &index)?;
-                    Tensor::where_(&chosen, grad, 0)?.sum()
+                    Tensor::where_cond(&chosen, grad, 0)?.sum(())
                 });
                 Ok(smallvec![of_self, of_value.transpose()?])
             }
@@ -75,7 +75,7 @@ fn slices(x: &Tensor, dim: isize, index: &Tensor) -> Result<Tensor> {
     }
     let own = resolve_dim(OP, dim, x.dims())?;
     let size = x.shape().get(own).copied().unwrap_or(1);
-    let positions = Tensor::where_(&index.lt(0)?, &index.add(size)?, index)?.flatten()?;
+    let positions = Tensor::where_cond(&index.lt(0)?, &index.add(size)?, index)?.flatten()?;
     let none = Tensor::zeros([size], (DType::Bool, x.device()))?;
     let all = Tensor::ones([positions.numel()], (DType::Bool, x.device()))?;
     let chosen = none.index_add(0, &positions, &all)?;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
-use tensor::{Result, Tensor};
+use tensor::{Result, Tensor, keepdim};
 
 /// One step of a program: an operation on values that are there already, chosen by position modulo
 /// their number. Every value has the shape `ROWS` by `ROWS`.
@@ -62,17 +62,17 @@ fn run(steps: &[Step], leaves: &[Tensor]) -> Result<Tensor> {
         let next = match step {
             Step::Unary(function, a) => unary(*function, value(*a))?,
             Step::Binary(operator, a, b) => binary(*operator, value(*a), value(*b))?,
-            Step::Broadcast(a, b, dim) => value(*a).sum_dims(&[*dim], true)?.mul(value(*b))?,
+            Step::Broadcast(a, b, dim) => value(*a).sum(keepdim(*dim))?.mul(value(*b))?,
             Step::Transpose(a) => value(*a).t()?,
             Step::Join(a, b) => {
-                let joined = Tensor::cat(&[value(*a), value(*b)], 0)?;
+                let joined = Tensor::cat([value(*a), value(*b)], 0)?;
                 joined.narrow(0, 1, ROWS)?
             }
         };
         values.push(next.tanh()?);
     }
     let all: Vec<&Tensor> = values.iter().collect();
-    Tensor::stack(&all, 0)?.mean()
+    Tensor::stack(&all, 0)?.mean(())
 }
 
 fn unary(function: Function, a: &Tensor) -> Result<Tensor> {

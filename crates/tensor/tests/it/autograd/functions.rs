@@ -2,8 +2,8 @@
 
 use gpu_runtime::LaunchConfig;
 use tensor::{
-    AutogradFunction, Backward, BackwardContext, CudaView, Device, Error, ForwardContext, Result,
-    Tensor, cuda, grad, tensor,
+    AutogradFunction, Backward, BackwardContext, CudaView, DType, Device, Error, ForwardContext,
+    Result, Tensor, cuda, grad, tensor,
 };
 
 use crate::devices::{cuda_devices, for_each_device};
@@ -41,18 +41,18 @@ impl AutogradFunction for SinCos {
 #[test]
 fn a_function_with_two_outputs_has_one_node_which_can_be_differentiated_twice() -> Result<()> {
     for_each_device(|device| {
-        let x = Tensor::new([0.3f64, 0.9], device)?.requires_grad_(true)?;
+        let x = Tensor::new([0.3, 0.9], (DType::F64, device))?.requires_grad_(true)?;
         let outputs = SinCos.apply(&[&x])?;
         assert!(outputs.iter().all(|output| output.grad_fn() == Some("sin_cos")));
         for (sum, expected) in [
-            (outputs[0].sum()?, [-0.3f64.sin(), -0.9f64.sin()]),
-            (outputs[1].sum()?, [-0.3f64.cos(), -0.9f64.cos()]),
+            (outputs[0].sum(())?, [-0.3f64.sin(), -0.9f64.sin()]),
+            (outputs[1].sum(())?, [-0.3f64.cos(), -0.9f64.cos()]),
         ] {
             let pass = Backward::new().output(&sum).create_graph();
             let first = pass.collect(&[&x])?.remove(0).expect("it depends on x");
             let pass = Backward::new().output_with(&first, &first).retain_graph();
             drop(pass.collect(&[&x])?);
-            let second = Backward::new().output(&first.sum()?).retain_graph().collect(&[&x])?;
+            let second = Backward::new().output(&first.sum(())?).retain_graph().collect(&[&x])?;
             let second = second[0].as_ref().expect("so does the first").to_vec::<f64>()?;
             for (found, expected) in second.iter().zip(expected) {
                 assert!((found - expected).abs() < 1e-12, "{found}, not {expected}");
@@ -95,11 +95,11 @@ fn parts_have_one_node_whose_gradient_is_joined_from_what_arrives() -> Result<()
         let x = x.detach().requires_grad_(true)?;
         let parts = x.mul(1.0)?.chunk(3, 1)?;
         assert!(parts.iter().all(|part| part.grad_fn() == Some("split")));
-        parts[0].mul(2.0)?.add(&parts[2])?.sum()?.backward()?;
+        parts[0].mul(2.0)?.add(&parts[2])?.sum(())?.backward()?;
         let gradient = x.grad().expect("it has one").to_vec::<f32>()?;
         assert_eq!(gradient, [2.0, 0.0, 1.0, 2.0, 0.0, 1.0], "nothing arrived for the middle");
         let rows = x.unbind(0)?;
-        let gradients = grad(&[&rows[1].square()?.sum()?], &[&x])?;
+        let gradients = grad(&[&rows[1].square()?.sum(())?], &[&x])?;
         let gradient = gradients[0].as_ref().expect("it has one").to_vec::<f32>()?;
         assert_eq!(gradient, [0.0, 0.0, 0.0, 6.0, 8.0, 10.0]);
         Ok(())
@@ -110,7 +110,7 @@ fn parts_have_one_node_whose_gradient_is_joined_from_what_arrives() -> Result<()
 fn gradients_with_respect_to_one_part_leave_the_others_out() -> Result<()> {
     let x = tensor![1.0, 2.0, 3.0, 4.0]?.requires_grad_(true)?;
     let parts = x.chunk(2, 0)?;
-    let y = parts[0].mul(&parts[1])?.sum()?;
+    let y = parts[0].mul(&parts[1])?.sum(())?;
     let gradients = grad(&[&y], &[&parts[1]])?;
     assert_eq!(gradients[0].as_ref().expect("it has one").to_vec::<f32>()?, [1.0, 2.0]);
     Ok(())
@@ -206,13 +206,13 @@ fn a_kernel_of_ones_own_works_on_tensors_in_order_with_all_other_work() -> Resul
         let side = cuda::Stream::new(device)?;
         let sum = {
             let _side = side.enter()?;
-            y.square()?.sum()?
+            y.square()?.sum(())?
         };
         assert_eq!(sum.item::<f32>()?, 36_000.0);
         let pass = Backward::new().output(&sum).create_graph();
         let first = pass.collect(&[&x])?.remove(0).expect("it depends on x");
         assert_eq!(first.detach().select(0, 0)?.item::<f32>()?, 72.0);
-        let second = grad(&[&first.sum()?], &[&x])?.remove(0).expect("so does the first");
+        let second = grad(&[&first.sum(())?], &[&x])?.remove(0).expect("so does the first");
         assert_eq!(second.select(0, 999)?.item::<f32>()?, 72.0);
     }
     Ok(())
@@ -223,7 +223,7 @@ fn a_write_by_a_kernel_of_ones_own_counts_as_a_change() -> Result<()> {
     let Some(&device) = cuda_devices().first() else { return Ok(()) };
     let x = Tensor::ones([4], device)?.requires_grad_(true)?;
     let factor = Tensor::ones([4], device)?;
-    let y = x.mul(&factor)?.sum()?;
+    let y = x.mul(&factor)?.sum(())?;
     let stream = cuda::current_stream(device)?;
     CudaView::enqueue(&stream, &[factor.cuda_write()?], || Ok(()))?;
     let error = y.backward().expect_err("the factor may have changed").to_string();

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use tensor::{
-    AutogradError, Backward, Error, Result, Tensor, enable_grad, grad, is_grad_enabled, no_grad,
-    tensor,
+    AutogradError, Backward, Error, Result, Tensor, enable_grad, grad, is_grad_enabled, keepdim,
+    no_grad, tensor,
 };
 
 fn leaf(values: &[f32]) -> Result<Tensor> {
@@ -22,7 +22,7 @@ fn a_shared_part_gets_the_sum_of_the_gradients_of_its_uses() -> Result<()> {
     let left = shared.mul(2.0)?;
     let right = shared.square()?.mul(&left)?;
     // 2 x^2 + 2 x^6
-    left.add(&right)?.sum()?.backward()?;
+    left.add(&right)?.sum(())?.backward()?;
     assert_eq!(gradient(&x)?, [12.0 + 12.0 * 243.0]);
     Ok(())
 }
@@ -30,7 +30,7 @@ fn a_shared_part_gets_the_sum_of_the_gradients_of_its_uses() -> Result<()> {
 #[test]
 fn an_input_that_is_used_twice_by_one_operation_gets_both_gradients() -> Result<()> {
     let x = leaf(&[3.0, -1.0])?;
-    x.mul(&x)?.sum()?.backward()?;
+    x.mul(&x)?.sum(())?.backward()?;
     assert_eq!(gradient(&x)?, [6.0, -2.0]);
     Ok(())
 }
@@ -38,14 +38,14 @@ fn an_input_that_is_used_twice_by_one_operation_gets_both_gradients() -> Result<
 #[test]
 fn gradients_add_up_over_passes_until_they_are_cleared() -> Result<()> {
     let x = leaf(&[1.0, 2.0])?;
-    x.square()?.sum()?.backward()?;
+    x.square()?.sum(())?.backward()?;
     let seen = x.grad().expect("after the first pass");
-    x.square()?.sum()?.backward()?;
+    x.square()?.sum(())?.backward()?;
     assert_eq!(gradient(&x)?, [4.0, 8.0]);
     assert_eq!(seen.to_vec::<f32>()?, [4.0, 8.0], "the sum is formed in place");
     x.clear_grad();
     assert!(x.grad().is_none());
-    x.sum()?.backward()?;
+    x.sum(())?.backward()?;
     assert_eq!(gradient(&x)?, [1.0, 1.0]);
     Ok(())
 }
@@ -92,7 +92,7 @@ fn sums_of_gradients_leave_those_alone_that_somebody_has() -> Result<()> {
 #[test]
 fn a_second_pass_is_refused_and_names_the_operation() -> Result<()> {
     let x = leaf(&[2.0])?;
-    let y = x.square()?.exp()?.sum()?;
+    let y = x.square()?.exp()?.sum(())?;
     y.backward()?;
     let error = y.backward().expect_err("the graph was freed");
     assert!(matches!(error, Error::Autograd(AutogradError::GraphFreed { op: "sum" })), "{error:?}");
@@ -103,7 +103,7 @@ fn a_second_pass_is_refused_and_names_the_operation() -> Result<()> {
 #[test]
 fn a_retained_graph_can_be_walked_again() -> Result<()> {
     let x = leaf(&[2.0])?;
-    let y = x.square()?.sum()?;
+    let y = x.square()?.sum(())?;
     Backward::new().output(&y).retain_graph().run()?;
     y.backward()?;
     assert_eq!(gradient(&x)?, [8.0]);
@@ -115,7 +115,7 @@ fn a_retained_graph_can_be_walked_again() -> Result<()> {
 fn several_outputs_are_walked_as_one() -> Result<()> {
     let x = leaf(&[2.0, 3.0])?;
     let shared = x.square()?;
-    let (a, b) = (shared.sum()?, shared.mul(10.0)?);
+    let (a, b) = (shared.sum(())?, shared.mul(10.0)?);
     Backward::new().output(&a).output_with(&b, &tensor![1.0, 0.5]?).run()?;
     assert_eq!(gradient(&x)?, [4.0 + 40.0, 6.0 + 30.0]);
     Ok(())
@@ -137,12 +137,12 @@ fn what_has_no_obvious_gradient_must_be_given_one() -> Result<()> {
 
 #[test]
 fn a_pass_from_what_requires_no_gradient_is_refused() -> Result<()> {
-    let error = tensor![1.0]?.sum()?.backward().expect_err("no leaf requires a gradient");
+    let error = tensor![1.0]?.sum(())?.backward().expect_err("no leaf requires a gradient");
     let refused = matches!(error, Error::Autograd(AutogradError::NothingRequiresGrad));
     assert!(refused, "{error:?}");
     // Gradients have no graph of their own: a second derivative cannot be asked for.
     let x = leaf(&[3.0])?;
-    let first = grad(&[&x.square()?.sum()?], &[&x])?.remove(0).expect("x takes part");
+    let first = grad(&[&x.square()?.sum(())?], &[&x])?.remove(0).expect("x takes part");
     assert!(!first.requires_grad());
     assert!(first.backward().is_err());
     Ok(())
@@ -166,7 +166,7 @@ fn detach_shares_memory_and_stops_gradients() -> Result<()> {
     let x = leaf(&[2.0])?;
     let cut = x.square()?.detach();
     assert!(!cut.requires_grad() && cut.is_leaf());
-    x.mul(&cut)?.sum()?.backward()?;
+    x.mul(&cut)?.sum(())?.backward()?;
     assert_eq!(gradient(&x)?, [4.0], "the factor counts as a constant");
     let alias = x.detach();
     alias.fill_(7.0)?;
@@ -179,7 +179,7 @@ fn comparisons_and_integers_are_not_part_of_the_graph() -> Result<()> {
     let x = leaf(&[1.0, 3.0])?;
     assert!(!x.gt(2.0)?.requires_grad());
     assert!(!x.to(tensor::DType::I64)?.requires_grad());
-    assert!(!x.argmax(None, false)?.requires_grad());
+    assert!(!x.argmax(())?.requires_grad());
     Ok(())
 }
 
@@ -187,7 +187,7 @@ fn comparisons_and_integers_are_not_part_of_the_graph() -> Result<()> {
 fn gradients_of_chosen_inputs_leave_all_others_alone() -> Result<()> {
     let (x, w, unused) = (leaf(&[2.0])?, leaf(&[5.0])?, leaf(&[1.0])?);
     let hidden = x.square()?;
-    let y = hidden.mul(&w)?.sum()?;
+    let y = hidden.mul(&w)?.sum(())?;
     let gradients = grad(&[&y], &[&hidden, &x, &unused, &x])?;
     let value = |index: usize| gradients[index].as_ref().map(Tensor::to_vec::<f32>).transpose();
     assert_eq!(value(0)?, Some(vec![5.0]), "of a tensor that is not a leaf");
@@ -195,7 +195,7 @@ fn gradients_of_chosen_inputs_leave_all_others_alone() -> Result<()> {
     assert_eq!(value(2)?, None, "the output does not depend on it");
     assert_eq!(value(3)?, Some(vec![20.0]), "asked for twice");
     assert!(x.grad().is_none() && w.grad().is_none());
-    let error = grad(&[&x.sum()?], &[&tensor![1.0]?]).expect_err("it requires none");
+    let error = grad(&[&x.sum(())?], &[&tensor![1.0]?]).expect_err("it requires none");
     let refused = matches!(error, Error::Autograd(AutogradError::InputRequiresNoGrad { index: 0 }));
     assert!(refused, "{error:?}");
     Ok(())
@@ -205,7 +205,7 @@ fn gradients_of_chosen_inputs_leave_all_others_alone() -> Result<()> {
 fn a_part_of_the_graph_that_leads_nowhere_is_not_walked() -> Result<()> {
     let (x, w) = (leaf(&[2.0])?, leaf(&[5.0])?);
     let side = w.square()?;
-    let y = x.mul(&side)?.sum()?;
+    let y = x.mul(&side)?.sum(())?;
     grad(&[&y], &[&x])?;
     // `square` was not on the way to x, so its part of the graph was not freed.
     side.backward()?;
@@ -235,9 +235,9 @@ fn chains_of_all_kinds_of_operations_are_dropped_without_recursion() -> Result<(
         for _ in 0..1000 {
             let product = y.matmul(&x)?.softmax(1)?.mul(&y)?;
             let views = product.t()?.reshape([4])?.narrow(0, 0, 2)?.unsqueeze(0)?;
-            let joined = Tensor::cat(&[&views, &views], 0)?.maximum(&x)?;
-            y = joined.sum_dims(&[0], true)?.expand([2, 2])?.relu()?.div(4.0)?.tanh()?;
-            y = Tensor::where_(&y.gt(0.5)?, &y, &y.exp()?)?;
+            let joined = Tensor::cat([&views, &views], 0)?.maximum(&x)?;
+            y = joined.sum(keepdim(0))?.expand([2, 2])?.relu()?.div(4.0)?.tanh()?;
+            y = Tensor::where_cond(&y.gt(0.5)?, &y, &y.exp()?)?;
         }
         assert!(!y.is_leaf());
         drop(y);

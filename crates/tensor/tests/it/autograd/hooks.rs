@@ -24,7 +24,7 @@ fn a_hook_sees_the_whole_gradient_once_and_may_replace_it() -> Result<()> {
             grad.mul(10.0).map(Some)
         })?;
         // Two uses: 2 y + 5 y.
-        y.mul(2.0)?.add(&y.mul(5.0)?)?.sum()?.backward()?;
+        y.mul(2.0)?.add(&y.mul(5.0)?)?.sum(())?.backward()?;
         assert_eq!(calls.load(Ordering::Relaxed), 1);
         assert_eq!(gradient(&x)?, [210.0, 210.0]);
         Ok(())
@@ -68,7 +68,7 @@ fn a_hook_that_fails_ends_the_pass() -> Result<()> {
     let x = tensor![1.0, 2.0]?.requires_grad_(true)?;
     let y = x.mul(2.0)?;
     y.register_hook(|grad| grad.matmul(&tensor![1.0]?).map(Some))?;
-    assert!(y.sum()?.backward().is_err());
+    assert!(y.sum(())?.backward().is_err());
     assert!(x.grad().is_none());
     let other = tensor![1.0]?.register_hook(|_| Ok(None)).expect_err("it gets no gradient");
     let named = matches!(other, Error::Autograd(AutogradError::RequiresNoGrad { .. }));
@@ -88,7 +88,7 @@ fn a_hook_after_the_accumulation_may_make_the_step() -> Result<()> {
         })?;
         for _ in 0..2 {
             // The gradient of 2 x + 8 x arrives as a whole.
-            x.mul(2.0)?.add(&x.mul(8.0)?)?.sum()?.backward()?;
+            x.mul(2.0)?.add(&x.mul(8.0)?)?.sum(())?.backward()?;
             assert!(x.grad().is_none());
         }
         assert_eq!(x.detach().to_vec::<f32>()?, [3.0]);
@@ -118,7 +118,7 @@ fn the_gradient_of_an_intermediate_is_kept_on_demand() -> Result<()> {
         let y = x.square()?;
         assert!(!y.retains_grad());
         y.retain_grad()?;
-        y.mul(5.0)?.sum()?.backward()?;
+        y.mul(5.0)?.sum(())?.backward()?;
         assert!(y.retains_grad() && !y.is_leaf());
         assert_eq!((gradient(&y)?, gradient(&x)?), (vec![5.0], vec![20.0]));
         x.retain_grad()?;

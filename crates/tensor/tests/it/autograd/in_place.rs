@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tensor::{AutogradError, Backward, Error, Result, Tensor, TensorIndex, grad, no_grad, tensor};
+use tensor::{
+    AutogradError, Backward, Error, Result, Tensor, TensorIndex, grad, keepdim, no_grad, tensor,
+};
 
 use crate::devices::for_each_device;
 
@@ -34,7 +36,7 @@ fn a_tensor_that_is_written_with_one_that_requires_gradients_requires_them_too()
         x.requires_grad_(true)?;
         buffer.mul_(&x)?;
         assert_eq!((buffer.requires_grad(), buffer.grad_fn()), (true, Some("mul_")));
-        buffer.sum()?.backward()?;
+        buffer.sum(())?.backward()?;
         assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [3.0]);
         Ok(())
     })
@@ -48,7 +50,7 @@ fn writes_to_intermediates_are_part_of_the_graph() -> Result<()> {
         y.mul_(&x)?; // 2 x^2
         y.add_(1.0)?.mul_(3.0)?; // 6 x^2 + 3
         y.sub_(&x)?;
-        y.sum()?.backward()?;
+        y.sum(())?.backward()?;
         assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [11.0, 23.0, 35.0]);
         Ok(())
     })
@@ -62,7 +64,7 @@ fn a_write_to_a_view_gives_the_whole_a_new_history() -> Result<()> {
         y.select(0, 0)?.mul_(10.0)?;
         y.t()?.select(0, 1)?.add_(&x.select(0, 1)?)?;
         assert_eq!(y.grad_fn(), Some("add_"));
-        y.sum()?.backward()?;
+        y.sum(())?.backward()?;
         let gradient = x.grad().expect("it has one").to_vec::<f32>()?;
         assert_eq!(gradient, [20.0, 20.0, 3.0, 3.0]);
         Ok(())
@@ -77,7 +79,7 @@ fn a_view_that_was_made_before_a_write_sees_it() -> Result<()> {
         let (left, right) = (y.narrow(0, 0, 2)?, y.narrow(0, 1, 2)?);
         left.mul_(5.0)?;
         assert_eq!(right.grad_fn(), Some("as_strided"), "its history begins anew at the whole");
-        right.sum()?.backward()?;
+        right.sum(())?.backward()?;
         assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [0.0, 10.0, 2.0]);
         Ok(())
     })
@@ -89,7 +91,7 @@ fn a_write_to_a_view_of_a_constant_makes_the_constant_depend_on_it() -> Result<(
     let buffer = tensor![1.0, 2.0, 3.0]?;
     buffer.narrow(0, 1, 1)?.copy_(&x)?;
     assert!(buffer.requires_grad());
-    buffer.mul(&tensor![7.0, 8.0, 9.0]?)?.sum()?.backward()?;
+    buffer.mul(&tensor![7.0, 8.0, 9.0]?)?.sum(())?.backward()?;
     assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [8.0]);
     Ok(())
 }
@@ -100,10 +102,10 @@ fn values_that_are_overwritten_get_no_gradient() -> Result<()> {
         let x = tensor![1.0, 2.0]?.to(device)?.requires_grad_(true)?;
         let y = x.mul(3.0)?;
         y.narrow(0, 0, 1)?.zero_()?;
-        y.sum()?.backward()?;
+        y.sum(())?.backward()?;
         assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [0.0, 3.0]);
         x.clear_grad();
-        x.mul(3.0)?.fill_(1.0)?.sum()?.backward()?;
+        x.mul(3.0)?.fill_(1.0)?.sum(())?.backward()?;
         assert_eq!(x.grad().expect("zeros, as in PyTorch").to_vec::<f32>()?, [0.0, 0.0]);
         Ok(())
     })
@@ -119,7 +121,7 @@ fn writes_can_be_differentiated_twice() -> Result<()> {
         let pass = Backward::new().output_with(&y, &ones).create_graph();
         let first = pass.collect(&[&x])?.remove(0).expect("it depends on x");
         assert_eq!(first.detach().to_vec::<f32>()?, [2.0 + 4.0, 4.0 + 9.0, 12.0]);
-        let second = grad(&[&first.sum()?], &[&x])?.remove(0).expect("so does the first");
+        let second = grad(&[&first.sum(())?], &[&x])?.remove(0).expect("so does the first");
         // d/dx of 2 x0 + x1^2 + 2 x1 x0 + x2^2 + 2 x2 x1
         assert_eq!(second.to_vec::<f32>()?, [2.0 + 4.0, 4.0 + 2.0 + 6.0, 6.0 + 4.0]);
         Ok(())
@@ -150,7 +152,7 @@ fn a_write_without_grad_mode_changes_the_numbers_only() -> Result<()> {
     let y = x.mul(2.0)?;
     no_grad(|| y.mul_(100.0))?;
     assert_eq!(y.grad_fn(), Some("mul"));
-    y.sum()?.backward()?;
+    y.sum(())?.backward()?;
     assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [2.0, 2.0]);
     Ok(())
 }
@@ -159,12 +161,12 @@ fn a_write_without_grad_mode_changes_the_numbers_only() -> Result<()> {
 fn an_operand_that_the_write_itself_overwrites_is_noticed_if_the_gradient_needs_it() -> Result<()> {
     let x = leaf(&[3.0, 4.0])?;
     let doubled = x.mul(2.0)?;
-    doubled.add_(&doubled)?.sum()?.backward()?;
+    doubled.add_(&doubled)?.sum(())?.backward()?;
     assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [4.0, 4.0]);
     for reversed in [false, true] {
         let y = x.mul(2.0)?;
         let other = if reversed { y.narrow(0, 0, 1)? } else { y.clone() };
-        let product = y.mul_(&other)?.sum()?;
+        let product = y.mul_(&other)?.sum(())?;
         let error = product.backward().expect_err("the factor is overwritten");
         assert!(error.to_string().contains("modified in place"), "{error}");
     }
@@ -193,7 +195,7 @@ fn a_tensor_that_was_saved_and_written_frees_its_graph() -> Result<()> {
 #[test]
 fn a_saved_tensor_that_was_modified_is_an_error_that_names_the_operation() -> Result<()> {
     let (x, factor) = (leaf(&[2.0])?, tensor![3.0]?);
-    let y = x.mul(&factor)?.sum()?;
+    let y = x.mul(&factor)?.sum(())?;
     factor.fill_(100.0)?;
     let error = y.backward().expect_err("the gradient needs the factor as it was");
     let Error::Autograd(AutogradError::Backward { op: "mul", source, .. }) = &error else {
@@ -208,7 +210,7 @@ fn a_saved_tensor_that_was_modified_is_an_error_that_names_the_operation() -> Re
 #[test]
 fn a_modified_view_is_noticed_through_its_storage() -> Result<()> {
     let (x, weights) = (leaf(&[2.0, 3.0])?, tensor![1.0, 2.0]?);
-    let y = x.mul(&weights)?.sum()?;
+    let y = x.mul(&weights)?.sum(())?;
     weights.narrow(0, 1, 1)?.fill_(0.0)?;
     assert!(y.backward().is_err());
     Ok(())
@@ -219,20 +221,20 @@ fn a_saved_output_that_was_modified_is_noticed() -> Result<()> {
     let x = leaf(&[0.5])?;
     let y = x.exp()?;
     no_grad(|| y.zero_())?;
-    assert!(y.sum()?.backward().is_err(), "the gradient of exp is its result");
+    assert!(y.sum(())?.backward().is_err(), "the gradient of exp is its result");
     Ok(())
 }
 
 #[test]
 fn a_product_that_was_modified_is_noticed_though_it_is_not_kept() -> Result<()> {
     let x = leaf(&[0.5, 2.0])?;
-    for product in [x.prod()?, x.prod_dim(0, true)?, x.cumprod(0)?] {
+    for product in [x.prod(())?, x.prod(keepdim(0))?, x.cumprod(0)?] {
         assert_eq!(product.saved_bytes(&[&x]), 0);
         no_grad(|| product.zero_())?;
-        let error = product.sum()?.backward().expect_err("as in PyTorch, whose formula uses it");
+        let error = product.sum(())?.backward().expect_err("as in PyTorch, whose formula uses it");
         assert!(error.to_string().contains("modified in place"), "{error}");
     }
-    let sum = x.prod()?.add(1.0)?; // Nobody can modify the product any more.
+    let sum = x.prod(())?.add(1.0)?; // Nobody can modify the product any more.
     sum.backward()?;
     assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [2.0, 0.5]);
     Ok(())
@@ -252,7 +254,7 @@ fn a_tensor_that_was_gathered_from_must_not_be_modified() -> Result<()> {
         let y = x.mul(1.0)?;
         let chosen = choose(&y, &index)?;
         y.exp_()?;
-        let error = chosen.sum()?.backward().expect_err("as in PyTorch, which saves it");
+        let error = chosen.sum(())?.backward().expect_err("as in PyTorch, which saves it");
         assert!(error.to_string().contains("modified in place"), "{error}");
     }
     Ok(())
@@ -267,7 +269,7 @@ fn products_are_no_views_and_can_be_written_though_they_were_not_recorded() -> R
     })?;
     for product in products {
         assert!(!product.requires_grad());
-        product.add_(&x.sum()?)?;
+        product.add_(&x.sum(())?)?;
         assert!(product.requires_grad());
     }
     Ok(())
@@ -276,7 +278,7 @@ fn products_are_no_views_and_can_be_written_though_they_were_not_recorded() -> R
 #[test]
 fn what_no_gradient_needs_may_be_modified() -> Result<()> {
     let (x, shift) = (leaf(&[2.0])?, tensor![3.0]?);
-    let y = x.add(&shift)?.sum()?;
+    let y = x.add(&shift)?.sum(())?;
     shift.fill_(100.0)?;
     y.backward()?;
     assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [1.0]);
@@ -289,7 +291,7 @@ fn a_tensor_that_is_multiplied_by_itself_in_place_has_lost_what_its_gradient_nee
     let products = [x.mul(2.0)?, x.mul(2.0)?.view([2, 1])?, x.mul(2.0)?.narrow(0, 0, 1)?];
     for y in products {
         y.mul_(&y)?;
-        let error = y.sum()?.backward().expect_err("the operand was overwritten");
+        let error = y.sum(())?.backward().expect_err("the operand was overwritten");
         assert!(error.to_string().contains("mul_"), "{error}");
     }
     Ok(())
@@ -313,12 +315,12 @@ fn what_is_indexed_by_tensors_is_written_like_any_result() -> Result<()> {
         let rows = tensor![1_i64, 1]?.to(device)?;
         let y = x.index(&[TensorIndex::Tensor(&rows)])?;
         y.mul_(5.0)?;
-        y.sum()?.backward()?;
+        y.sum(())?.backward()?;
         assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [0.0, 0.0, 10.0, 10.0]);
         let z = x.take(&rows)?;
         z.mul_(2.0)?;
         x.clear_grad();
-        z.sum()?.backward()?;
+        z.sum(())?.backward()?;
         assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [0.0, 4.0, 0.0, 0.0]);
         Ok(())
     })
@@ -334,7 +336,7 @@ fn no_gradient_flows_to_a_view_that_was_made_without_recording() -> Result<()> {
         let pass = Backward::new().output_with(&view, &ones).run();
         let error = pass.expect_err("it has no history, and is no leaf");
         assert!(matches!(error, Error::Autograd(AutogradError::NothingRequiresGrad)), "{error:?}");
-        assert!(grad(&[&y.sum()?], &[&view]).is_err());
+        assert!(grad(&[&y.sum(())?], &[&view]).is_err());
     }
     assert!(x.grad().is_none());
     Ok(())
@@ -349,7 +351,7 @@ fn the_history_of_what_a_write_to_a_view_saves_is_that_of_the_view() -> Result<(
         let ones = Tensor::ones([2], device)?;
         let pass = Backward::new().output_with(&y, &ones).create_graph();
         let first = pass.collect(&[&x])?.remove(0).expect("it depends on x"); // 1 - y^2
-        let second = grad(&[&first.sum()?], &[&y])?.remove(0).expect("so does that, by y");
+        let second = grad(&[&first.sum(())?], &[&y])?.remove(0).expect("so does that, by y");
         let expected = y.detach().mul(-2.0)?.to_vec::<f32>()?;
         assert_eq!(second.to_vec::<f32>()?, expected);
         Ok(())
@@ -360,7 +362,7 @@ fn the_history_of_what_a_write_to_a_view_saves_is_that_of_the_view() -> Result<(
 fn the_gradient_of_a_view_that_was_made_a_leaf_ends_at_its_base_after_a_write() -> Result<()> {
     let x = tensor![[1.0, 2.0], [3.0, 4.0]]?.view([4])?.requires_grad_(true)?;
     let y = x.view([2, 2])?;
-    let gradients = || grad(&[&y.sum()?], &[&x]);
+    let gradients = || grad(&[&y.sum(())?], &[&x]);
     assert!(gradients()?.remove(0).is_some());
     no_grad(|| y.add_(1.0))?;
     assert!(gradients()?.remove(0).is_none(), "as in PyTorch");

@@ -22,7 +22,7 @@ fn the_flag_belongs_to_all_handles_of_a_leaf() -> Result<()> {
     let other = x.clone();
     x.requires_grad_(true)?;
     assert!(other.requires_grad());
-    other.mul(2.0)?.sum()?.backward()?;
+    other.mul(2.0)?.sum(())?.backward()?;
     assert_eq!(x.grad().expect("of the same leaf").to_vec::<f32>()?, [2.0]);
     Ok(())
 }
@@ -32,7 +32,7 @@ fn results_are_not_leaves_and_keep_no_gradient() -> Result<()> {
     let x = tensor![1.0]?.requires_grad_(true)?;
     let y = x.mul(2.0)?;
     assert!(x.is_leaf() && !y.is_leaf() && y.requires_grad());
-    y.sum()?.backward()?;
+    y.sum(())?.backward()?;
     assert!(y.grad().is_none());
     let error = y.requires_grad_(false).expect_err("a result");
     let refused =
@@ -59,7 +59,7 @@ fn a_gradient_that_is_set_must_look_like_its_tensor() -> Result<()> {
         assert!(refused, "{error:?}");
     }
     x.set_grad(Some(tensor![5.0, 5.0]?))?;
-    x.sum()?.backward()?;
+    x.sum(())?.backward()?;
     assert_eq!(x.grad().expect("it was set").to_vec::<f32>()?, [6.0, 6.0]);
     x.set_grad(None)?;
     assert!(x.grad().is_none());

@@ -39,10 +39,10 @@ fn tensors_of_inference_mode_have_no_part_in_graphs() -> Result<()> {
         refused(made.add_(1.0).expect_err("its changes are not counted"));
         refused(made.requires_grad_(true).expect_err("it has no history"));
         // It can be used where it need not be saved.
-        made.add(&weight)?.sum()?.backward()?;
-        let error = made.mul(&weight)?.sum()?.backward().expect_err("it was saved");
+        made.add(&weight)?.sum(())?.backward()?;
+        let error = made.mul(&weight)?.sum(())?.backward().expect_err("it was saved");
         assert!(error.to_string().contains("inference mode"), "{error}");
-        made.clone_data()?.mul(&weight)?.sum()?.backward()?;
+        made.clone_data()?.mul(&weight)?.sum(())?.backward()?;
         assert_eq!(weight.grad().expect("it has one").to_vec::<f32>()?, [8.0]);
         Ok(())
     })
@@ -54,14 +54,14 @@ fn anomaly_mode_names_the_forward_call_that_gives_nan() -> Result<()> {
         let x = tensor![0.0, 1.0]?.to(device)?.requires_grad_(true)?;
         let line = line!() + 1;
         let y = x.sqrt()?;
-        let z = y.mul(0.0)?.sum()?;
+        let z = y.mul(0.0)?.sum(())?;
         let _guard = DetectAnomalyGuard::new();
         let error = z.backward().expect_err("0 / 0");
         let Error::Autograd(AutogradError::NotANumber { op: "sqrt", place, .. }) = &error else {
             panic!("{error:?}")
         };
         assert!(place.file().ends_with("modes.rs") && place.line() == line, "{place}");
-        x.exp()?.sum()?.backward()
+        x.exp()?.sum(())?.backward()
     })
 }
 

@@ -39,7 +39,7 @@ fn weighted(gradients: &[Option<Tensor>], weights: &[Tensor]) -> Result<Option<T
         let Some(gradient) = gradient.as_ref().filter(|gradient| gradient.requires_grad()) else {
             continue;
         };
-        let part = gradient.mul(&weight.to(gradient.dtype())?)?.sum()?.to(DType::F64)?;
+        let part = gradient.mul(&weight.to(gradient.dtype())?)?.sum(())?.to(DType::F64)?;
         sum = Some(match sum {
             Some(sum) => sum.add(&part)?,
             None => part,
@@ -66,7 +66,7 @@ fn every_operation_has_the_second_derivatives_that_pytorch_gives() -> Result<()>
                 match second {
                     Some(second) if !expected.is_null() => assert_is(second, expected, &what)?,
                     Some(second) => {
-                        let zero = second.eq(0)?.all()?.item::<bool>()?;
+                        let zero = second.eq(0)?.all(())?.item::<bool>()?;
                         assert!(zero, "{what}: PyTorch has none");
                     }
                     None => {
@@ -128,12 +128,12 @@ fn second_derivatives_are_the_differences_of_first_ones() -> Result<()> {
 #[test]
 fn derivatives_of_any_order_can_be_taken() -> Result<()> {
     for_each_device(|device| {
-        let x = Tensor::new([0.7f64], device)?.requires_grad_(true)?;
-        let mut derivative = x.sin()?.sum()?;
+        let x = Tensor::new([0.7], (DType::F64, device))?.requires_grad_(true)?;
+        let mut derivative = x.sin()?.sum(())?;
         let expected = [0.7f64.cos(), -0.7f64.sin(), -0.7f64.cos(), 0.7f64.sin()];
         for expected in expected {
             let pass = Backward::new().output(&derivative).create_graph();
-            derivative = pass.collect(&[&x])?.remove(0).expect("it depends on x").sum()?;
+            derivative = pass.collect(&[&x])?.remove(0).expect("it depends on x").sum(())?;
             assert!((derivative.item::<f64>()? - expected).abs() < 1e-12);
         }
         Ok(())
@@ -143,7 +143,7 @@ fn derivatives_of_any_order_can_be_taken() -> Result<()> {
 #[test]
 fn a_pass_without_create_graph_gives_gradients_without_history() -> Result<()> {
     let x = tensor![3.0]?.requires_grad_(true)?;
-    let y = x.square()?.sum()?;
+    let y = x.square()?.sum(())?;
     let plain = Backward::new().output(&y).retain_graph().collect(&[&x])?.remove(0);
     assert!(!plain.expect("it depends on x").requires_grad());
     let recorded = Backward::new().output(&y).create_graph().collect(&[&x])?.remove(0);
@@ -157,10 +157,10 @@ fn a_pass_without_create_graph_gives_gradients_without_history() -> Result<()> {
 #[test]
 fn a_recorded_pass_adds_gradients_with_history_to_leaves() -> Result<()> {
     let x = tensor![2.0]?.requires_grad_(true)?;
-    Backward::new().output(&x.pow(3)?.sum()?).create_graph().run()?;
+    Backward::new().output(&x.pow(3)?.sum(())?).create_graph().run()?;
     let first = x.grad().expect("it has one");
     x.clear_grad();
-    first.sum()?.backward()?;
+    first.sum(())?.backward()?;
     assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [12.0]);
     Ok(())
 }
@@ -172,7 +172,7 @@ fn a_gradient_that_a_recorded_pass_starts_from_is_differentiated_too() -> Result
     let y = x.square()?;
     let pass = Backward::new().output_with(&y, &seed).create_graph();
     let first = pass.collect(&[&x])?.remove(0).expect("it depends on x");
-    let of_seed = grad(&[&first.sum()?], &[&seed])?.remove(0).expect("so does it on the seed");
+    let of_seed = grad(&[&first.sum(())?], &[&seed])?.remove(0).expect("so does it on the seed");
     assert_eq!(of_seed.to_vec::<f32>()?, [4.0]);
     Ok(())
 }

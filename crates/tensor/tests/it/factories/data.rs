@@ -6,10 +6,14 @@ use tensor::{DType, Error, Result, Tensor, tensor, with_default_dtype};
 use crate::devices::for_each_device;
 
 #[test]
-fn a_rust_type_keeps_its_dtype() -> Result<()> {
+fn a_rust_type_keeps_its_dtype_but_that_of_literals_takes_the_default_one() -> Result<()> {
     for_each_device(|device| {
-        assert_eq!(Tensor::new([1.0f32], device)?.dtype(), DType::F32);
-        assert_eq!(Tensor::new([1.0f64], device)?.dtype(), DType::F64);
+        assert_eq!(Tensor::new([1.0], device)?.dtype(), DType::F32);
+        let wide = with_default_dtype(DType::F64, || Tensor::new([1.0], device))??;
+        assert_eq!(wide.dtype(), DType::F64);
+        let narrow = with_default_dtype(DType::F64, || Tensor::new([1.0f32], device))??;
+        assert_eq!(narrow.dtype(), DType::F32);
+        assert_eq!(Tensor::from_vec(vec![1.0f64], [1], device)?.dtype(), DType::F64);
         assert_eq!(Tensor::new([f16::ONE], device)?.dtype(), DType::F16);
         assert_eq!(Tensor::new([1i64], device)?.dtype(), DType::I64);
         assert_eq!(Tensor::new([1i32], device)?.dtype(), DType::I64);

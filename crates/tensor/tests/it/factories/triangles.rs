@@ -70,7 +70,7 @@ fn triangles_in_place_are_those_of_the_elements_before_and_are_recorded() -> Res
         let y = x.mul(1.0)?;
         y.triu_(0)?.tril_(0)?;
         assert_eq!(y.to_vec::<f32>()?, [1.0, 0.0, 0.0, 4.0]);
-        y.sum()?.backward()?;
+        y.sum(())?.backward()?;
         let gradient = x.grad().expect("it has one").to_vec::<f32>()?;
         assert_eq!(gradient, [1.0, 0.0, 0.0, 1.0]);
         assert!(x.tril_(0).is_err(), "a leaf");

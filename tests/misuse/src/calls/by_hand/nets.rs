@@ -50,7 +50,7 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         let _ = model.load_state_dict_with(&state, &options);
         model.visit(&mut |_, member| {
             if let Member::Parameter(parameter) = member {
-                drop(parameter.sum());
+                drop(parameter.sum(()));
             }
         });
         let _ = model.apply(&mut |module| {
@@ -151,7 +151,7 @@ fn steps(d: &mut Draw, mut optimizer: impl Optimizer) -> Option<()> {
     optimizer.set_learning_rate(d.number()?);
     for _ in 0..2 {
         for parameter in optimizer.parameters() {
-            let _ = parameter.mul(2).and_then(|y| y.sum()).and_then(|y| y.backward());
+            let _ = parameter.mul(2).and_then(|y| y.sum(())).and_then(|y| y.backward());
         }
         let _ = optimizer.step();
     }

@@ -28,7 +28,7 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
     "tensor::Tensor::meshgrid" => |d| {
         let tensors = d.owned_tensors()?;
         let indexing = if d.flag()? { GridIndexing::Ij } else { GridIndexing::Xy };
-        let grids = Tensor::meshgrid(&tensors.iter().collect::<Vec<_>>(), indexing);
+        let grids = Tensor::meshgrid(&tensors, indexing);
         look(d, grids.ok()?)
     };
     "tensor::Tensor::rot90" => |d| {

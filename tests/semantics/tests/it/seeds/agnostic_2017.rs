@@ -43,7 +43,7 @@ fn new_preserves_type_and_device() -> Result<()> {
 
     let y_cpu = x_cpu.new_empty([8, 10, 10], ())?.fill_(0.3)?; // x_cpu.new(8, 10, 10).fill_(0.3)
     let y_gpu = x_gpu.new_empty(x_gpu.shape(), ())?.fill_(-5)?; // x_gpu.new(x_gpu.size()).fill_(-5)
-    let y_cpu_long = x_cpu_long.new_tensor([[1i64, 2, 3]], ())?; // x_cpu_long.new([[1, 2, 3]])
+    let y_cpu_long = x_cpu_long.new_tensor([[1, 2, 3]], ())?; // x_cpu_long.new([[1, 2, 3]])
 
     assert_eq!(y_cpu.to_vec::<f32>()?, [0.3; 800]);
     assert_eq!((y_gpu.get_device(), y_gpu.to_vec::<f32>()?), (0, vec![-5.0]));

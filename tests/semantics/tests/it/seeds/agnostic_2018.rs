@@ -54,7 +54,7 @@ fn new_tensors_are_made_like_others_and_printed() -> Result<()> {
         y_gpu.to_string(),
         "tensor([[-5., -5.],\n        [-5., -5.],\n        [-5., -5.]], device='cuda:0')"
     );
-    let y_cpu_long = x_cpu_long.new_tensor([[1i64, 2, 3]], ())?; // x_cpu_long.new_tensor([[1, 2, 3]])
+    let y_cpu_long = x_cpu_long.new_tensor([[1, 2, 3]], ())?; // x_cpu_long.new_tensor([[1, 2, 3]])
     assert_eq!(y_cpu_long.to_string(), "tensor([[1, 2, 3]])");
 
     let x_cpu = Tensor::empty([2, 3], ())?; // x_cpu = torch.empty(2, 3)

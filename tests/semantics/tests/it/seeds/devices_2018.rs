@@ -12,7 +12,7 @@ fn the_selected_device_decides_where_tensors_are_made() -> Result<()> {
     let cuda0 = Device::cuda_at(0); // cuda0 = torch.device('cuda:0')
     let cuda2 = Device::cuda_at(2); // cuda2 = torch.device('cuda:2')
 
-    let x = Tensor::new([1.0f32, 2.0], cuda0)?; // x = torch.tensor([1., 2.], device=cuda0)
+    let x = Tensor::new([1.0, 2.0], cuda0)?; // x = torch.tensor([1., 2.], device=cuda0)
     assert_eq!(x.device(), cuda0);
     let y = tensor![1.0, 2.0]?.cuda()?; // y = torch.tensor([1., 2.]).cuda()
     assert_eq!(y.device(), cuda0);
@@ -20,7 +20,7 @@ fn the_selected_device_decides_where_tensors_are_made() -> Result<()> {
     {
         let _one = cuda::device(1)?; // with torch.cuda.device(1):
         let cuda1 = Device::cuda_at(1);
-        let a = Tensor::new([1.0f32, 2.0], cuda)?; // a = torch.tensor([1., 2.], device=cuda)
+        let a = Tensor::new([1.0, 2.0], cuda)?; // a = torch.tensor([1., 2.], device=cuda)
         let b = tensor![1.0, 2.0]?.cuda()?; // b = torch.tensor([1., 2.]).cuda()
         assert_eq!((a.device(), b.device()), (cuda1, cuda1));
         let b2 = tensor![1.0, 2.0]?.to(cuda)?; // b2 = torch.tensor([1., 2.]).to(device=cuda)

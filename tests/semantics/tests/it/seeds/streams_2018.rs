@@ -15,7 +15,7 @@ pub(crate) fn sum_on_a_side_stream_waits_for_normal_on_the_default_stream() -> R
     warm_up(cuda, || {
         let a = normal(cuda)?;
         let _in = s.enter()?;
-        a.sum()
+        a.sum(())
     })?;
 
     // `normal_` is held back, so that `sum` would certainly be first if it did not wait.
@@ -27,12 +27,12 @@ pub(crate) fn sum_on_a_side_stream_waits_for_normal_on_the_default_stream() -> R
     let a = normal(cuda)?; // A = torch.empty(...).normal_(0.0, 1.0)
     let b = {
         let _in = s.enter()?; // with torch.cuda.stream(s):
-        a.sum()? // B = torch.sum(A)
+        a.sum(())? // B = torch.sum(A)
     };
     assert!(is_scheduled() || !s.query()?, "sum waits");
     drop(release);
 
-    let expected = normal(Device::Cpu)?.sum()?;
+    let expected = normal(Device::Cpu)?.sum(())?;
     let (sum, expected) = (b.item::<f32>()?, expected.item::<f32>()?);
     assert!((sum - expected).abs() < 1e-2, "{sum} and {expected}");
     Ok(())

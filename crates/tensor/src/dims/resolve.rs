@@ -1,4 +1,4 @@
-//! Dimensions as a program gives them: negative ones count from the end.
+//! The dimensions of a tensor that those of a program mean.
 
 use smallvec::SmallVec;
 

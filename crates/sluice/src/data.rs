@@ -1,0 +1,6 @@
+//! Data sets, and loaders that make batches of them (`torch.utils.data`).
+
+pub use parallel::{
+    Batches, BuildError, Collate, DataLoader, DataLoaderBuilder, Dataset, LoaderError, MapDataset,
+    PinMemory, Subset, TensorDataset, TensorSample, ToDevice, random_split,
+};

@@ -1,0 +1,93 @@
+//! PyTorch's CUDA semantics for Rust: tensors that know their device, a current device and current
+//! streams, asynchronous work that looks synchronous, modules, data loaders and several GPUs.
+//!
+//! This crate is the face of Sluice: programs depend on it alone. What it is made of stands in
+//! crates that can be used one by one.
+//!
+//! ```
+//! use sluice::prelude::*;
+//!
+//! fn main() -> sluice::Result<()> {
+//!     if !cuda::is_available() {
+//!         cuda::software(2)?; // without an NVIDIA GPU: two software GPUs
+//!     }
+//!     let device = Device::cuda();
+//!     let x = Tensor::randn([64, 3], device)?;
+//!     let target = x.sum(keepdim(-1))?;
+//!
+//!     let mut model = nn::Linear::new(3, 1)?;
+//!     model.to(device)?;
+//!     let mut optimizer = optim::Sgd::new(model.parameters(), 0.1).build()?;
+//!     for _ in 0..50 {
+//!         let loss = model.forward(&x)?.mse_loss(&target)?;
+//!         optimizer.zero_grad();
+//!         loss.backward()?;
+//!         optimizer.step()?;
+//!     }
+//!     assert!(model.forward(&x)?.allclose(&target, 0.1, 0.1)?);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # Where to go on
+//! - [`Tensor`]: all operations are its methods; [`tensor!`] and [`Tensor::zeros`] make tensors.
+//! - [`autograd`]: gradients, gradients of gradients, functions of one's own.
+//! - [`nn`] and [`optim`]: layers, modules and losses; optimizers.
+//! - [`data`]: data sets and loaders; [`parallel`]: a module on several devices.
+//! - [`cuda`]: devices, streams, events, graphs, memory; [`cuda::software`].
+//! - [`fuse`]: elementwise functions of the program's own, in one pass.
+//! - [`Error`]: the one error, with `?` for all others.
+//! - [`runtime`] and [`memory`]: CUDA without tensors.
+//!
+//! # Expressions
+//! Operators take tensors and numbers, and give a [`Result`], since shapes may not fit. The result
+//! of one operation is an operand of the next beside a tensor, so one `?` at the end is enough:
+//!
+//! ```
+//! # use sluice::prelude::*;
+//! # fn main() -> sluice::Result<()> {
+//! let (x, w, b) = (tensor![[1.0, 2.0]]?, tensor![[3.0], [4.0]]?, tensor![0.5]?);
+//! let y = (x.matmul(&w) + &b)?;
+//! let z = (&x + &x * &x)?;
+//! # assert_eq!((y.item::<f32>()?, z.to_vec::<f32>()?), (11.5, vec![2.0, 6.0]));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Rust allows this beside a tensor only. Where both sides are results, or one is a number, the
+//! `?` stands inside: `(x.matmul(&w)? * 2.0)?`.
+#![forbid(unsafe_code)]
+
+// Layers, the top one first; a module imports only from lines below its own.
+//
+//   prelude
+//   autograd, cuda, data, nn, optim, parallel
+//   error
+pub mod autograd;
+pub mod cuda;
+pub mod data;
+mod error;
+pub mod nn;
+pub mod optim;
+pub mod parallel;
+pub mod prelude;
+
+pub use error::{Error, Result};
+pub use gpu_alloc as memory;
+pub use gpu_runtime as runtime;
+pub use tensor::{
+    Blocking, DType, Data, DefaultGuard, Device, Dims, Element, ExecutionContext,
+    ExecutionContextGuard, Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, Generator,
+    GeneratorState, GridIndexing, Integer, MemoryFormat, Number, PendingTensor, ReadGuard,
+    ReduceDims, RoundingMode, Scalar, SeedGuard, Shape, SplitPoints, Steps, Storage, Tensor,
+    TensorId, TensorIndex, TensorOptions, TensorOrScalar, To, ViewShape, cpu, default_device,
+    default_dtype, enter_default_device, enter_default_dtype, enter_manual_seed, fold_in, fuse,
+    fuse_many, generator, initial_seed, keepdim, manual_seed, set_default_device,
+    set_default_dtype, set_num_threads, tensor, with_default_device, with_default_dtype,
+    with_folded_seed, with_manual_seed,
+};
+
+/// The README's example is tested as the documentation's are.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,3 @@
+//! Optimizers: they change parameters by their gradients (`torch.optim`).
+
+pub use nn::optim::*;

@@ -1,0 +1,12 @@
+//! What nearly every program uses, to be imported as a whole.
+//!
+//! ```
+//! use sluice::prelude::*;
+//! ```
+
+pub use crate::autograd::{Backward, no_grad};
+pub use crate::data::{DataLoader, Dataset};
+pub use crate::nn::{Forward, Module};
+pub use crate::optim::Optimizer;
+pub use crate::parallel::DataParallel;
+pub use crate::{Blocking, DType, Device, Tensor, cuda, keepdim, nn, optim, tensor};
