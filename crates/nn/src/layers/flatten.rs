@@ -2,10 +2,18 @@
 
 use tensor::Tensor;
 
+use crate::error::LayerError;
 use crate::{Forward, Module, Result};
 
 /// Merges all dimensions except the first, the batch: `[n, a, b]` becomes `[n, a * b]`. `forward`
 /// fails for an input without dimensions.
+///
+/// ```
+/// use nn::{Flatten, Forward};
+/// use tensor::Tensor;
+/// assert_eq!(Flatten.forward(&Tensor::ones([2, 3, 4], ())?)?.shape(), [2, 12]);
+/// # Ok::<(), tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, Module)]
 #[module(extra_repr = Flatten::dims)]
 pub struct Flatten;
@@ -21,7 +29,13 @@ impl Forward for Flatten {
 
     #[track_caller]
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        let batch = input.size(0)?;
+        let batch = match input.size(0) {
+            Ok(batch) => batch,
+            Err(error) => {
+                let problem = "expected a batch, got an input without dimensions".to_owned();
+                return Err(LayerError::new(self.to_string(), problem, error));
+            }
+        };
         input.reshape([batch, input.shape()[1..].iter().product()])
     }
 }

@@ -14,6 +14,15 @@ use crate::Result;
 use crate::state::{LoadOptions, LoadReport, StateDict, StateError};
 
 /// A part of a module, as [`Module::visit`] shows it.
+///
+/// ```
+/// use nn::{Dropout, Linear, Member, Module, Sequential};
+/// let model = Sequential::new().push(Linear::new(4, 2)?).push(Dropout::new(0.1)?);
+/// let mut modules = 0;
+/// model.visit(&mut |_, member| modules += usize::from(matches!(member, Member::Module(_))));
+/// assert_eq!(modules, 2);
+/// # Ok::<(), tensor::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Member<'a> {
@@ -69,6 +78,43 @@ pub enum MemberMut<'a> {
 ///     module.to_string(),
 ///     "Residual(\n  (inner): Linear(in_features=3, out_features=3, bias=True)\n)"
 /// );
+/// # Ok::<(), tensor::Error>(())
+/// ```
+///
+/// # By hand
+/// What the derive cannot know is written by hand, like the parts of an enum:
+///
+/// ```
+/// use nn::{Linear, Member, MemberMut, Module, Result};
+/// use tensor::Tensor;
+///
+/// enum Scale {
+///     Full(Linear),
+///     Diagonal(Tensor),
+/// }
+///
+/// impl Module for Scale {
+///     fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&str, Member<'a>)) {
+///         match self {
+///             Scale::Full(linear) => visitor("full", Member::Module(linear)),
+///             Scale::Diagonal(diagonal) => visitor("diagonal", Member::Parameter(diagonal)),
+///         }
+///     }
+///
+///     fn visit_mut(
+///         &mut self,
+///         visitor: &mut dyn FnMut(&str, MemberMut<'_>) -> Result<()>,
+///     ) -> Result<()> {
+///         match self {
+///             Scale::Full(linear) => visitor("full", MemberMut::Module(linear)),
+///             Scale::Diagonal(diagonal) => visitor("diagonal", MemberMut::Parameter(diagonal)),
+///         }
+///     }
+/// }
+///
+/// let names = |scale: &Scale| scale.state_dict().into_keys().collect::<Vec<_>>();
+/// assert_eq!(names(&Scale::Full(Linear::new(2, 2)?)), ["full.bias", "full.weight"]);
+/// assert_eq!(names(&Scale::Diagonal(Tensor::ones([2], ())?)), ["diagonal"]);
 /// # Ok::<(), tensor::Error>(())
 /// ```
 ///
@@ -236,6 +282,18 @@ pub trait Module: Any + AsModule + Send + Sync {
     }
 
     /// Switches the module and all modules inside to training.
+    ///
+    /// ```
+    /// use nn::{Dropout, Forward, Module};
+    /// use tensor::Tensor;
+    /// let mut dropout = Dropout::new(0.9)?;
+    /// let x = Tensor::ones([100], ())?;
+    /// dropout.eval();
+    /// assert!(dropout.forward(&x)?.equal(&x)?);
+    /// dropout.train();
+    /// assert!(!dropout.forward(&x)?.equal(&x)?);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     fn train(&mut self) {
         set_training(self.as_module_mut(), true);
     }
@@ -265,6 +323,14 @@ pub trait Module: Any + AsModule + Send + Sync {
 
     /// Sets whether gradients are computed for the parameters; `false` freezes them.
     ///
+    /// ```
+    /// use nn::{Linear, Module};
+    /// let layer = Linear::new(3, 2)?;
+    /// layer.requires_grad_(false)?;
+    /// assert!(!layer.weight().requires_grad());
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A parameter is not a leaf, or its dtype is not a floating-point one.
     fn requires_grad_(&self, requires_grad: bool) -> Result<()> {
@@ -272,6 +338,14 @@ pub trait Module: Any + AsModule + Send + Sync {
     }
 
     /// The parameters and buffers by name, as handles that share memory with the module's own.
+    ///
+    /// ```
+    /// use nn::{Linear, Module};
+    /// let (source, mut target) = (Linear::new(3, 2)?, Linear::new(3, 2)?);
+    /// target.load_state_dict(&source.state_dict())?;
+    /// assert!(target.weight().equal(source.weight())?);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     fn state_dict(&self) -> StateDict {
         let named = named_tensors(self.as_module(), TensorRole::Any);
         named.into_iter().map(|(name, tensor)| (name, tensor.detach())).collect()

@@ -22,6 +22,17 @@ const OP: &str = "Adam";
 /// v = beta2 * v + (1 - beta2) * g²
 /// p = p - lr / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + eps)
 /// ```
+///
+/// ```
+/// use nn::optim::{Adam, Optimizer};
+/// use tensor::tensor;
+/// let weight = tensor![1.0, 2.0]?.requires_grad_(true)?;
+/// let mut optimizer = Adam::new([&weight], 0.1).betas(0.9, 0.99).build()?;
+/// (&weight * 1000.0)?.sum(())?.backward()?;
+/// optimizer.step()?;
+/// assert!((weight.to_vec::<f32>()?[0] - 0.9).abs() < 1e-3, "the size of the gradient is nothing");
+/// # Ok::<(), tensor::Error>(())
+/// ```
 pub struct Adam {
     parameters: TrainedParameters<Moments>,
     options: Options,

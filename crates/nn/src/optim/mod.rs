@@ -45,6 +45,32 @@ pub use sgd::{Sgd, SgdBuilder};
 ///
 /// The work is enqueued on the current stream of each parameter's device, and nothing is waited
 /// for.
+///
+/// ```
+/// use nn::optim::{Adam, Optimizer};
+/// use nn::{Forward, Linear, Module};
+/// use tensor::Tensor;
+///
+/// let layer = Linear::new(3, 2)?;
+/// let mut optimizer = Adam::new(layer.parameters(), 0.1).build()?;
+/// let x = Tensor::ones([1, 3], ())?;
+/// for epoch in 0..3 {
+///     optimizer.set_learning_rate(0.1 / (1.0 + f64::from(epoch)));
+///     let loss = layer.forward(&x)?.square()?.sum(())?;
+///     optimizer.zero_grad();
+///     loss.backward()?;
+///     optimizer.step()?;
+/// }
+///
+/// // Saved, and taken over by another one, which makes the same steps from here on.
+/// let saved = (layer.state_dict(), optimizer.state_dict()?);
+/// let mut copy = Linear::new(3, 2)?;
+/// let mut resumed = Adam::new(copy.parameters(), 0.5).build()?;
+/// copy.load_state_dict(&saved.0)?;
+/// resumed.load_state_dict(&saved.1)?;
+/// assert_eq!(resumed.learning_rate(), optimizer.learning_rate());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Optimizer {
     /// Changes every parameter that has a gradient.
     ///

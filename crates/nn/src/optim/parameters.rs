@@ -58,11 +58,15 @@ impl<M: Memory> TrainedParameters<M> {
     ) -> Result<()> {
         no_grad(|| {
             for (parameter, memory) in &mut self.0 {
-                if let Some(successor) = parameter.successor() {
+                let mut gradient = parameter.grad();
+                if gradient.is_none()
+                    && let Some(successor) = parameter.successor()
+                {
                     *memory = memory.as_ref().map(|one| one.moved_to(&successor)).transpose()?;
                     *parameter = successor;
+                    gradient = parameter.grad();
                 }
-                if let Some(gradient) = parameter.grad() {
+                if let Some(gradient) = gradient {
                     step(parameter, memory, &gradient)?;
                 }
             }

@@ -25,6 +25,17 @@ const OP: &str = "Sgd";
 ///
 /// The velocity starts at the gradient and includes no learning rate, unlike in Sutskever et al.,
 /// "On the importance of initialization and momentum in deep learning" (2013).
+///
+/// ```
+/// use nn::optim::{Optimizer, Sgd};
+/// use tensor::tensor;
+/// let weight = tensor![1.0, 2.0]?.requires_grad_(true)?;
+/// let mut optimizer = Sgd::new([&weight], 0.1).momentum(0.9).weight_decay(1e-4).build()?;
+/// weight.sum(())?.backward()?;
+/// optimizer.step()?;
+/// assert!((weight.to_vec::<f32>()?[0] - 0.9).abs() < 1e-3);
+/// # Ok::<(), tensor::Error>(())
+/// ```
 pub struct Sgd {
     parameters: TrainedParameters<Velocity>,
     options: Options,
