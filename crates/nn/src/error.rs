@@ -53,11 +53,11 @@ impl LayerError {
             },
             _ => return error,
         };
-        LayerError::new(layer(), problem, error)
+        LayerError::of(layer(), problem, error)
     }
 
     /// The error of an operation as that of `layer`, which has this problem with its input.
-    pub(crate) fn new(layer: String, problem: String, source: Error) -> Error {
+    pub(crate) fn of(layer: String, problem: String, source: Error) -> Error {
         Error::Module(Box::new(LayerError { layer, problem, source }))
     }
 }

@@ -33,7 +33,7 @@ impl Forward for Flatten {
             Ok(batch) => batch,
             Err(error) => {
                 let problem = "expected a batch, got an input without dimensions".to_owned();
-                return Err(LayerError::new(self.to_string(), problem, error));
+                return Err(LayerError::of(self.to_string(), problem, error));
             }
         };
         input.reshape([batch, input.shape()[1..].iter().product()])

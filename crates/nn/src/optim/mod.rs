@@ -7,9 +7,9 @@
 //! # Parameters that move
 //! An optimizer follows its parameters: where a module was moved by [`Module::to`](crate::Module::to)
 //! since, the next step changes the parameters that took the place of those it was given, and moves
-//! its own state to their device and dtype. It does so for a parameter as soon as gradients arrive
-//! at the new one. So a clone of a module, which shares the parameters, may be moved away and does
-//! not take the optimizer along.
+//! its own state to their device and dtype. It does so for a parameter as soon as nobody else has the
+//! old one, or gradients arrive at the new one. So a clone of a module, which shares the parameters,
+//! may be moved away and does not take the optimizer along.
 //!
 //! ```
 //! use nn::optim::{Optimizer, Sgd};

@@ -101,6 +101,25 @@ fn gradients_and_hooks_come_along() -> Result<()> {
 }
 
 #[test]
+fn an_optimizer_lets_go_of_parameters_that_nobody_else_has() -> Result<()> {
+    for device in devices::all() {
+        let mut module = Linear::new(3, 2)?;
+        module.bias().expect("a bias").requires_grad_(false)?;
+        let mut optimizer = Sgd::new(module.parameters(), 0.1).build()?;
+        let kept = module.weight().clone();
+        module.to(device)?;
+        let ids = |parameters: Vec<Tensor>| parameters.iter().map(Tensor::id).collect::<Vec<_>>();
+        let now = ids(module.parameters());
+        // The frozen bias never gets a gradient; the weight gets none yet, and a handle is kept.
+        assert_eq!(ids(optimizer.parameters()), [kept.id(), now[1]]);
+        module.forward(&input(device)?)?.sum(())?.backward()?;
+        optimizer.step()?;
+        assert_eq!(ids(optimizer.parameters()), now);
+    }
+    Ok(())
+}
+
+#[test]
 fn tied_parameters_stay_tied() -> Result<()> {
     for device in devices::all() {
         let mut module = normalised()?;

@@ -106,9 +106,10 @@ impl Tensor {
         }
     }
 
-    /// The leaf that gets the gradients in place of this one: the newest that took its place
-    /// ([`MovedLeaf::take_over`](crate::MovedLeaf::take_over)) and has a gradient, while this one has
-    /// none. `None` if this leaf was not moved, or nobody needs to go elsewhere.
+    /// The leaf that is used in place of this one, of those that took its place
+    /// ([`MovedLeaf::take_over`](crate::MovedLeaf::take_over)): the newest that has a gradient, while
+    /// this one has none; or the newest of all if this is the last handle on this one. `None` if
+    /// this leaf was not moved, or is still used itself.
     ///
     /// Who keeps leaves for long, as an optimizer does, asks for it before each use.
     ///
@@ -116,9 +117,11 @@ impl Tensor {
     /// use tensor::{DType, tensor};
     /// let x = tensor![1.0, 2.0]?.requires_grad_(true)?;
     /// let moved = x.moved_leaf(DType::F64)?.take_over();
-    /// assert!(x.successor().is_none(), "there is no gradient yet");
+    /// let other = x.clone();
+    /// assert!(x.successor().is_none(), "somebody else has it, and there is no gradient yet");
     /// moved.sum(())?.backward()?;
     /// assert_eq!(x.successor().map(|leaf| leaf.id()), Some(moved.id()));
+    /// # drop(other);
     /// # Ok::<(), tensor::Error>(())
     /// ```
     pub fn successor(&self) -> Option<Tensor> {
@@ -126,7 +129,13 @@ impl Tensor {
         if leaf.gradient().is_some() {
             return None;
         }
-        leaf.heirs().into_iter().find(|heir| heir.grad().is_some())
+        let mut heirs = leaf.heirs();
+        let with_gradient = heirs.iter().position(|heir| heir.grad().is_some());
+        match with_gradient {
+            Some(place) => Some(heirs.swap_remove(place)),
+            None if self.is_only_handle() => heirs.into_iter().next(),
+            None => None,
+        }
     }
 
     /// Computes the gradients of this single number with respect to every leaf it was computed

@@ -124,11 +124,6 @@ impl<T: ?Sized> Counted<T> {
         WeakCounted { allocation: this.allocation }
     }
 
-    /// The address of the value, which no other value has as long as this one lives.
-    pub(crate) fn address(this: &Counted<T>) -> usize {
-        this.allocation.addr().get()
-    }
-
     #[inline]
     fn owners(&self) -> &Owners {
         // SAFETY: the allocation lives as long as this handle.

@@ -331,12 +331,17 @@ impl Tensor {
     /// # Ok::<(), tensor::Error>(())
     /// ```
     pub fn id(&self) -> TensorId {
-        TensorId(Counted::address(&self.inner))
+        TensorId(Counted::id(&self.inner))
     }
 
     /// Whether the two are handles on the same tensor, not only on the same memory.
     pub(crate) fn is_same_handle(&self, other: &Tensor) -> bool {
         Counted::ptr_eq(&self.inner, &other.inner)
+    }
+
+    /// Whether nobody has another handle on the same tensor.
+    pub(crate) fn is_only_handle(&self) -> bool {
+        Counted::handles(&self.inner) == 1
     }
 
     /// A handle that does not keep the tensor alive.
