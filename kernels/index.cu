@@ -56,6 +56,20 @@ __device__ void for_each_choice(const Index& args, Visit visit) {
     });
 }
 
+// Stores a value where other threads may store theirs: several positions may choose one element. A
+// strong store is no race with another, and leaves one of the values.
+template <class T>
+__device__ void put(T& place, T value) {
+    static_cast<volatile T&>(place) = value;
+}
+
+__device__ inline void put(uint4& place, uint4 value) {
+    asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(
+                     __cvta_generic_to_global(&place)),
+                 "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w)
+                 : "memory");
+}
+
 // Copies whole rows between a dense tensor and the rows of another that the indices choose, in units
 // of U.
 template <class U, bool WRITES>
@@ -67,7 +81,7 @@ __device__ void copy_rows(const Index& args, int64_t units) {
         const int64_t chosen = (o * args.size + checked(args.index[c], args.size)) * units;
         for (int64_t n = lane; n < units; n += lanes) {
             if constexpr (WRITES) {
-                out[chosen + n] = source[row + n];
+                put(out[chosen + n], source[row + n]);
             } else {
                 out[row + n] = source[chosen + n];
             }
@@ -142,7 +156,7 @@ __device__ void scatter(const Index& args) {
     T* const out = static_cast<T*>(args.out);
     const T* const source = static_cast<const T*>(args.source);
     for_each_choice<true>(
-        args, [&](int64_t position, int64_t element) { out[element] = source[position]; });
+        args, [&](int64_t position, int64_t element) { put(out[element], source[position]); });
 }
 
 // Several positions may choose one element; the order of the additions, and so a float's last bits,

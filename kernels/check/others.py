@@ -308,6 +308,12 @@ def indexing_of(driver, dtype, outer, size, count, inner):
         written = table.index_copy(1, order, source)
         entry = f"index_copy_{mover}"
         yield from index(driver, entry, label, table, source, order, shape, written)
+    # Of several equal ones it makes no difference.
+    same = torch.ones_like(source)
+    written = table.scatter(1, places, same)
+    yield from index(driver, f"scatter_{mover}", label, table, same, places, shape, written)
+    written = table.index_copy(1, chosen, same)
+    yield from index(driver, f"index_copy_{mover}", label, table, same, chosen, shape, written)
     # Whole numbers: the order of the additions then makes no difference.
     if table.is_floating_point():
         table, source = table.sign(), source.sign()

@@ -6,7 +6,7 @@
 //
 //   ci
 //   conformance, doctor, tidy
-//   bindgen, build_kernels, build_time, instructions, libcuda, miri, sanitize
+//   bindgen, build_kernels, build_time, instructions, libcuda, miri, sanitize, walkthrough
 //   test_results, toolkit, unavailable
 //   parallel, process
 //   paths
@@ -27,6 +27,7 @@ mod test_results;
 mod tidy;
 mod toolkit;
 mod unavailable;
+mod walkthrough;
 
 use std::process::ExitCode;
 
@@ -68,6 +69,8 @@ enum Command {
     Tidy,
     /// Install nvcc, the CUDA headers and libclang below target/toolkit.
     Toolkit,
+    /// Do what docs/newcomer.md tells a newcomer to do.
+    Walkthrough,
 }
 
 fn main() -> ExitCode {
@@ -94,5 +97,6 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Sanitize(arguments) => sanitize::run(&arguments),
         Command::Tidy => tidy::run(),
         Command::Toolkit => toolkit::run(),
+        Command::Walkthrough => walkthrough::run(),
     }
 }

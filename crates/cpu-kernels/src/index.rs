@@ -362,19 +362,25 @@ impl<W: Written, const PER_ELEMENT: bool> Multiversioned for Write<W, PER_ELEMEN
                     true => work.index.get().add(outer * count * inner),
                     false => work.index.get(),
                 };
-                let slices = if PER_ELEMENT { count * inner } else { count };
-                for slice in 0..slices {
-                    let chosen = *index.add(slice) as usize;
-                    if !work.targets.contains(&chosen) {
+                // Each thread that writes a part of the dimension goes through all indices.
+                let writes_all = work.targets == (0..size);
+                for slice in 0..count {
+                    let from = from.add(slice * inner);
+                    if !PER_ELEMENT {
+                        let chosen = *index.add(slice) as usize;
+                        if writes_all || work.targets.contains(&chosen) {
+                            let to = to.add(chosen * inner);
+                            for at in 0..inner {
+                                to.add(at).write(W::of(to.add(at).read(), from.add(at).read()));
+                            }
+                        }
                         continue;
                     }
-                    if PER_ELEMENT {
-                        let place = to.add(chosen * inner + slice % inner);
-                        place.write(W::of(place.read(), from.add(slice).read()));
-                    } else {
-                        let (to, from) = (to.add(chosen * inner), from.add(slice * inner));
-                        for at in 0..inner {
-                            to.add(at).write(W::of(to.add(at).read(), from.add(at).read()));
+                    for at in 0..inner {
+                        let chosen = *index.add(slice * inner + at) as usize;
+                        if writes_all || work.targets.contains(&chosen) {
+                            let place = to.add(chosen * inner + at);
+                            place.write(W::of(place.read(), from.add(at).read()));
                         }
                     }
                 }

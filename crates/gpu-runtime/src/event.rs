@@ -72,7 +72,8 @@ impl Event {
     /// # Errors
     /// [`Error::InvalidEvent`] if the event belongs to another device than the stream.
     #[track_caller]
-    pub fn record(&self, stream: &Stream) -> Result<()> {
+    pub fn record(&self, stream: impl AsRef<Stream>) -> Result<()> {
+        let stream = stream.as_ref();
         let mut recording = self.recording.lock();
         if let Some(capture) = CaptureState::of(stream)
             && let Some(point) = capture.captured_point(stream)
@@ -110,7 +111,8 @@ impl Event {
     /// The driver's, for either device. [`Error::Capture`] if one of the stream and the event is
     /// being captured, and the other is not or is no more.
     #[track_caller]
-    pub fn wait(&self, stream: &Stream) -> Result<()> {
+    pub fn wait(&self, stream: impl AsRef<Stream>) -> Result<()> {
+        let stream = stream.as_ref();
         let recording = self.recording.lock();
         match recording.get() {
             None => Ok(()),

@@ -5,7 +5,7 @@ use std::fmt;
 use tensor::{Error, Tensor};
 
 /// The reason why a layer could not use its input. It is the source of a
-/// [`tensor::Error::Module`].
+/// [`tensor::Error::Other`].
 #[derive(thiserror::Error)]
 #[error("{layer}: {problem}")]
 pub struct LayerError {
@@ -58,6 +58,6 @@ impl LayerError {
 
     /// The error of an operation as that of `layer`, which has this problem with its input.
     pub(crate) fn of(layer: String, problem: String, source: Error) -> Error {
-        Error::Module(Box::new(LayerError { layer, problem, source }))
+        Error::other(LayerError { layer, problem, source })
     }
 }

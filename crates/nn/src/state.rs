@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
+pub use serialization::StateDict;
 use tensor::{Tensor, no_grad};
-
-/// Tensors by their dotted names.
-pub type StateDict = BTreeMap<String, Tensor>;
 
 /// The reason why a state dict could not be loaded.
 #[derive(thiserror::Error)]
@@ -32,7 +30,7 @@ impl From<StateError> for tensor::Error {
     fn from(error: StateError) -> tensor::Error {
         match error {
             StateError::Tensor(error) => error,
-            error => tensor::Error::Module(Box::new(error)),
+            error => tensor::Error::other(error),
         }
     }
 }

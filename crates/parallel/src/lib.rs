@@ -49,7 +49,9 @@ mod loader;
 pub use batch::{Collate, PinMemory, ToDevice};
 pub use data::{Dataset, MapDataset, Subset, TensorDataset, TensorSample, random_split};
 pub use data_parallel::{DataParallel, DataParallelError};
-pub use loader::{Batches, BuildError, DataLoader, DataLoaderBuilder, LoaderError};
+pub use loader::{
+    Batches, BuildError, DataLoader, DataLoaderBuilder, DataLoaderState, LoaderError,
+};
 
 /// The README's example is tested as the documentation's are.
 #[cfg(doctest)]

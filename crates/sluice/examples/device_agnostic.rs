@@ -13,14 +13,14 @@ use sluice::prelude::*;
 
 /// Fits a line.
 #[derive(Parser)]
-struct Args {
+struct LineArgs {
     /// Stay on the CPU, whatever there is.
     #[arg(long)]
     disable_cuda: bool,
 }
 
-fn main() -> sluice::Result<()> {
-    let args = Args::parse();
+fn main() -> Result<()> {
+    let args = LineArgs::parse();
     let use_cuda = !args.disable_cuda && cuda::is_available();
     let device = if use_cuda { Device::cuda() } else { Device::Cpu };
     println!("on {device}");

@@ -8,7 +8,7 @@
 
 use sluice::prelude::*;
 
-fn main() -> sluice::Result<()> {
+fn main() -> Result<()> {
     if !cuda::is_available() {
         cuda::software(1)?;
     }
@@ -47,12 +47,7 @@ fn main() -> sluice::Result<()> {
 }
 
 /// Adds up the gradients of the whole batch, so many rows at a time, and gives the mean loss.
-fn gradients(
-    model: &nn::Sequential,
-    x: &Tensor,
-    target: &Tensor,
-    part: usize,
-) -> sluice::Result<f32> {
+fn gradients(model: &nn::Sequential, x: &Tensor, target: &Tensor, part: usize) -> Result<f32> {
     let rows = x.shape()[0];
     let mut total = 0.0;
     for start in (0..rows).step_by(part) {

@@ -25,7 +25,7 @@ impl Dataset for Spirals {
 
     /// The point at `index`, moved a little: differently in each epoch, since the loader seeds the
     /// generators anew for each sample, and the same for any number of workers.
-    fn get(&self, index: usize) -> sluice::Result<(Tensor, i64)> {
+    fn get(&self, index: usize) -> Result<(Tensor, i64)> {
         let (spiral, number) = (index % 2, index / 2);
         let radius = (number as f32 + 0.5) / self.points as f32;
         let angle = 3.0 * PI * radius + PI * spiral as f32;
@@ -35,7 +35,7 @@ impl Dataset for Spirals {
     }
 }
 
-fn main() -> sluice::Result<()> {
+fn main() -> Result<()> {
     sluice::manual_seed(0);
     let loader = DataLoader::builder(Spirals { points: 200 })
         .batch_size(50)

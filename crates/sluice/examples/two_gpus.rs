@@ -8,7 +8,7 @@
 
 use sluice::prelude::*;
 
-fn main() -> sluice::Result<()> {
+fn main() -> Result<()> {
     if cuda::device_count() == 0 {
         cuda::software(2)?;
     }

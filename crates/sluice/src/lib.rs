@@ -36,7 +36,7 @@
 //! - [`data`]: data sets and loaders; [`parallel`]: a module on several devices.
 //! - [`cuda`]: devices, streams, events, graphs, memory; [`cuda::software`].
 //! - [`fuse`]: elementwise functions of the program's own, in one pass.
-//! - [`Error`]: the one error, with `?` for all others.
+//! - [`Error`]: the one error, which those of all parts convert into.
 //! - [`runtime`] and [`memory`]: CUDA without tensors.
 //!
 //! # Expressions
@@ -56,31 +56,46 @@
 //!
 //! Rust allows this beside a tensor only. Where both sides are results, or one is a number, the
 //! `?` stands inside: `(x.matmul(&w)? * 2.0)?`.
+//!
+//! # Brackets
+//! [`Tensor::i`] reads the part of a tensor that indices choose, and [`Tensor::set_i`] writes it:
+//!
+//! ```
+//! # use sluice::prelude::*;
+//! # fn main() -> sluice::Result<()> {
+//! let x = Tensor::zeros([4, 6], ())?;
+//! x.set_i((.., 0), 1.0)?;
+//! x.set_i((1..3, (..).step(2)), 2.0)?;
+//! x.set_i((Ellipsis, [1, -1]), &x.i((.., ..2))?)?;
+//! let zeros = x.i(&x.eq(0.0)?)?;
+//! # assert_eq!((zeros.numel(), x.i((NewAxis, 0, -1))?.to_vec::<f32>()?), (12, vec![0.0]));
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
 //   prelude
 //   autograd, cuda, data, nn, optim, parallel
-//   error
 pub mod autograd;
 pub mod cuda;
 pub mod data;
-mod error;
 pub mod nn;
 pub mod optim;
 pub mod parallel;
 pub mod prelude;
 
-pub use error::{Error, Result};
 pub use gpu_alloc as memory;
 pub use gpu_runtime as runtime;
 pub use tensor::{
-    Blocking, DType, Data, DefaultGuard, Device, Dims, Element, ExecutionContext,
+    Blocking, DType, Data, DefaultGuard, Device, Dims, Element, Error, ExecutionContext,
     ExecutionContextGuard, Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, Generator,
-    GeneratorState, GridIndexing, Integer, MemoryFormat, Number, PendingTensor, ReadGuard,
-    ReduceDims, RoundingMode, Scalar, SeedGuard, Shape, SplitPoints, Steps, Storage, Tensor,
-    TensorId, TensorIndex, TensorOptions, TensorOrScalar, To, ViewShape, cpu, default_device,
+    GeneratorState, GridIndexing, IndexRange, Integer, MemoryFormat, Number, PendingTensor,
+    ReadGuard, ReduceDims, Result, RoundingMode, Scalar, SeedGuard, Shape, SplitPoints, Steps,
+    Storage, Tensor, TensorId, TensorIndex,
+    TensorIndex::{Ellipsis, NewAxis},
+    TensorIndices, TensorOptions, TensorOrScalar, To, ViewShape, cpu, default_device,
     default_dtype, enter_default_device, enter_default_dtype, enter_manual_seed, fold_in, fuse,
     fuse_many, generator, initial_seed, keepdim, manual_seed, set_default_device,
     set_default_dtype, set_num_threads, tensor, with_default_device, with_default_dtype,

@@ -12,7 +12,7 @@
 //!
 //! impl Forward for Net {
 //!     type Output = Tensor;
-//!     fn forward(&self, x: &Tensor) -> nn::Result<Tensor> {
+//!     fn forward(&self, x: &Tensor) -> Result<Tensor> {
 //!         self.head.forward(&self.hidden.forward(x)?.relu()?)
 //!     }
 //! }

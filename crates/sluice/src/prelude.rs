@@ -9,4 +9,7 @@ pub use crate::data::{DataLoader, Dataset};
 pub use crate::nn::{Forward, Module};
 pub use crate::optim::Optimizer;
 pub use crate::parallel::DataParallel;
-pub use crate::{Blocking, DType, Device, Tensor, cuda, keepdim, nn, optim, tensor};
+pub use crate::{
+    Blocking, DType, Device, Ellipsis, IndexRange, NewAxis, Result, Tensor, cuda, keepdim, nn,
+    optim, tensor,
+};

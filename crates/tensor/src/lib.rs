@@ -123,9 +123,10 @@ pub use integer::Integer;
 
 pub use dispatch::{Blocking, CudaView};
 pub use ops::{
-    Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, GridIndexing, MemoryFormat,
-    MovedLeaf, PendingTensor, RoundingMode, SplitPoints, TensorIndex, TensorOrScalar, To,
-    ViewShape, fuse, fuse_many,
+    Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, GridIndexing, IndexRange,
+    MemoryFormat, MovedLeaf, PendingTensor, RoundingMode, SplitPoints, TensorIndex,
+    TensorIndex::{Ellipsis, NewAxis},
+    TensorIndices, TensorOrScalar, To, ViewShape, fuse, fuse_many,
 };
 pub use options::TensorOptions;
 pub use random::{

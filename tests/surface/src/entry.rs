@@ -45,12 +45,13 @@ const KINDS: [KnownType; 35] = [
 ];
 
 /// The types of arguments in the crates from `tensor` up.
-const OF_TENSORS: [KnownType; 11] = [
+const OF_TENSORS: [KnownType; 12] = [
     ("&Stream", "tensor_stream", "&"),
     ("&Tensor", "tensor", "&"),
     ("Device", "device", ""),
     ("Tensor", "tensor", ""),
     ("Vec<Tensor>", "owned_tensors", ""),
+    ("impl AsRef<Stream>", "tensor_stream", "&"),
     ("impl Into<Shape>", "shape", ""),
     ("impl Into<TensorOptions>", "options", ""),
     ("impl Into<To>", "target", ""),
@@ -60,9 +61,10 @@ const OF_TENSORS: [KnownType; 11] = [
 ];
 
 /// The types of arguments in the crates below `tensor`.
-const OF_RUNTIME: [KnownType; 3] = [
+const OF_RUNTIME: [KnownType; 4] = [
     ("&Stream", "stream", "&"),
     ("Device", "cuda", ""),
+    ("impl AsRef<Stream>", "stream", "&"),
     ("impl IntoIterator<Item=Device>", "cudas", ""),
 ];
 

@@ -11,14 +11,14 @@ use super::StepReport;
 use crate::paths::root;
 use crate::process::{Transcript, cargo, run, transcript};
 use crate::test_results::{Counts, closing_lines};
-use crate::{bindgen, build_kernels, conformance, tidy};
+use crate::{bindgen, build_kernels, conformance, tidy, walkthrough};
 
 /// A workspace of its own, which commands for the workspace leave out.
 const ABI_CLIENT: &str = "tests/abi-client/Cargo.toml";
 
 pub(super) type CiStep = fn(&mut StepReport) -> Result<()>;
 
-pub(super) const ALL: [(&str, CiStep); 14] = [
+pub(super) const ALL: [(&str, CiStep); 15] = [
     ("format", format),
     ("clippy", clippy),
     ("tidy", |_| tidy::run()),
@@ -31,6 +31,7 @@ pub(super) const ALL: [(&str, CiStep); 14] = [
     ("cudarc", conformance_cudarc),
     ("ptx", conformance_ptx),
     ("digits", main_job),
+    ("walkthrough", |_| walkthrough::run()),
     ("golden", golden),
     ("misuse", misuse),
 ];
@@ -64,7 +65,7 @@ fn documentation(_: &mut StepReport) -> Result<()> {
 /// Each crate that has the feature, as a user gets it who turns it off; and what a program is told
 /// there that asks for the software driver.
 fn without_software(report: &mut StepReport) -> Result<()> {
-    let crates = ["gpu-runtime", "gpu-alloc", "tensor", "nn", "parallel"];
+    let crates = ["gpu-runtime", "gpu-alloc", "tensor", "serialization", "nn", "parallel"];
     let mut check = cargo(&["check", "--no-default-features"]);
     run(check.args(crates.iter().flat_map(|name| ["--package", name])))?;
     test(report, &["test", "--package", "gpu-runtime", "--no-default-features", "--lib"])?.result

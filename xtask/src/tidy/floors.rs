@@ -8,14 +8,15 @@ use super::metadata::{Dependency, Package};
 use super::project::Project;
 
 /// Lowest first. Crates on one floor do not import each other.
-const FLOORS: [&[&str]; 10] = [
-    &["cuda-sys", "nn-derive", "ptx"],
+const FLOORS: [&[&str]; 11] = [
+    &["cuda-sys", "nn-derive", "pickle", "ptx"],
     &["ptx-jit"],
     &["cuda-sim", "kernels"],
     &["gpu-runtime"],
     &["expression", "gpu-alloc"],
     &["cpu-kernels"],
     &["tensor"],
+    &["serialization"],
     &["nn"],
     &["parallel"],
     &["sluice"],

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::pickle::{Entries, Memo, PickleWriter};
+use pickle::{Entries, Memo, PickleWriter};
+
 use super::{
     Action, BlockState, DeviceSnapshot, Frame, Frames, HostSnapshot, OutOfMemoryMoment, Pool,
     Segment, Snapshot, SnapshotBlock, TraceEntry,

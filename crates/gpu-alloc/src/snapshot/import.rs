@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::pickle::{Pickle, PickleValue};
+use pickle::{Allowed, Pickle, PickleValue};
+
 use super::{
     Action, BlockState, DeviceSnapshot, Frame, Frames, HostSnapshot, OutOfMemoryMoment, Pool,
     Segment, Snapshot, SnapshotBlock, TraceEntry,
@@ -14,13 +15,8 @@ use super::{
 #[non_exhaustive]
 pub enum SnapshotError {
     /// They are no pickle of plain data.
-    #[error("this is no pickled snapshot: {problem} (byte {at})")]
-    Pickle {
-        /// The number of bytes that could be read.
-        at: usize,
-        /// The mistake after them.
-        problem: &'static str,
-    },
+    #[error("this is no pickled snapshot: {0}")]
+    Pickle(#[from] pickle::Error),
     /// They are a pickle of something else.
     #[error("this is no snapshot of memory: {field} is missing, or not what it should be")]
     Field {
@@ -44,8 +40,7 @@ impl Snapshot {
     /// # Errors
     /// [`SnapshotError`] if it is something else.
     pub fn from_pickle(bytes: &[u8]) -> Result<Snapshot> {
-        let pickle =
-            Pickle::read(bytes).map_err(|(at, problem)| SnapshotError::Pickle { at, problem })?;
+        let pickle = Pickle::read(bytes, Allowed::NOTHING)?;
         let (most, most_text) = (bytes.len(), bytes.len().saturating_mul(COPIES));
         let mut importer = Importer { frames: HashMap::new(), most, most_text };
         let root = pickle.root();

@@ -8,7 +8,6 @@ mod export;
 mod file;
 mod import;
 mod page;
-mod pickle;
 mod recording;
 mod replay;
 mod take;

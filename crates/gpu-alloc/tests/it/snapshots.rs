@@ -283,7 +283,7 @@ fn memory_that_was_in_use_after_its_free_waits_in_the_trace_until_that_was_over(
 fn what_would_make_objects_is_refused() {
     // What Python's pickle makes of `print`: protocol 2, GLOBAL, "builtins", "print", STOP.
     let error = Snapshot::from_pickle(b"\x80\x02cbuiltins\nprint\n.").unwrap_err();
-    assert!(matches!(error, SnapshotError::Pickle { at: 3, .. }), "{error}");
+    assert!(error.to_string().contains("asks for `builtins.print`"), "{error}");
     let error = Snapshot::from_pickle(b"PK\x03\x04").unwrap_err();
     assert!(error.to_string().contains("not a pickle"), "{error}");
     assert_eq!(

@@ -38,7 +38,8 @@ impl Stream {
     /// The driver's, for either device. [`Error::Capture`](crate::Error::Capture) if this stream is
     /// being captured and `other` is not, or is for another graph.
     #[track_caller]
-    pub fn wait_stream(&self, other: &Stream) -> Result<()> {
+    pub fn wait_stream(&self, other: impl AsRef<Stream>) -> Result<()> {
+        let other = other.as_ref();
         match CaptureState::of(other) {
             Some(capture) if self != other => self.wait_captured("wait_stream", &capture, other),
             _ => self.wait_work(other, other.now()),

@@ -48,8 +48,8 @@ impl GraphExec {
     /// [`Error::GuardHeld`] if it writes page-locked memory that is read through a guard. What goes
     /// wrong while the graph runs appears at a later call, as [`Error::DeviceLost`].
     #[track_caller]
-    pub fn launch(&self, stream: &Stream) -> Result<()> {
-        let place = Location::caller();
+    pub fn launch(&self, stream: impl AsRef<Stream>) -> Result<()> {
+        let (stream, place) = (stream.as_ref(), Location::caller());
         let graph = self.lock();
         let content = &graph.content;
         if !content.hooks.before.is_empty() && captures::joined(stream)?.is_some() {

@@ -177,6 +177,13 @@ impl Stream {
     }
 }
 
+/// So that streams of the crates above, which have this one inside, are taken as well.
+impl AsRef<Stream> for Stream {
+    fn as_ref(&self) -> &Stream {
+        self
+    }
+}
+
 impl PartialEq for Stream {
     #[inline]
     fn eq(&self, other: &Stream) -> bool {

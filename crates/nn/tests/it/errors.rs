@@ -40,7 +40,7 @@ fn a_layer_says_what_it_expected_and_what_it_got() -> Result<()> {
 #[test]
 fn a_layers_error_has_the_operations_as_its_source() -> Result<()> {
     let error = Linear::new(4, 2)?.forward(&Tensor::ones([8, 3], ())?).expect_err("too narrow");
-    let tensor::Error::Module(layer) = &error else { panic!("{error}") };
+    let tensor::Error::Other(layer) = &error else { panic!("{error}") };
     let layer = layer.downcast_ref::<nn::LayerError>().expect("a layer's");
     let source = std::error::Error::source(layer).expect("the operation's").to_string();
     assert!(source.contains("matmul") || source.contains("linear"), "{source}");

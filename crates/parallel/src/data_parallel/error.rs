@@ -55,12 +55,12 @@ impl fmt::Debug for DataParallelError {
     }
 }
 
-/// The error as that of a module's forward pass, which has the type `tensor::Error`.
+/// The error as one of tensors, which a module's forward pass and programs have.
 impl From<DataParallelError> for tensor::Error {
     fn from(error: DataParallelError) -> tensor::Error {
         match error {
             DataParallelError::Tensor(error) => error,
-            error => tensor::Error::Module(Box::new(error)),
+            error => tensor::Error::other(error),
         }
     }
 }

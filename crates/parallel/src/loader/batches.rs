@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use super::order::BatchIndices;
 use super::prefetch::{Prefetch, Prefetcher};
 use super::seeds::Seeds;
+use super::state::LoaderProgress;
 use super::task::{Maker, Recipe, Task};
 use super::workers::Workers;
 use super::{BatchOf, LoaderError};
@@ -21,6 +22,16 @@ where
     source: BatchSource<D>,
     prefetcher: Option<Prefetcher<BatchOf<D>>>,
     remaining: usize,
+    /// `None` for an epoch that could not begin.
+    begun: Option<BegunEpoch>,
+}
+
+/// The epoch of an iterator.
+pub(super) struct BegunEpoch {
+    pub(super) epoch: u64,
+    /// The number of batches that came before: those left out, and those handed out.
+    pub(super) before: usize,
+    pub(super) progress: LoaderProgress,
 }
 
 /// The source of the batches of an epoch.
@@ -43,9 +54,13 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    /// The batches of an epoch.
-    pub(super) fn new(batches: BatchIndices, seeds: Seeds) -> Tasks {
-        Tasks { seeds, batches: batches.enumerate() }
+    /// The batches of an epoch, without the first ones.
+    pub(super) fn new(batches: BatchIndices, seeds: Seeds, left_out: usize) -> Tasks {
+        let mut batches = batches.enumerate();
+        if let Some(last) = left_out.checked_sub(1) {
+            batches.nth(last);
+        }
+        Tasks { seeds, batches }
     }
 }
 
@@ -74,27 +89,29 @@ where
     pub(super) fn new(
         recipe: Arc<Recipe<D>>,
         mut tasks: Tasks,
-        workers: usize,
-        ahead: usize,
+        begun: BegunEpoch,
+        (workers, ahead): (usize, usize),
         prefetch: Option<Prefetch<BatchOf<D>>>,
     ) -> Self {
-        let total = tasks.len();
-        let source = match workers.min(total) {
+        let (remaining, next) = (tasks.len(), begun.before);
+        let source = match workers.min(remaining) {
             0 => BatchSource::Caller { recipe, tasks },
             count => match Workers::start(&recipe, count) {
                 Ok(workers) => {
                     tasks.by_ref().take(ahead).for_each(|task| workers.send(task));
-                    BatchSource::Workers { workers, tasks, next: 0, total }
+                    BatchSource::Workers { workers, tasks, next, total: next + remaining }
                 }
                 Err(error) => BatchSource::Failed(Some(error)),
             },
         };
-        Batches { source, prefetcher: prefetch.map(Prefetcher::new), remaining: total }
+        let prefetcher = prefetch.map(Prefetcher::new);
+        Batches { source, prefetcher, remaining, begun: Some(begun) }
     }
 
     /// An epoch that could not begin: it gives the error, then nothing.
     pub(super) fn failed(error: LoaderError) -> Self {
-        Batches { source: BatchSource::Failed(Some(error)), prefetcher: None, remaining: 1 }
+        let source = BatchSource::Failed(Some(error));
+        Batches { source, prefetcher: None, remaining: 1, begun: None }
     }
 }
 
@@ -133,6 +150,10 @@ where
             None => self.source.next(),
         };
         self.remaining = next.as_ref().map_or(0, |_| self.remaining.saturating_sub(1));
+        if let (Some(_), Some(begun)) = (&next, &mut self.begun) {
+            begun.before += 1;
+            begun.progress.handed_out(begun.epoch, begun.before, self.remaining == 0);
+        }
         next
     }
 

@@ -2,12 +2,12 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use tensor::Device;
 
 use super::order::BatchOrder;
 use super::prefetch::Prefetch;
+use super::state::LoaderProgress;
 use super::task::Recipe;
 use super::{BatchOf, DataLoader, Pin};
 use crate::{Collate, Dataset, PinMemory, ToDevice};
@@ -46,6 +46,13 @@ pub enum BuildError {
 impl fmt::Debug for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+/// The error as one of tensors, which programs have.
+impl From<BuildError> for tensor::Error {
+    fn from(error: BuildError) -> tensor::Error {
+        tensor::Error::other(error)
     }
 }
 
@@ -142,7 +149,7 @@ where
             workers: self.workers,
             prefetch_factor,
             prefetch: self.prefetch,
-            epoch: AtomicU64::new(0),
+            progress: LoaderProgress::default(),
         })
     }
 }

@@ -104,3 +104,10 @@ impl fmt::Debug for LoaderError {
         fmt::Display::fmt(self, f)
     }
 }
+
+/// The error as one of tensors, which programs have.
+impl From<LoaderError> for tensor::Error {
+    fn from(error: LoaderError) -> tensor::Error {
+        tensor::Error::other(error)
+    }
+}

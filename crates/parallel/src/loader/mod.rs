@@ -6,23 +6,25 @@ mod error;
 mod order;
 mod prefetch;
 mod seeds;
+mod state;
 mod task;
 mod workers;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use tensor::{Device, Result};
 
 pub use batches::Batches;
-use batches::Tasks;
+use batches::{BegunEpoch, Tasks};
 pub use build::{BuildError, DataLoaderBuilder};
 pub use error::LoaderError;
+pub use state::DataLoaderState;
 
 use crate::{Collate, Dataset};
 use order::BatchOrder;
 use prefetch::Prefetch;
 use seeds::Seeds;
+use state::LoaderProgress;
 use task::Recipe;
 
 /// The most batches that are made ahead of the loop.
@@ -72,7 +74,7 @@ where
     workers: usize,
     prefetch_factor: usize,
     prefetch: Option<Prefetch<BatchOf<D>>>,
-    epoch: AtomicU64,
+    progress: LoaderProgress,
 }
 
 /// The function that pins a batch.
@@ -105,10 +107,42 @@ where
         &self.recipe.dataset
     }
 
-    /// Sets the number of the next epoch, from which its order and its random numbers follow. It is
-    /// used to resume a training.
+    /// Sets the number of the next epoch, from which its order and its random numbers follow.
     pub fn set_epoch(&self, epoch: u64) {
-        self.epoch.store(epoch, Ordering::Relaxed);
+        self.set_state(DataLoaderState { epoch, batches: 0 });
+    }
+
+    /// The place in the epoch of the iterator that was begun last: how many batches the loop has
+    /// got. After the last one it is the beginning of the next epoch.
+    ///
+    /// ```
+    /// use parallel::{DataLoader, TensorDataset};
+    /// use tensor::Tensor;
+    ///
+    /// let data = TensorDataset::new(Tensor::arange(6, ())?)?;
+    /// let loader = || DataLoader::builder(data.clone()).batch_size(2).shuffle(0).build();
+    /// let first = loader()?;
+    /// let mut epoch = first.iter();
+    /// epoch.next();
+    /// let state = first.state();
+    /// let rest: Vec<i64> = epoch.next().expect("a second batch")?.to_vec()?;
+    ///
+    /// let second = loader()?; // in another process, perhaps
+    /// second.set_state(state);
+    /// let resumed: Vec<i64> = second.iter().next().expect("a second batch")?.to_vec()?;
+    /// assert_eq!(resumed, rest);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    pub fn state(&self) -> DataLoaderState {
+        self.progress.state()
+    }
+
+    /// Goes to a place that [`state`](DataLoader::state) has told: the next iterator gives the rest
+    /// of that epoch. Its batches are those that would have come, for any number of workers, if the
+    /// data set and the options of the loader are the same; without
+    /// [`shuffle`](DataLoaderBuilder::shuffle) the thread's [`tensor::initial_seed`] has to be, too.
+    pub fn set_state(&self, state: DataLoaderState) {
+        self.progress.set_state(state);
     }
 }
 
@@ -118,18 +152,20 @@ where
     D::Sample: Collate + 'static,
     BatchOf<D>: Send + 'static,
 {
-    /// Begins the next epoch.
+    /// Begins the next epoch, or goes on with one after [`set_state`](DataLoader::set_state).
     pub fn iter(&self) -> Batches<D> {
-        let epoch = self.epoch.fetch_add(1, Ordering::Relaxed);
+        let DataLoaderState { epoch, batches: before } = self.progress.begin();
         let samples = self.recipe.dataset.len();
         let order = match self.order.epoch(samples, epoch) {
             Ok(order) => order,
             Err(source) => return Batches::failed(LoaderError::Shuffle { samples, source }),
         };
         let seed = self.order.shuffle.unwrap_or_else(tensor::initial_seed);
-        let tasks = Tasks::new(order, Seeds::of_epoch(seed, epoch));
+        let tasks = Tasks::new(order, Seeds::of_epoch(seed, epoch), before);
         let ahead = self.workers.saturating_mul(self.prefetch_factor).min(MAX_AHEAD);
-        Batches::new(Arc::clone(&self.recipe), tasks, self.workers, ahead, self.prefetch.clone())
+        let begun = BegunEpoch { epoch, before, progress: self.progress.clone() };
+        let recipe = Arc::clone(&self.recipe);
+        Batches::new(recipe, tasks, begun, (self.workers, ahead), self.prefetch.clone())
     }
 }
 

@@ -68,6 +68,13 @@ impl Iterator for BatchIndices {
         Some(Indices { order: self.order.clone(), positions: start..self.rest.start })
     }
 
+    /// As far as it goes, in one step.
+    fn nth(&mut self, n: usize) -> Option<Indices> {
+        let left_out = n.saturating_mul(self.batch_size);
+        self.rest.start = self.rest.start.saturating_add(left_out).min(self.rest.end);
+        self.next()
+    }
+
     fn size_hint(&self) -> (usize, Option<usize>) {
         let batches = self.rest.len().div_ceil(self.batch_size);
         (batches, Some(batches))

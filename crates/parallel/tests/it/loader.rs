@@ -5,7 +5,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use parallel::{BuildError, Collate, DataLoader, Dataset, PinMemory, TensorDataset, ToDevice};
+use parallel::{
+    BuildError, Collate, DataLoader, DataLoaderState, Dataset, PinMemory, TensorDataset, ToDevice,
+};
 use tensor::{Blocking, DType, Device, Tensor, cuda};
 
 use crate::four_devices;
@@ -253,4 +255,50 @@ fn datasets_whose_rows_differ_in_number_are_refused() {
     assert!(text.contains('3') && text.contains('2'), "{text}");
     let scalar = Tensor::scalar(1.0, DType::F32).expect("made");
     assert!(TensorDataset::new(scalar).is_err());
+}
+
+#[test]
+fn a_loader_goes_on_from_any_batch_with_the_same_rest_for_any_number_of_workers() {
+    let loader = |workers| {
+        let noisy = Counting(23).map(|index| Ok((index, Tensor::rand([2], ()).expect("numbers"))));
+        let builder = DataLoader::builder(noisy).batch_size(4).shuffle(3).workers(workers);
+        builder.build().expect("a loader")
+    };
+    let read = |workers, state| {
+        let loader = loader(workers);
+        loader.set_state(state);
+        let mut seen: Vec<(Vec<i64>, Vec<f32>)> = Vec::new();
+        for _ in 0..2 {
+            for batch in &loader {
+                let (indices, noise) = batch.expect("a batch");
+                seen.push((indices.to_vec().expect("indices"), noise.to_vec().expect("noise")));
+            }
+        }
+        (seen, loader.state())
+    };
+    let (whole, end) = read(0, DataLoaderState::default());
+    assert_eq!((whole.len(), end), (12, DataLoaderState { epoch: 2, batches: 0 }));
+    for workers in [0, 1, 2, 5] {
+        for batches in 0..6 {
+            let (rest, _) = read(workers, DataLoaderState { epoch: 0, batches });
+            assert_eq!(rest[..], whole[batches..], "{workers} workers, from batch {batches}");
+        }
+    }
+    let beyond = read(2, DataLoaderState { epoch: 0, batches: usize::MAX }).0;
+    assert_eq!(beyond[..], whole[6..], "nothing is left of that epoch");
+}
+
+#[test]
+fn the_state_counts_what_the_loop_has_got_and_not_what_workers_made_ahead() {
+    let loader = DataLoader::builder(Counting(20)).batch_size(2).workers(3);
+    let loader = loader.build().expect("a loader");
+    let mut epoch = loader.iter();
+    for batches in 1..=10 {
+        epoch.next().expect("a batch").expect("it is read");
+        let expected = match batches {
+            10 => DataLoaderState { epoch: 1, batches: 0 },
+            _ => DataLoaderState { epoch: 0, batches },
+        };
+        assert_eq!(loader.state(), expected);
+    }
 }

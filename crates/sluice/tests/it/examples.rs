@@ -46,3 +46,8 @@ fn out_of_memory_is_survived() {
     assert!(printed.contains("it would do to release"), "{printed}");
     assert!(printed.contains("step 5"), "{printed}");
 }
+
+#[test]
+fn a_kernel_of_ones_own_runs_on_tensors_with_its_gradient() {
+    assert!(run("own_kernel", &[]).contains("dx = tensor("));
+}

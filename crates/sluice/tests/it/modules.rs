@@ -16,13 +16,13 @@ struct Shifted {
 impl Forward for Shifted {
     type Output = Tensor;
 
-    fn forward(&self, input: &Tensor) -> nn::Result<Tensor> {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
         self.linear.forward(input)? + &self.shift
     }
 }
 
 #[test]
-fn the_derive_finds_all_that_it_needs_in_the_face() -> sluice::Result<()> {
+fn the_derive_finds_all_that_it_needs_in_the_face() -> Result<()> {
     let (linear, shift) = (nn::Linear::new(2, 3)?, Tensor::ones([3], ())?);
     let mut module = Shifted { linear, shift, sizes: [2, 3], training: true };
     module.to(DType::F64)?;

@@ -65,7 +65,8 @@ pub use gpu_alloc::{
     with_memory_pool, with_memory_tag,
 };
 pub use gpu_runtime::{
-    DeviceGuard, Event, Graph, GraphExec, Order, Properties, StreamGuard, with_order,
+    DeviceGuard, Event, Function, Graph, GraphExec, LaunchConfig, Module, Order, Properties,
+    StreamGuard, with_order,
 };
 pub use memory::{
     MemInfo, allocator_policy, empty_cache, get_per_process_memory_fraction, max_memory_allocated,
@@ -170,6 +171,26 @@ pub fn enable_peer_access(device: Device, peer: Device) -> Result<()> {
 pub fn disable_peer_access(device: Device, peer: Device) -> Result<()> {
     const OP: &str = "disable_peer_access";
     Ok(physical(OP, device)?.disable_peer_access(physical(OP, peer)?)?)
+}
+
+/// Loads kernels of the program's own onto a device: the text of PTX, or a fat binary. They are
+/// launched on tensors as [`CudaView`](crate::CudaView) says. A module is worth keeping, since the
+/// driver compiles it.
+///
+/// ```
+/// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
+/// use tensor::{Device, cuda};
+/// let ptx = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry nothing() { ret; }";
+/// let kernel = cuda::load_module(Device::cuda(), ptx)?.function("nothing")?;
+/// # drop(kernel);
+/// # Ok::<(), tensor::Error>(())
+/// ```
+///
+/// # Errors
+/// `device` is not a CUDA device that there is; the driver refuses the module, with what its
+/// compiler says.
+pub fn load_module(device: Device, image: impl AsRef<[u8]>) -> Result<Module> {
+    Ok(physical("load_module", device)?.load(image)?)
 }
 
 /// The CUDA device of the runtime that a device means.

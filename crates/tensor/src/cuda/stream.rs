@@ -70,6 +70,12 @@ impl Deref for Stream {
     }
 }
 
+impl AsRef<gpu_runtime::Stream> for Stream {
+    fn as_ref(&self) -> &gpu_runtime::Stream {
+        &self.0
+    }
+}
+
 impl From<gpu_runtime::Stream> for Stream {
     fn from(stream: gpu_runtime::Stream) -> Stream {
         Stream(stream)

@@ -30,7 +30,7 @@ pub(crate) struct IndexCall<'a> {
 }
 
 impl Operator<Index> {
-    /// An operator with an index for each element: `gather` and `scatter_add`.
+    /// An operator with an index for each element: `gather`, `scatter` and `scatter_add`.
     pub(crate) const fn per_element(
         name: &'static str,
         kernels: HostKernels<Index>,
@@ -38,7 +38,8 @@ impl Operator<Index> {
         Operator::new(name, kernels).with_check(check_each).with_device_dtype(moved_as)
     }
 
-    /// An operator with one index for a whole slice: `index_select` and `index_add`.
+    /// An operator with one index for a whole slice: `index_select`, `index_copy` and
+    /// `index_add`.
     pub(crate) const fn per_slice(
         name: &'static str,
         kernels: HostKernels<Index>,

@@ -43,7 +43,7 @@ pub(crate) use rowwise::rowwise;
 pub(crate) use scan::{cumulate, scan};
 pub(crate) use spread::{SpreadForm, spread_and_mean};
 pub use transfer::Blocking;
-pub(crate) use transfer::transfer;
+pub(crate) use transfer::{send_bytes, transfer};
 
 use crate::resolved_device::ResolvedDevice;
 use crate::{DType, Error, Result, Tensor};

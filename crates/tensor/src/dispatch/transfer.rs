@@ -120,17 +120,56 @@ fn send(target: &Tensor, to: &DeviceMemory, source: &Tensor, from: &PageableStor
     // Held until the copy is enqueued, so that it has one place among all operations on both ends.
     let (snapshot, held) = from.hold_snapshot()?;
     let start = host_at(snapshot.start().as_ptr(), source);
-    let sent = ordered(&stream, &[(to.uses(), Access::Write)], || {
-        // SAFETY: both ends hold `bytes` from there on. The record keeps the target, and the
-        // snapshot is kept until the copy was waited for.
-        unsafe { stream.enqueue_htod(at(to.ptr(), target), start, bytes(source)) }
-    });
+    // SAFETY: the snapshot holds `bytes` from there on, and is kept until the copy was waited for.
+    let sent = unsafe { enqueue_send(&stream, target, to, (start, bytes(source))) };
     drop(held);
     // Waited for even if enqueuing failed: the driver may have enqueued a part of the copy.
     let arrived = stream.point().settle();
     drop(snapshot);
     sent?;
     Ok(arrived?)
+}
+
+/// Copies bytes of the host, wherever they lie, into a new dense tensor on a CUDA device, and waits.
+///
+/// # Errors
+/// The runtime failed, or a device is lost.
+#[track_caller]
+pub(crate) fn send_bytes(target: &Tensor, source: &[u8]) -> Result<()> {
+    let StorageMemory::Cuda(to) = target.storage().memory() else {
+        unreachable!("the target is on a CUDA device")
+    };
+    assert!(target.is_contiguous() && bytes(target) == source.len(), "send_bytes: as large");
+    if source.is_empty() {
+        return Ok(());
+    }
+    let stream = to.device().current_stream()?;
+    stream.may_wait()?;
+    // SAFETY: the bytes are borrowed until this function returns, when the copy was waited for.
+    let sent =
+        unsafe { enqueue_send(&stream, target, to, (source.as_ptr().cast_mut(), source.len())) };
+    let arrived = stream.point().settle();
+    sent?;
+    Ok(arrived?)
+}
+
+/// Enqueues a copy from the host into the memory of a dense tensor.
+///
+/// # Safety
+/// The host's memory has as many bytes as the target, and they stay there until the caller has
+/// waited for the stream, which it does whatever this returns.
+#[track_caller]
+unsafe fn enqueue_send(
+    stream: &Stream,
+    target: &Tensor,
+    to: &DeviceMemory,
+    (start, length): (*mut u8, usize),
+) -> gpu_runtime::Result<()> {
+    ordered(stream, &[(to.uses(), Access::Write)], || {
+        // SAFETY: both ends hold `length` bytes from there on; the record keeps the target, and the
+        // caller the host's memory (a condition of this function).
+        unsafe { stream.enqueue_htod(at(to.ptr(), target), start, length) }
+    })
 }
 
 /// The most bytes that are staged at a time. Between the pieces of a larger copy other threads may

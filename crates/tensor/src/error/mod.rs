@@ -1,4 +1,5 @@
-//! The errors of tensors, by kind. Each names the operation and its arguments.
+//! The errors of tensors and of what is made of them, by kind. Each names the operation and its
+//! arguments.
 
 mod autograd;
 
@@ -10,11 +11,15 @@ pub use autograd::AutogradError;
 
 use crate::{DType, Device, Shape};
 
-/// The result of a tensor operation.
+/// The result of a tensor operation, or of a program's own function.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a tensor operation failed. It never leaves a tensor half changed, but for a device that is
-/// lost.
+/// Why something failed, by kind. An operation that fails never leaves a tensor half changed, but for
+/// a device that is lost.
+///
+/// It is the one error of the crates from this one up, and of programs that use them: the errors of
+/// other crates convert into it, and those of the program by [`Error::other`]. `Debug` prints the same
+/// text as `Display`, so a `main` that returns an error says what is wrong.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -207,9 +212,13 @@ pub enum Error {
     Autograd(#[from] AutogradError),
 
     // From code that uses tensors.
-    /// A module failed with an error of its own, or a replica of one did.
+    /// A file, or another service of the system.
     #[error(transparent)]
-    Module(Box<dyn std::error::Error + Send + Sync>),
+    Io(#[from] std::io::Error),
+    /// An error of a crate above this one (of a loader, of a replica of a module), or of the program
+    /// itself: see [`Error::other`].
+    #[error(transparent)]
+    Other(#[from] Box<dyn std::error::Error + Send + Sync>),
 
     // From the crates below.
     /// The runtime or the driver failed.
@@ -236,9 +245,27 @@ impl Error {
         }
     }
 
+    /// Any other error, or a text, as an error of this type, so that functions of a program have one
+    /// error: their own are [`Error::Other`].
+    ///
+    /// ```
+    /// use tensor::{Error, Result};
+    ///
+    /// fn epochs(text: &str) -> Result<usize> {
+    ///     let epochs = text.parse().map_err(Error::other)?;
+    ///     if epochs == 0 { Err(Error::other("no epochs, nothing learned")) } else { Ok(epochs) }
+    /// }
+    /// assert_eq!(epochs("12")?, 12);
+    /// assert_eq!(epochs("many").unwrap_err().to_string(), "invalid digit found in string");
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+        Error::Other(error.into())
+    }
+
     /// Whether the cause is that a device had no memory left: in the operation itself, in the
-    /// backward pass, or in a module. The program can then drop tensors and try again, or use a
-    /// smaller batch.
+    /// backward pass, in a replica or a loader. The program can then drop tensors and try again, or
+    /// use a smaller batch.
     ///
     /// ```
     /// use gpu_runtime::DriverChoice;
@@ -259,7 +286,7 @@ impl Error {
             | Error::Allocation(gpu_alloc::Error::Runtime(OutOfMemory { .. }))
             | Error::Runtime(OutOfMemory { .. }) => true,
             Error::Autograd(AutogradError::Backward { source, .. }) => source.is_out_of_memory(),
-            Error::Module(error) => {
+            Error::Other(error) => {
                 let first: &(dyn std::error::Error + 'static) = &**error;
                 iter::successors(Some(first), |error| error.source())
                     .any(|error| error.downcast_ref().is_some_and(Error::is_out_of_memory))

@@ -2,6 +2,7 @@
 
 mod creation;
 mod data;
+mod from_bytes;
 mod from_data;
 mod like;
 mod literal;

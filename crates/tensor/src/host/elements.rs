@@ -4,7 +4,7 @@ use gpu_runtime::Access;
 
 use crate::access;
 use crate::resolved_device::ResolvedDevice;
-use crate::{Element, Error, Result, Scalar, Shape, Tensor};
+use crate::{DType, Element, Error, Result, Scalar, Shape, Tensor};
 
 /// A CPU tensor of elements in row-major order.
 ///
@@ -15,13 +15,27 @@ pub(crate) fn tensor_of<T: Element>(elements: &[T], shape: Shape) -> Result<Tens
     if shape.checked_numel() != Some(elements.len()) {
         return Err(Error::WrongNumel { op: "tensor_of", numel: elements.len(), shape });
     }
-    let tensor = Tensor::uninit(shape, T::DTYPE, ResolvedDevice::Cpu)?;
+    // SAFETY: an `Element` has no padding, so these are as many bytes, all of them written.
+    let bytes = unsafe {
+        std::slice::from_raw_parts(elements.as_ptr().cast::<u8>(), size_of_val(elements))
+    };
+    tensor_of_bytes(bytes, shape, T::DTYPE)
+}
+
+/// A CPU tensor of the bytes of its elements in row-major order, as they lie in memory.
+///
+/// # Errors
+/// No memory is left.
+///
+/// # Panics
+/// There are not as many bytes as the elements have.
+#[track_caller]
+pub(crate) fn tensor_of_bytes(bytes: &[u8], shape: Shape, dtype: DType) -> Result<Tensor> {
+    let tensor = Tensor::uninit(shape, dtype, ResolvedDevice::Cpu)?;
+    assert_eq!(bytes.len(), tensor.numel() * dtype.size(), "the caller has counted");
     let memory = tensor.storage().host().expect("it was made on the CPU");
-    // SAFETY: the storage was just made with room for as many elements of this dtype, and nobody
-    // else knows it; an `Element` has no padding.
-    unsafe {
-        memory.start().cast::<T>().copy_from_nonoverlapping(elements.as_ptr(), elements.len());
-    }
+    // SAFETY: the storage was just made with room for as many bytes, and nobody else knows it.
+    unsafe { memory.start().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     Ok(tensor)
 }
 

@@ -1,4 +1,4 @@
-//! CPU kernels of `gather`, `scatter_add`, `index_select` and `index_add`.
+//! CPU kernels of `gather`, `index_select`, `scatter`, `index_copy`, `scatter_add` and `index_add`.
 //!
 //! The dispatcher has checked the indices, while holding the locks that these kernels run under.
 
@@ -25,6 +25,10 @@ indexed! {
     GATHER: Gather;
     /// Slices that an index chooses.
     INDEX_SELECT: Select;
+    /// Copies into elements that have an index each.
+    SCATTER: Scatter;
+    /// Copies into slices that an index chooses.
+    INDEX_COPY: CopySlices;
     /// Sums into elements that have an index each.
     SCATTER_ADD: ScatterAdd;
     /// Sums into slices that an index chooses.

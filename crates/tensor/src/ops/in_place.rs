@@ -68,7 +68,7 @@ impl Tensor {
 
     /// Sets all elements to a number, without reading them.
     #[track_caller]
-    fn set_all(&self, name: &'static str, number: Scalar) -> Result<Tensor> {
+    pub(super) fn set_all(&self, name: &'static str, number: Scalar) -> Result<Tensor> {
         let write = InPlace::begin(name, self, &[])?;
         // Elements that share memory get the same number, so each piece of it is written once.
         let once = self.layout().overlaps_itself().then(|| self.layout().without_repetitions());
@@ -132,8 +132,17 @@ impl Tensor {
         self.assign(name, result, Blocking::No)
     }
 
+    /// [`Tensor::copy_with`] under the name of another operation.
+    ///
+    /// # Errors
+    /// As [`Tensor::copy_`].
     #[track_caller]
-    fn assign(&self, name: &'static str, source: &Tensor, blocking: Blocking) -> Result<Tensor> {
+    pub(super) fn assign(
+        &self,
+        name: &'static str,
+        source: &Tensor,
+        blocking: Blocking,
+    ) -> Result<Tensor> {
         let write = InPlace::begin(name, self, &[source])?;
         if self.layout().shape().broadcast(source.shape()).as_ref() != Some(self.layout().shape()) {
             return Err(Error::ShapeMismatch {

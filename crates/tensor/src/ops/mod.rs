@@ -46,7 +46,7 @@ mod view_strided;
 
 pub use elementwise::arithmetic::RoundingMode;
 pub use fused::{Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, fuse, fuse_many};
-pub use indexing::TensorIndex;
+pub use indexing::{IndexRange, TensorIndex, TensorIndices};
 pub use memory_format::MemoryFormat;
 pub use moved_leaf::MovedLeaf;
 pub use movement::To;

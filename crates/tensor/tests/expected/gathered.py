@@ -1,5 +1,6 @@
 """Gradients of both orders of scans, norms, products along a dimension and spreads, with zeros and
-ties where they are kinks for formulas that divide. In f64, since PyTorch divides by small numbers."""
+ties where they are kinks for formulas that divide; and of writes to what indices choose. In f64, since
+PyTorch divides by small numbers."""
 
 import torch
 
@@ -41,3 +42,36 @@ def gathered():
     run = lambda a: a.nanmean([1])
     yield make.case("nanmean", [x], run, dims=[1], keepdim=False)
     yield make.case("dist", [x, make.uniform((4,), dtype=F64)], lambda a, b: torch.dist(a, b, 3), p=3)
+    yield from chosen(make)
+
+
+def chosen(make):
+    """Writes to what indices choose; no index is twice, except where values are added."""
+    x, values = make.uniform((3, 4), dtype=F64), make.uniform((2, 4), dtype=F64)
+    at = torch.tensor([[0, 2, 1], [2, 1, 0]])
+    for dim in (0, 1):
+        run = lambda a, index, b: a.square().scatter(dim, index, b.square())
+        yield make.case("scatter", [x, at, values[:, :3]], run, dim=dim)
+    yield make.case("scatter of a number", [x, at], lambda a, index: a.square().scatter(1, index, 2.5), dim=1)
+    rows = torch.tensor([2, 0])
+    run = lambda a, index, b: a.square().index_copy(0, index, b.square())
+    yield make.case("index_copy", [x, rows, values], run, dim=0)
+    for mask in (x > 0, x[0] > 0, x[:, :1] > 0):
+        run = lambda a, mask, b: a.square().masked_scatter(mask, b.square())
+        yield make.case("masked_scatter", [x, mask, make.uniform((14,), dtype=F64)], run)
+    columns = torch.tensor([[1], [3]])
+    for accumulate in (False, True):
+        run = lambda a, *b: a.square().index_put(b[:-1], b[-1].square(), accumulate)
+        yield make.case("index_put", [x, rows, values], run, accumulate=accumulate)
+        yield make.case("index_put", [x, rows, columns, values[0, :1]], run, accumulate=accumulate)
+        yield make.case("index_put", [x, torch.tensor([True, False, True]), values], run, accumulate=accumulate)
+    yield make.case("index_put", [x, torch.tensor([1, 1]), values], run, accumulate=True)
+
+    def set_middle(a, index, b):
+        a = a.square()
+        a[:, index] = b.square()
+        return a
+
+    yield make.case("set_i in the middle", [x, torch.tensor([3, 1]), values[:1, :2]], set_middle)
+    yield make.case("set_i in the middle", [x, x[0] > 0, values[0, 0]], set_middle)
+    yield make.case("i in the middle", [x, torch.tensor([3, 1, 3])], lambda a, index: a.square()[:, index])

@@ -11,6 +11,7 @@ import elementwise
 from cases import write
 from gathered import gathered
 from gradients import gradients
+from indexing import indexing
 from operations import FAMILIES
 from printing import printed
 from promotion import table
@@ -20,7 +21,7 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     others = {
         "promotion": table, "printed": printed, "gradients": gradients, "training": training,
-        "gathered": gathered,
+        "gathered": gathered, "indexing": indexing,
     }
     for name, family in {**FAMILIES, **elementwise.FAMILIES, **others}.items():
         write(name, list(family()))

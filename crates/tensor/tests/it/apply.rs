@@ -1,6 +1,6 @@
 //! The operation that a case of the expected data names, applied to its inputs.
 
-use tensor::{ReduceDims, Result, RoundingMode, Scalar, Tensor};
+use tensor::{ReduceDims, Result, RoundingMode, Scalar, Tensor, TensorIndex};
 
 use crate::expected::{Case, dtype_named};
 
@@ -215,6 +215,16 @@ const MOVEMENT: Table = &[
     ("index_select", |case, x| x[0].index_select(case.int("dim"), &x[1])),
     ("scatter_add", |case, x| x[0].scatter_add(case.int("dim"), &x[1], &x[2])),
     ("index_add", |case, x| x[0].index_add(case.int("dim"), &x[1], &x[2])),
+    ("scatter", |case, x| x[0].square()?.scatter(case.int("dim"), &x[1], &x[2].square()?)),
+    ("scatter of a number", |case, x| x[0].square()?.scatter(case.int("dim"), &x[1], 2.5)),
+    ("index_copy", |case, x| x[0].square()?.index_copy(case.int("dim"), &x[1], &x[2].square()?)),
+    ("masked_scatter", |_, x| x[0].square()?.masked_scatter(&x[1], &x[2].square()?)),
+    ("index_put", |case, x| {
+        let indices: Vec<TensorIndex> = x[1..x.len() - 1].iter().map(TensorIndex::from).collect();
+        x[0].square()?.index_put(indices, &x[x.len() - 1].square()?, case.flag("accumulate"))
+    }),
+    ("set_i in the middle", |_, x| x[0].square()?.set_i((.., &x[1]), &x[2].square()?)),
+    ("i in the middle", |_, x| x[0].square()?.i((.., &x[1]))),
 ];
 
 /// A number of the kind that JSON has it as.

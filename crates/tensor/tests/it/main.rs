@@ -18,6 +18,7 @@ mod gathered;
 mod graphs;
 mod guards;
 mod held;
+mod indexing;
 mod layer_norm;
 mod leaks;
 mod manual_order;

@@ -1,6 +1,6 @@
 //! Indexing.
 
-use tensor::{Tensor, TensorIndex};
+use tensor::{Tensor, TensorIndex, TensorIndices, TensorOrScalar};
 
 use super::rows::{AdapterRow, BoundCall, give, row};
 use crate::argument::CaseArgument;
@@ -8,11 +8,29 @@ use crate::failure::CaseFailure;
 
 pub(super) static ROWS: &[AdapterRow] = &[
     row("gather", "x, dim, index", |c| give(c.x()?.gather(c.get("dim")?, c.get("index")?))),
+    row("scatter", "x, dim, index, src", |c| {
+        give(c.x()?.scatter(c.get("dim")?, c.get("index")?, c.operand("src")?))
+    }),
+    row("scatter_", "x, dim, index, src", |c| {
+        give(c.x()?.scatter_(c.get("dim")?, c.get("index")?, c.operand("src")?))
+    }),
+    row("scatter", "x, dim, index, src, *, reduce", |c| {
+        give(c.x()?.scatter_add(c.get("dim")?, c.get("index")?, &added(c)?))
+    }),
+    row("scatter_", "x, dim, index, src, *, reduce", |c| {
+        give(c.x()?.scatter_add_(c.get("dim")?, c.get("index")?, &added(c)?))
+    }),
     row("scatter_add", "x, dim, index, src", |c| {
         give(c.x()?.scatter_add(c.get("dim")?, c.get("index")?, c.get("src")?))
     }),
     row("scatter_add_", "x, dim, index, src", |c| {
         give(c.x()?.scatter_add_(c.get("dim")?, c.get("index")?, c.get("src")?))
+    }),
+    row("index_copy", "x, dim, index, source", |c| {
+        give(c.x()?.index_copy(c.get("dim")?, c.get("index")?, c.get("source")?))
+    }),
+    row("index_copy_", "x, dim, index, source", |c| {
+        give(c.x()?.index_copy_(c.get("dim")?, c.get("index")?, c.get("source")?))
     }),
     row("index_select", "x, dim, index", |c| {
         give(c.x()?.index_select(c.get("dim")?, c.get("index")?))
@@ -37,13 +55,27 @@ pub(super) static ROWS: &[AdapterRow] = &[
     row("index_fill_", "x, dim, index, value", |c| {
         give(c.x()?.index_fill_(c.get("dim")?, c.get("index")?, c.operand("value")?))
     }),
-    row("__getitem__", "x, indices", |c| give(c.x()?.index(&indices(c)?))),
+    row("__getitem__", "x, indices", |c| give(c.x()?.i(indices(c)?))),
+    row("index_put", "x, indices, values, accumulate=False", |c| {
+        let (values, accumulate) = (c.operand("values")?, c.get("accumulate")?);
+        give(c.x()?.index_put(indices(c)?, values, accumulate))
+    }),
+    row("index_put_", "x, indices, values, accumulate=False", |c| {
+        let (values, accumulate) = (c.operand("values")?, c.get("accumulate")?);
+        give(c.x()?.index_put_(indices(c)?, values, accumulate))
+    }),
     row("argwhere", "x", |c| give(c.x()?.argwhere())),
     row("nonzero", "x, *, as_tuple=False", |c| match c.get("as_tuple")? {
         false => give(c.x()?.nonzero()),
         true => give(c.x()?.atleast_1d()?.nonzero()?.unbind(1)),
     }),
     row("masked_select", "x, mask", |c| give(c.x()?.masked_select(c.get("mask")?))),
+    row("masked_scatter", "x, mask, source", |c| {
+        give(c.x()?.masked_scatter(c.get("mask")?, c.get("source")?))
+    }),
+    row("masked_scatter_", "x, mask, source", |c| {
+        give(c.x()?.masked_scatter_(c.get("mask")?, c.get("source")?))
+    }),
     row("take", "x, index", |c| give(c.x()?.take(c.get("index")?))),
     row("take_along_dim", "x, indices, dim=None", |c| {
         let index: &Tensor = c.get("indices")?;
@@ -54,10 +86,25 @@ pub(super) static ROWS: &[AdapterRow] = &[
     }),
 ];
 
+/// The tensor that a scatter with `reduce="add"` adds.
+fn added(c: &BoundCall) -> Result<Tensor, CaseFailure> {
+    let reduce: &str = c.get("reduce")?;
+    if reduce != "add" {
+        return Err(CaseFailure::Unsupported(format!("reduce={reduce}")));
+    }
+    let (x, index): (&Tensor, &Tensor) = (c.x()?, c.get("index")?);
+    match c.operand("src")? {
+        TensorOrScalar::Tensor(src) => Ok(src.clone()),
+        TensorOrScalar::Scalar(number) => {
+            Ok(Tensor::full(index.shape(), number, (x.dtype(), x.device()))?)
+        }
+    }
+}
+
 /// The entries between the brackets.
-fn indices(c: &BoundCall) -> Result<Vec<TensorIndex<'_>>, CaseFailure> {
-    let index = |argument: &'_ CaseArgument| match argument {
-        CaseArgument::Integer(at) => Ok(TensorIndex::Integer(*at as isize)),
+fn indices(c: &BoundCall) -> Result<TensorIndices, CaseFailure> {
+    let index = |argument: &CaseArgument| match argument {
+        CaseArgument::Integer(at) => Ok(TensorIndex::from(*at)),
         CaseArgument::Slice([begin, end, step]) => {
             let step = usize::try_from(step.unwrap_or(1));
             let step = step.map_err(|_| CaseFailure::Unsupported("a negative step".to_owned()))?;
@@ -66,15 +113,11 @@ fn indices(c: &BoundCall) -> Result<Vec<TensorIndex<'_>>, CaseFailure> {
         }
         CaseArgument::Ellipsis => Ok(TensorIndex::Ellipsis),
         CaseArgument::None => Ok(TensorIndex::NewAxis),
-        CaseArgument::Truth(truth) => Ok(TensorIndex::Truth(*truth)),
+        CaseArgument::Truth(truth) => Ok(TensorIndex::from(*truth)),
+        CaseArgument::Tensor(tensor) => Ok(TensorIndex::from(tensor)),
         _ => Err(CaseFailure::Unsupported("such an index".to_owned())),
     };
     let arguments: Vec<&CaseArgument> = c.get("indices")?;
-    arguments
-        .into_iter()
-        .map(|argument| match argument {
-            CaseArgument::Tensor(tensor) => Ok(TensorIndex::Tensor(tensor)),
-            argument => index(argument),
-        })
-        .collect()
+    let indices: Result<Vec<TensorIndex>, CaseFailure> = arguments.into_iter().map(index).collect();
+    Ok(indices?.into())
 }

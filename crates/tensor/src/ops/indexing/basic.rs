@@ -1,142 +1,132 @@
-//! Indexing by integers, ranges, new dimensions and tensors.
+//! Indexing by integers, ranges and new dimensions: views.
 
-use super::advanced::{ChosenIndex, mask_indices, select_at};
+use super::indices::TensorIndex;
+use super::places::IndexTensor;
+use crate::dispatch;
 use crate::{DType, Error, Result, Tensor};
 
-/// An index into one dimension, as it stands between brackets in Python
-/// (`torch::indexing::TensorIndex`).
-#[derive(Clone, Copy, Debug)]
-pub enum TensorIndex<'a> {
-    /// `i`: the part at this index, without the dimension.
-    Integer(isize),
-    /// `begin:end:step`.
-    Slice {
-        /// The first index, or the start.
-        begin: Option<isize>,
-        /// The index before which it ends, or the end.
-        end: Option<isize>,
-        /// The step, which is positive.
-        step: usize,
-    },
-    /// `...`: all dimensions that no other index stands for.
-    Ellipsis,
-    /// `None`: a new dimension of size 1.
-    NewAxis,
-    /// A truth value: a new dimension, of size 1 if it is true and of size 0 if not.
-    Truth(bool),
-    /// A tensor of indices, or a mask of truth values, which stands for as many dimensions as it has.
-    Tensor(&'a Tensor),
+/// The part of a tensor that indices choose.
+pub(super) struct Selection {
+    /// The view that the indices without tensors choose.
+    pub(super) view: Tensor,
+    /// The index tensors into it.
+    pub(super) chosen: Vec<IndexTensor>,
 }
 
-impl Tensor {
-    /// The part that indices choose, one for each dimension from the outermost on. Without index
-    /// tensors it is a view. Index tensors are broadcast with each other, and their dimensions take
-    /// the place of the indexed ones, or come first where those are not side by side.
-    ///
-    /// ```
-    /// use tensor::{TensorIndex, tensor};
-    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
-    /// let column = x.index(&[TensorIndex::Ellipsis, TensorIndex::Integer(-1)])?;
-    /// assert_eq!(column.to_vec::<f32>()?, [3.0, 6.0]);
-    /// let chosen = tensor![1, 1, 0]?;
-    /// assert_eq!(x.index(&[TensorIndex::Tensor(&chosen)])?.shape(), [3, 3]);
-    /// # Ok::<(), tensor::Error>(())
-    /// ```
-    ///
+impl Selection {
     /// # Errors
-    /// There are more indices than dimensions, one is out of range, a tensor of indices is not of an
-    /// integer dtype, a mask has another shape than the dimensions that it stands for, or index
-    /// tensors do not broadcast. A mask is read on the host, which waits for it.
+    /// There are too many indices, one is out of range, or a tensor is none of indices.
     #[track_caller]
-    pub fn index(&self, indices: &[TensorIndex<'_>]) -> Result<Tensor> {
-        let (view, chosen) = self.basic_index(indices)?;
-        if chosen.iter().all(Option::is_none) { Ok(view) } else { select_at(&view, &chosen) }
-    }
-
-    /// The view that the indices without tensors choose, and the index tensors by its dimensions.
-    fn basic_index(
-        &self,
-        indices: &[TensorIndex<'_>],
-    ) -> Result<(Tensor, Vec<Option<ChosenIndex>>)> {
+    pub(super) fn new(op: &'static str, x: &Tensor, indices: &[TensorIndex]) -> Result<Selection> {
         let taken: usize = indices.iter().map(consumed).sum();
         let refuse = |why| Error::InvalidArgument {
-            op: "index",
+            op,
             argument: "indices",
-            value: format!("{} indices for a tensor of {} dimensions", indices.len(), self.dims()),
+            value: format!("{} indices for a tensor of {} dimensions", indices.len(), x.dims()),
             why,
         };
-        if taken > self.dims() {
+        if taken > x.dims() {
             return Err(refuse("there are too many"));
         }
         if indices.iter().filter(|index| matches!(index, TensorIndex::Ellipsis)).count() > 1 {
             return Err(refuse("there may be only one ellipsis"));
         }
-        let (mut view, mut dim) = (self.clone(), 0);
-        let mut chosen: Vec<Option<ChosenIndex>> = Vec::new();
+        let mut selection = Selection { view: x.clone(), chosen: Vec::new() };
+        let mut dim = 0;
         for index in indices {
-            match *index {
-                TensorIndex::Integer(at) => view = view.select(dim as isize, at)?,
-                TensorIndex::Slice { begin, end, step } => {
-                    let (begin, end) = (begin.unwrap_or(0), end.unwrap_or(isize::MAX));
-                    view = view.slice(dim as isize, begin, end, step)?;
-                    dim += 1;
+            dim = match index {
+                TensorIndex::Ellipsis => dim + x.dims() - taken,
+                index => selection.narrow(op, dim, index)?,
+            };
+        }
+        Ok(selection)
+    }
+
+    /// Applies an index to a dimension of the view, and gives the next dimension.
+    #[track_caller]
+    fn narrow(&mut self, op: &'static str, dim: usize, index: &TensorIndex) -> Result<usize> {
+        let (view, own) = (&self.view, dim as isize);
+        match index {
+            TensorIndex::Ellipsis => return Ok(dim),
+            TensorIndex::Integer(at) => {
+                self.view = view.select(own, *at)?;
+                return Ok(dim);
+            }
+            TensorIndex::Slice { begin, end, step } => {
+                let (begin, end) = (begin.unwrap_or(0), end.unwrap_or(isize::MAX));
+                self.view = view.slice(own, begin, end, *step)?;
+            }
+            TensorIndex::NewAxis => self.view = view.unsqueeze(own)?,
+            TensorIndex::Truth(truth) => {
+                self.view = view.unsqueeze(own)?;
+                let places = vec![0i64; usize::from(*truth)];
+                return self.choose(dim, Tensor::new(places, self.view.device())?);
+            }
+            TensorIndex::List(list) => {
+                let list = Tensor::from_vec(list.clone(), [list.len()], view.device())?;
+                return self.choose(dim, list);
+            }
+            TensorIndex::Tensor(tensor) => return self.narrow_by(op, dim, tensor),
+        }
+        Ok(dim + 1)
+    }
+
+    /// Applies a tensor to the dimensions of the view that it stands for.
+    #[track_caller]
+    fn narrow_by(&mut self, op: &'static str, dim: usize, tensor: &Tensor) -> Result<usize> {
+        // As in PyTorch, indices may lie on the host.
+        if tensor.is_cuda() {
+            dispatch::same_device(op, &[("self", &self.view), ("indices", tensor)])?;
+        }
+        let tensor = &tensor.detach();
+        match (is_mask(tensor), tensor.dims()) {
+            (true, 0) => self.narrow(op, dim, &TensorIndex::Truth(tensor.item()?)),
+            (false, 0) if is_positions(tensor) => {
+                self.narrow(op, dim, &TensorIndex::Integer(tensor.item::<i64>()? as isize))
+            }
+            (true, dims) => {
+                if self.view.shape().get(dim..dim + dims) != Some(tensor.shape()) {
+                    let shape = |x: &Tensor| x.layout().shape().clone();
+                    let shapes = vec![("self", shape(&self.view)), ("mask", shape(tensor))];
+                    let rule = "a mask must have the sizes of the dimensions that it stands for";
+                    return Err(Error::ShapeMismatch { op, shapes, rule });
                 }
-                TensorIndex::Ellipsis => dim += self.dims() - taken,
-                TensorIndex::NewAxis => {
-                    view = view.unsqueeze(dim as isize)?;
-                    dim += 1;
-                }
-                TensorIndex::Truth(truth) => {
-                    view = view.unsqueeze(dim as isize)?;
-                    chosen.resize(dim, None);
-                    let places = vec![0i64; usize::from(truth)];
-                    chosen.push(Some(ChosenIndex::of(Tensor::new(places, self.device())?)));
-                    dim += 1;
-                }
-                TensorIndex::Tensor(tensor) => {
-                    chosen.resize(dim, None);
-                    if tensor.dims() == 0 && matches!(tensor.dtype(), DType::Bool | DType::U8) {
-                        view = view.unsqueeze(dim as isize)?;
-                    }
-                    chosen.extend(indices_of(tensor, &view, dim)?.into_iter().map(Some));
-                    dim = chosen.len();
-                }
+                self.choose(dim, tensor.to(DType::Bool)?)
+            }
+            (false, _) if is_positions(tensor) => {
+                self.choose(dim, tensor.to(DType::I64)?.to(self.view.device())?)
+            }
+            (false, _) => {
+                let arguments = vec![("indices", tensor.dtype())];
+                let rule = "indices are of dtype int64 or int32, and masks bool or uint8";
+                Err(Error::DTypeMismatch { op, arguments, rule })
             }
         }
-        Ok((view, chosen))
+    }
+
+    /// Chooses along a dimension of the view, or as many as a mask has, and gives the next one.
+    fn choose(&mut self, dim: usize, tensor: Tensor) -> Result<usize> {
+        let index = IndexTensor { dim, tensor };
+        let next = if index.is_mask() { dim + index.tensor.dims() } else { dim + 1 };
+        self.chosen.push(index);
+        Ok(next)
     }
 }
 
-/// The indices that a tensor is for the dimensions of `x` from `dim` on. One without dimensions that
-/// is a truth value is for a dimension that was made for it.
-fn indices_of(tensor: &Tensor, x: &Tensor, dim: usize) -> Result<Vec<ChosenIndex>> {
-    match tensor.dtype() {
-        DType::Bool | DType::U8 if tensor.dims() == 0 => {
-            Ok(vec![ChosenIndex::of(truth_index(tensor)?)])
-        }
-        DType::Bool | DType::U8 => mask_indices(x, dim, tensor),
-        dtype if dtype.is_integer() => Ok(vec![ChosenIndex::of(tensor.to(DType::I64)?)]),
-        dtype => {
-            let arguments = vec![("indices", dtype)];
-            let rule = "indices are integers, and masks truth values";
-            Err(Error::DTypeMismatch { op: "index", arguments, rule })
-        }
-    }
+fn is_mask(tensor: &Tensor) -> bool {
+    matches!(tensor.dtype(), DType::Bool | DType::U8)
+}
+
+fn is_positions(tensor: &Tensor) -> bool {
+    matches!(tensor.dtype(), DType::I64 | DType::I32)
 }
 
 /// The number of dimensions that an index stands for.
-fn consumed(index: &TensorIndex<'_>) -> usize {
+fn consumed(index: &TensorIndex) -> usize {
     match index {
-        TensorIndex::Integer(_) | TensorIndex::Slice { .. } => 1,
+        TensorIndex::Integer(_) | TensorIndex::Slice { .. } | TensorIndex::List(_) => 1,
         TensorIndex::Ellipsis | TensorIndex::NewAxis | TensorIndex::Truth(_) => 0,
-        TensorIndex::Tensor(tensor) => match tensor.dtype() {
-            DType::Bool | DType::U8 => tensor.dims(),
-            _ => 1,
-        },
+        TensorIndex::Tensor(tensor) if is_mask(tensor) => tensor.dims(),
+        TensorIndex::Tensor(_) => 1,
     }
-}
-
-/// The index of a mask without dimensions into the dimension that is made for it.
-fn truth_index(mask: &Tensor) -> Result<Tensor> {
-    Tensor::new(vec![0i64; usize::from(mask.item::<bool>()?)], mask.device())
 }

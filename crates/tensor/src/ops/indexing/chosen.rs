@@ -1,6 +1,6 @@
-//! Elements that are chosen by their positions or by what they are.
+//! Elements that are chosen by their positions, and the positions of those that are not zero.
 
-use super::advanced::linear_index;
+use super::places::linear_index;
 use crate::autograd::record;
 use crate::{DType, Error, Result, Shape, Tensor};
 
@@ -42,40 +42,6 @@ impl Tensor {
     #[track_caller]
     pub fn argwhere(&self) -> Result<Tensor> {
         self.nonzero()
-    }
-
-    /// The elements at which a mask is true, in one dimension. The two are broadcast.
-    ///
-    /// ```
-    /// use tensor::tensor;
-    /// let x = tensor![1.0, -2.0, 3.0]?;
-    /// assert_eq!(x.masked_select(&x.gt(0.0)?)?.to_vec::<f32>()?, [1.0, 3.0]);
-    /// # Ok::<(), tensor::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The mask is not of dtype `Bool`, or the shapes do not fit.
-    #[track_caller]
-    pub fn masked_select(&self, mask: &Tensor) -> Result<Tensor> {
-        if mask.dtype() != DType::Bool {
-            let arguments = vec![("mask", mask.dtype())];
-            let rule = "it must be bool";
-            return Err(Error::DTypeMismatch { op: "masked_select", arguments, rule });
-        }
-        let source = self.detach();
-        let both = Tensor::broadcast_tensors([&source, mask])?;
-        let positions = both[1].flatten()?.nonzero()?.flatten()?;
-        let output = both[0].flatten()?.index_select(0, &positions)?;
-        Ok(record("masked_select", [self], output, |saving| {
-            let (shape, mask) = (both[0].layout().shape().clone(), saving.save(mask));
-            let source = saving.watch(self);
-            // The positions are found again, so that the graph keeps nothing but the mask.
-            move |grad: &Tensor, _| {
-                source.check()?;
-                let positions = mask.get()?.expand(&shape)?.flatten()?.nonzero()?.flatten()?;
-                Ok([Some(spread(grad, &positions, &shape)?)])
-            }
-        }))
     }
 
     /// The elements at positions of the tensor as if it were flat; negative ones count from the end.
@@ -136,7 +102,7 @@ impl Tensor {
 /// A tensor of zeros, but for elements at positions of it as if it were flat, where the elements of
 /// a vector are added.
 #[track_caller]
-fn spread(elements: &Tensor, positions: &Tensor, shape: &Shape) -> Result<Tensor> {
+pub(super) fn spread(elements: &Tensor, positions: &Tensor, shape: &Shape) -> Result<Tensor> {
     let zeros = Tensor::zeros([shape.numel()], (elements.dtype(), elements.device()))?;
     zeros.index_add(0, positions, elements)?.reshape(shape)
 }

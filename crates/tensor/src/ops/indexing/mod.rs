@@ -1,8 +1,16 @@
 //! Indexing as with brackets in Python, and what is made of it.
 
-mod advanced;
 mod basic;
+mod brackets;
 mod chosen;
+mod conversions;
 mod fill;
+mod indices;
+mod masked;
+mod places;
+mod put;
+mod range;
+mod select;
 
-pub use basic::TensorIndex;
+pub use indices::{TensorIndex, TensorIndices};
+pub use range::IndexRange;

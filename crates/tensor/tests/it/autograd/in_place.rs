@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use tensor::{
-    AutogradError, Backward, Error, Result, Tensor, TensorIndex, grad, keepdim, no_grad, tensor,
-};
+use tensor::{AutogradError, Backward, Error, Result, Tensor, grad, keepdim, no_grad, tensor};
 
 use crate::devices::for_each_device;
 
@@ -313,7 +311,7 @@ fn what_is_indexed_by_tensors_is_written_like_any_result() -> Result<()> {
     for_each_device(|device| {
         let x = tensor![[1.0, 2.0], [3.0, 4.0]]?.to(device)?.requires_grad_(true)?;
         let rows = tensor![1_i64, 1]?.to(device)?;
-        let y = x.index(&[TensorIndex::Tensor(&rows)])?;
+        let y = x.i(&rows)?;
         y.mul_(5.0)?;
         y.sum(())?.backward()?;
         assert_eq!(x.grad().expect("it has one").to_vec::<f32>()?, [0.0, 0.0, 10.0, 10.0]);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tensor::{
-    AutogradError, Backward, DType, Device, Error, Result, Tensor, TensorIndex, checkpoint, grad,
-    saved_bytes, tensor, with_manual_seed,
+    AutogradError, Backward, DType, Device, Error, Result, Tensor, checkpoint, grad, saved_bytes,
+    tensor, with_manual_seed,
 };
 
 use crate::devices::for_each_device;
@@ -54,10 +54,10 @@ fn an_indexed_tensor_keeps_the_mask_and_not_its_positions() -> Result<()> {
     for_each_device(|device| {
         let x = Tensor::ones([3, 2], device)?.requires_grad_(true)?;
         let rows = tensor![true, false, true]?.to(device)?;
-        let y = x.index(&[TensorIndex::Tensor(&rows)])?;
+        let y = x.i(&rows)?;
         assert_eq!(y.saved_bytes(&[&x, &rows]), 0);
         let all = tensor![[true, false], [true, true], [false, false]]?.to(device)?;
-        let z = x.index(&[TensorIndex::Tensor(&all)])?;
+        let z = x.i(&all)?;
         y.sum(())?.add(&z.sum(())?.mul(10.0)?)?.backward()?;
         let gradient = x.grad().expect("it has one").to_vec::<f32>()?;
         assert_eq!(gradient, [11.0, 1.0, 10.0, 10.0, 1.0, 1.0]);

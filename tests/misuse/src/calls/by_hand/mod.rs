@@ -3,6 +3,7 @@
 
 mod alloc;
 mod copies;
+mod files;
 mod fused;
 mod graphs;
 mod nets;
@@ -22,6 +23,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static CallEntry> {
         .into_iter()
         .chain([
             copies::ENTRIES,
+            files::ENTRIES,
             fused::ENTRIES,
             graphs::ENTRIES,
             operations::ENTRIES,

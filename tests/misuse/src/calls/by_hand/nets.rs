@@ -4,8 +4,8 @@ use nn::fields::ExtraRepr;
 use nn::optim::Optimizer;
 use nn::{Flatten, Forward, LoadOptions, Member, MemberMut, Module, ReLU, Sequential, StateDict};
 use parallel::{
-    Collate, DataLoader, DataLoaderBuilder, DataParallel, Dataset, PinMemory, TensorDataset,
-    TensorSample, ToDevice, random_split,
+    Collate, DataLoader, DataLoaderBuilder, DataLoaderState, DataParallel, Dataset, PinMemory,
+    TensorDataset, TensorSample, ToDevice, random_split,
 };
 use tensor::Tensor;
 
@@ -93,13 +93,17 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         Some(())
     };
     "parallel::DataLoader::builder", "parallel::DataLoader::set_epoch",
+    "parallel::DataLoader::set_state",
     "parallel::DataLoaderBuilder::batch_size", "parallel::DataLoaderBuilder::drop_last",
     "parallel::DataLoaderBuilder::pin_memory", "parallel::DataLoaderBuilder::prefetch_factor",
     "parallel::DataLoaderBuilder::prefetch_to", "parallel::DataLoaderBuilder::shuffle",
     "parallel::DataLoaderBuilder::workers", "parallel::DataLoaderBuilder::build" => |d| {
         let loader = DataLoader::builder(d.dataset()?);
         let loader = configured(d, loader)?.build().ok()?;
-        loader.set_epoch(d.word()?);
+        match d.flag()? {
+            true => loader.set_epoch(d.word()?),
+            false => loader.set_state(DataLoaderState { epoch: d.word()?, batches: d.size()? }),
+        }
         let batches = d.rng().below(5);
         for (one, two) in loader.iter().take(batches).flatten() {
             d.look(Some(one));

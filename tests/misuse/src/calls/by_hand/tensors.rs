@@ -17,6 +17,16 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         d.look(Tensor::from_storage(&pinned, dtype).ok());
         Some(())
     };
+    "tensor::cuda::load_module" => |d| {
+        let text = d.text()?;
+        drop(tensor::cuda::load_module(d.device()?, text));
+        Some(())
+    };
+    "tensor::Error::other" => |d| {
+        let error = tensor::Error::other(d.text()?);
+        let _ = (error.to_string(), error.is_out_of_memory());
+        Some(())
+    };
     "tensor::Tensor::new" => |d| {
         let (data, options) = (d.data()?, d.options()?);
         d.look(Tensor::new(data, options).ok());
@@ -31,6 +41,12 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         0 => from_vec(d, 1.5f32),
         1 => from_vec(d, true),
         _ => from_vec(d, -1i64),
+    };
+    "tensor::Tensor::from_bytes" => |d| {
+        let (bytes, options) = (d.bytes()?, d.options()?);
+        let shape = if d.flag()? { d.sizes()? } else { vec![bytes.len() / d.dtype()?.size()] };
+        d.look(Tensor::from_bytes(&bytes, shape, options).ok());
+        Some(())
     };
     "tensor::Tensor::to_host_async", "tensor::PendingTensor::wait", "tensor::PendingTensor::is_ready" => |d| {
         let pending = d.tensor()?.to_host_async().ok()?;

@@ -1,6 +1,6 @@
 //! Parts, grids, indices and equations.
 
-use tensor::{GridIndexing, SplitPoints, Tensor, TensorIndex};
+use tensor::{GridIndexing, IndexRange, SplitPoints, Tensor, TensorIndex, TensorIndices};
 
 use crate::calls::entry::{CallEntry, entries};
 use crate::draw::Draw;
@@ -36,20 +36,20 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         d.look(tensor.rot90(turns, dims).ok());
         Some(())
     };
-    "tensor::Tensor::index" => |d| {
-        let (tensor, other) = (d.tensor()?, d.tensor()?);
-        let mut indices = Vec::new();
-        for _ in 0..d.rng().below(4) {
-            indices.push(match d.rng().below(6) {
-                0 => TensorIndex::Integer(d.dim()?),
-                1 => TensorIndex::Slice { begin: d.maybe_dim()?, end: d.maybe_dim()?, step: d.size()? },
-                2 => TensorIndex::Ellipsis,
-                3 => TensorIndex::NewAxis,
-                4 => TensorIndex::Truth(d.flag()?),
-                _ => TensorIndex::Tensor(&other),
-            });
-        }
-        d.look(tensor.index(&indices).ok());
+    "tensor::Tensor::i", "tensor::IndexRange::step" => |d| {
+        let (tensor, indices) = (d.tensor()?, indices(d)?);
+        d.look(tensor.i(indices).ok());
+        Some(())
+    };
+    "tensor::Tensor::set_i", "tensor::Tensor::index_put", "tensor::Tensor::index_put_" => |d| {
+        let (tensor, indices) = (d.tensor()?, indices(d)?);
+        let (value, accumulate) = (d.operand()?, d.flag()?);
+        let written = match d.rng().below(3) {
+            0 => tensor.set_i(indices, value.get()),
+            1 => tensor.index_put(indices, value.get(), accumulate),
+            _ => tensor.index_put_(indices, value.get(), accumulate),
+        };
+        d.look(written.ok());
         Some(())
     };
     "tensor::Tensor::einsum" => |d| {
@@ -63,6 +63,24 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         Some(())
     };
 };
+
+/// Indices of all kinds, most of them for another tensor.
+fn indices(d: &mut Draw) -> Option<TensorIndices> {
+    let mut indices = Vec::new();
+    for _ in 0..d.rng().below(4) {
+        indices.push(match d.rng().below(8) {
+            0 => TensorIndex::Integer(d.dim()?),
+            1 => TensorIndex::Slice { begin: d.maybe_dim()?, end: d.maybe_dim()?, step: d.size()? },
+            2 => TensorIndex::Ellipsis,
+            3 => TensorIndex::NewAxis,
+            4 => TensorIndex::Truth(d.flag()?),
+            5 => TensorIndex::from(d.dims()?),
+            6 => (d.dim()?..=d.dim()?).step(d.size()?),
+            _ => TensorIndex::Tensor(d.tensor()?),
+        });
+    }
+    Some(indices.into())
+}
 
 fn look(d: &mut Draw, tensors: Vec<Tensor>) -> Option<()> {
     for tensor in tensors.into_iter().take(8) {

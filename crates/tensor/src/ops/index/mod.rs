@@ -1,0 +1,10 @@
+//! Elements that a tensor of indices chooses along a dimension: copies of them, and copies and sums
+//! into them.
+
+mod add;
+mod call;
+mod copy;
+mod read;
+mod write;
+
+pub(super) use write::{INDEX_ADD, INDEX_COPY};

@@ -1,0 +1,6 @@
+//! Reading and writing by brackets.
+
+mod brackets;
+mod errors;
+mod pytorch;
+mod random;

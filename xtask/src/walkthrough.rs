@@ -1,0 +1,70 @@
+//! `cargo xtask walkthrough`: does what `docs/newcomer.md` tells a newcomer to do, step by step, in an
+//! empty folder.
+
+mod page;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use self::page::PageStep;
+use crate::paths::root;
+use crate::process::transcript;
+
+const PAGE: &str = "docs/newcomer.md";
+
+/// Follows the page, and compares what its commands print with what it says.
+///
+/// # Errors
+/// A command fails, or prints something else.
+pub(crate) fn run() -> Result<()> {
+    let text = fs::read_to_string(root().join(PAGE))?;
+    let steps = page::steps(&text).with_context(|| format!("cannot read {PAGE}"))?;
+    // Outside of this repository, whose workspace the newcomer's crate is no part of.
+    let folder = tempfile::tempdir()?;
+    let folder = folder.path();
+    let mut printed: Vec<String> = Vec::new();
+    for step in steps {
+        match step {
+            PageStep::File { path, text } => write(&folder.join(path), &text)?,
+            PageStep::Commands { line, text } => {
+                let shown = transcript(&mut shell(folder, &text))?;
+                shown.result.with_context(|| format!("{PAGE}:{line}"))?;
+                printed = shown.lines;
+            }
+            PageStep::Printed { line, text } => {
+                let missing = page::missing(&printed, &text);
+                ensure!(
+                    missing.is_none(),
+                    "{PAGE}:{line}: nobody printed `{}`",
+                    missing.unwrap_or("")
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes a file of the page, where `../sluice` is this repository; beside a new manifest the versions
+/// of its dependencies, so that what is built already is not built again.
+fn write(path: &Path, text: &str) -> Result<()> {
+    let folder = path.parent().context("a file has a folder")?;
+    fs::create_dir_all(folder)?;
+    fs::write(path, text.replace("../sluice", &root().display().to_string()))?;
+    let versions = folder.join("Cargo.lock");
+    if path.ends_with("Cargo.toml") && !versions.exists() {
+        fs::copy(root().join("Cargo.lock"), versions)?;
+    }
+    Ok(())
+}
+
+/// A shell in the folder. What it builds shares dependencies with this repository's own release builds.
+fn shell(folder: &Path, commands: &str) -> Command {
+    let mut shell = Command::new("sh");
+    shell.current_dir(folder).args(["-e", "-c", commands]);
+    shell.env("CARGO_TARGET_DIR", root().join("target"));
+    shell.env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only");
+    shell
+}
