@@ -1,7 +1,7 @@
 //! Training steps: forward, loss, gradients, optimizer.
 
 use nn::optim::{Adam, Optimizer, Sgd};
-use nn::{Linear, Module, ReLU, Sequential};
+use nn::{Forward, Linear, Module, ReLU, Sequential};
 use tensor::{DType, Tensor};
 
 use crate::error::Result;

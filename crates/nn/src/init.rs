@@ -6,8 +6,15 @@ use crate::Result;
 
 /// A parameter with values drawn uniformly from `[-bound, bound)`.
 ///
+/// ```
+/// let weight = nn::init::uniform(&[4, 3], 0.5, ())?;
+/// assert!(weight.requires_grad() && weight.to_vec::<f32>()?.iter().all(|w| w.abs() <= 0.5));
+/// # Ok::<(), tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// The dtype is no floating one, the device does not exist, or its memory is short.
+#[track_caller]
 pub fn uniform(shape: &[usize], bound: f64, options: impl Into<TensorOptions>) -> Result<Tensor> {
     Tensor::empty(shape, options)?.uniform_(-bound, bound)?.requires_grad_(true)
 }
@@ -18,8 +25,15 @@ pub fn uniform(shape: &[usize], bound: f64, options: impl Into<TensorOptions>) -
 /// For the weight that is the bound of He et al., "Delving Deep into Rectifiers" (2015), with a
 /// leaky slope of sqrt(5): `sqrt(6 / ((1 + 5) * fan_in))`.
 ///
+/// ```
+/// let weight = nn::init::fan_in_uniform(&[4, 100], 100, ())?;
+/// assert!(weight.to_vec::<f32>()?.iter().all(|w| w.abs() <= 0.1));
+/// # Ok::<(), tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`uniform`].
+#[track_caller]
 pub fn fan_in_uniform(
     shape: &[usize],
     fan_in: usize,

@@ -1,11 +1,11 @@
 //! Modules, losses and optimizers (`torch.nn`, `torch.optim`).
 //!
-//! A [`Module`] is a function with parameters. It computes on the device that its parameters are
-//! on, and [`Module::to`] moves them.
+//! A [`Module`] says which parameters and modules it is made of, which a derive writes, and
+//! [`Forward`] is what it computes, on the device that its parameters are on.
 //!
 //! ```
 //! use nn::optim::{Optimizer, Sgd};
-//! use nn::{Linear, Module, ReLU, Sequential};
+//! use nn::{Forward, Linear, Module, ReLU, Sequential};
 //! use tensor::{DType, Tensor};
 //!
 //! let model = Sequential::new().push(Linear::new(4, 16)?).push(ReLU).push(Linear::new(16, 3)?);
@@ -25,22 +25,33 @@
 //! ```
 //!
 //! # Where to go on
-//! - [`Module`]: the trait, with an example of a layer of one's own.
+//! - [`Module`]: names, moving, saving, printing, with an example of a layer of one's own;
+//!   [`fields`]: what the derive makes of which field.
+//! - [`Forward`]: inputs and outputs of any type.
 //! - [`Linear`], [`ReLU`], [`Dropout`], [`Flatten`], [`Sequential`]: the layers.
 //! - [`loss`]: the losses; [`optim`]: the optimizers [`Sgd`](optim::Sgd) and [`Adam`](optim::Adam);
 //!   [`init`]: the initial values of parameters.
-//! - [`StateDict`]: the parameters by name, to be saved and loaded.
+//! - [`StateDict`] and [`LoadOptions`]: parameters and buffers by name, to be saved and loaded.
 //!
 //! What it is not: it has no file formats, no convolutions and no attention. Operations and
 //! gradients are in the crate `tensor`; batches of data, and models over several devices, in
 //! `parallel`.
 #![forbid(unsafe_code)]
 
+// The derive names the crate as programs do.
+extern crate self as nn;
+
 // Layers, the top one first; a module imports only from lines below its own.
 //
 //   layers
-//   init, loss, module, optim
-//   result, state
+//   fields
+//   forward
+//   module, optim
+//   init, loss
+//   error, result, state
+mod error;
+pub mod fields;
+mod forward;
 pub mod init;
 mod layers;
 pub mod loss;
@@ -49,12 +60,20 @@ pub mod optim;
 mod result;
 mod state;
 
+pub use error::LayerError;
+pub use forward::Forward;
 pub use layers::{Dropout, Flatten, Linear, ReLU, Sequential};
-pub use module::Module;
+pub use module::{AsModule, Member, MemberMut, Module};
+pub use nn_derive::Module;
 pub use result::Result;
-pub use state::{StateDict, StateError};
+pub use state::{LoadOptions, LoadReport, StateDict, StateError};
 
 /// The README's example is tested as the documentation's are.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The derive's examples need `nn`.
+#[cfg(doctest)]
+#[doc = include_str!("../../nn-derive/README.md")]
+struct DeriveReadme;

@@ -26,6 +26,13 @@ pub fn cross_entropy(logits: &Tensor, target: &Tensor) -> Result<Tensor> {
 ///
 /// # Errors
 /// As [`cross_entropy`].
+///
+/// ```
+/// use nn::loss::nll_loss;
+/// use tensor::tensor;
+/// assert_eq!(nll_loss(&tensor![[-1.0, -3.0]]?, &tensor![1]?)?.item::<f32>()?, 3.0);
+/// # Ok::<(), tensor::Error>(())
+/// ```
 pub fn nll_loss(log_probabilities: &Tensor, target: &Tensor) -> Result<Tensor> {
     log_probabilities.nll_loss(target)
 }

@@ -97,7 +97,7 @@ pub use tensor::{
     ExecutionContextGuard, Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, Generator,
     GeneratorState, GridIndexing, IndexRange, Integer, MemoryFormat, Number, PendingTensor,
     ReadGuard, ReduceDims, Result, RoundingMode, Scalar, SeedGuard, Shape, SplitPoints, Steps,
-    Storage, Tensor, TensorIndex,
+    Storage, Tensor, TensorId, TensorIndex,
     TensorIndex::{Ellipsis, NewAxis},
     TensorIndices, TensorOptions, TensorOrScalar, To, ViewShape, cpu, default_device,
     default_dtype, enter_default_device, enter_default_dtype, enter_manual_seed, fold_in, fuse,

@@ -124,7 +124,7 @@ pub use integer::Integer;
 pub use dispatch::{Blocking, CudaView};
 pub use ops::{
     Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, GridIndexing, IndexRange,
-    MemoryFormat, PendingTensor, RoundingMode, SplitPoints, TensorIndex,
+    MemoryFormat, MovedLeaf, PendingTensor, RoundingMode, SplitPoints, TensorIndex,
     TensorIndex::{Ellipsis, NewAxis},
     TensorIndices, TensorOrScalar, To, ViewShape, fuse, fuse_many,
 };
@@ -135,7 +135,7 @@ pub use random::{
 };
 pub use shape::Shape;
 pub use storage::Storage;
-pub use tensor::Tensor;
+pub use tensor::{Tensor, TensorId};
 pub use thread_pool::set_num_threads;
 
 /// The README's example is tested as the documentation's are.

@@ -60,7 +60,9 @@ fn a_weak_handle_gets_the_value_as_long_as_there_is_a_handle_and_then_keeps_it()
         let first = Value::new(&drops);
         let weak = Counted::downgrade(&first);
         let other = thread::spawn(move || {
+            let was_alive = weak.is_alive();
             if let Some(value) = weak.upgrade() {
+                assert!(was_alive, "it cannot come back to life");
                 drop(weak);
                 value.read();
             }

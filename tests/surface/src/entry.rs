@@ -45,7 +45,7 @@ const KINDS: [KnownType; 35] = [
 ];
 
 /// The types of arguments in the crates from `tensor` up.
-const OF_TENSORS: [KnownType; 11] = [
+const OF_TENSORS: [KnownType; 12] = [
     ("&Stream", "tensor_stream", "&"),
     ("&Tensor", "tensor", "&"),
     ("Device", "device", ""),
@@ -56,6 +56,7 @@ const OF_TENSORS: [KnownType; 11] = [
     ("impl Into<TensorOptions>", "options", ""),
     ("impl Into<To>", "target", ""),
     ("impl Into<ViewShape>", "view_shape", ""),
+    ("impl IntoIterator<Item:Borrow<Tensor>>", "owned_tensors", ""),
     ("impl IntoIterator<Item=Device>", "devices", ""),
 ];
 

@@ -9,7 +9,7 @@ use super::project::Project;
 
 /// Lowest first. Crates on one floor do not import each other.
 const FLOORS: [&[&str]; 11] = [
-    &["cuda-sys", "pickle", "ptx"],
+    &["cuda-sys", "nn-derive", "pickle", "ptx"],
     &["ptx-jit"],
     &["cuda-sim", "kernels"],
     &["gpu-runtime"],

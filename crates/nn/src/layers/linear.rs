@@ -1,15 +1,17 @@
 //! The linear layer.
 
-use tensor::{Tensor, TensorOptions};
+use tensor::{Error, Tensor, TensorOptions};
 
-use crate::{Module, Result, init};
+use crate::error::LayerError;
+use crate::{Forward, Module, Result, init};
 
 /// A linear layer: `y = x Wᵀ + b`, applied to the last dimension.
 ///
 /// The input is `[.., in_features]` and the output `[.., out_features]`. The weight is
 /// `[out_features, in_features]` and the bias `[out_features]`, as in PyTorch. `forward` fails if
 /// the input has another last size, dtype or device than the weight.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Module)]
+#[module(extra_repr = Linear::sizes)]
 pub struct Linear {
     weight: Tensor,
     bias: Option<Tensor>,
@@ -23,12 +25,13 @@ impl Linear {
     /// Memory is short.
     ///
     /// ```
-    /// use nn::{Linear, Module};
+    /// use nn::{Forward, Linear};
     /// use tensor::Tensor;
     /// let layer = Linear::new(3, 2)?;
     /// assert_eq!(layer.forward(&Tensor::ones([5, 3], ())?)?.shape(), [5, 2]);
     /// # Ok::<(), tensor::Error>(())
     /// ```
+    #[track_caller]
     pub fn new(in_features: usize, out_features: usize) -> Result<Linear> {
         Linear::new_with(in_features, out_features, ())
     }
@@ -37,6 +40,7 @@ impl Linear {
     ///
     /// # Errors
     /// The dtype is no floating one, the device does not exist, or its memory is short.
+    #[track_caller]
     pub fn new_with(
         in_features: usize,
         out_features: usize,
@@ -47,6 +51,34 @@ impl Linear {
         let weight = init::fan_in_uniform(&shape, in_features, options)?;
         let bias = init::fan_in_uniform(&[out_features], in_features, options)?;
         Ok(Linear { weight, bias: Some(bias) })
+    }
+
+    /// A layer of given parameters, like the weight of another layer, which the two then share.
+    ///
+    /// # Errors
+    /// The weight is no matrix, or the bias does not have one number for each of its rows.
+    ///
+    /// ```
+    /// use nn::Linear;
+    /// let encoder = Linear::new(3, 3)?;
+    /// let decoder = Linear::from_parameters(encoder.weight().clone(), None)?;
+    /// assert_eq!(decoder.weight().id(), encoder.weight().id());
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    pub fn from_parameters(weight: Tensor, bias: Option<Tensor>) -> Result<Linear> {
+        let refused = |argument, tensor: &Tensor, why| {
+            let value = format!("a tensor of shape {:?}", tensor.shape());
+            Err(Error::InvalidArgument { op: "Linear", argument, value, why })
+        };
+        if weight.dims() != 2 {
+            return refused("weight", &weight, "it must be [out_features, in_features]");
+        }
+        match &bias {
+            Some(bias) if bias.shape() != &weight.shape()[..1] => {
+                refused("bias", bias, "it must be [out_features], as the weight has rows")
+            }
+            _ => Ok(Linear { weight, bias }),
+        }
     }
 
     /// The layer without its bias.
@@ -64,29 +96,40 @@ impl Linear {
     pub fn bias(&self) -> Option<&Tensor> {
         self.bias.as_ref()
     }
+
+    /// The size of the last dimension of inputs.
+    pub fn in_features(&self) -> usize {
+        self.weight.shape().last().copied().unwrap_or(0)
+    }
+
+    /// The size of the last dimension of outputs.
+    pub fn out_features(&self) -> usize {
+        self.weight.shape().first().copied().unwrap_or(0)
+    }
+
+    fn sizes(&self) -> String {
+        let bias = if self.bias.is_some() { "True" } else { "False" };
+        let (inputs, outputs) = (self.in_features(), self.out_features());
+        format!("in_features={inputs}, out_features={outputs}, bias={bias}")
+    }
+
+    /// The error as one of this layer, if its input is what does not fit.
+    fn explain(&self, error: Error, input: &Tensor) -> Error {
+        let layer = || format!("Linear({}, {})", self.in_features(), self.out_features());
+        let is_misshapen = input.shape().last() != Some(&self.in_features());
+        let expected = format!("in_features = {}", self.in_features());
+        LayerError::explain(error, layer, &self.weight, input, is_misshapen.then_some(expected))
+    }
 }
 
-impl Module for Linear {
+impl Forward for Linear {
+    type Output = Tensor;
+
+    #[track_caller]
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        let product = input.matmul(&self.weight.t()?)?;
-        match &self.bias {
-            Some(bias) => &product + bias,
-            None => Ok(product),
+        match input.linear(&self.weight, self.bias.as_ref()) {
+            Ok(output) => Ok(output),
+            Err(error) => Err(self.explain(error, input)),
         }
-    }
-
-    fn visit(&self, visitor: &mut dyn FnMut(&str, &Tensor)) {
-        visitor("weight", &self.weight);
-        if let Some(bias) = &self.bias {
-            visitor("bias", bias);
-        }
-    }
-
-    fn visit_mut(
-        &mut self,
-        visitor: &mut dyn FnMut(&str, &mut Tensor) -> Result<()>,
-    ) -> Result<()> {
-        visitor("weight", &mut self.weight)?;
-        self.bias.as_mut().map_or(Ok(()), |bias| visitor("bias", bias))
     }
 }

@@ -1,11 +1,27 @@
 //! Modules that are applied one after the other.
 
+use std::fmt;
+
 use tensor::Tensor;
 
-use crate::{Module, Result};
+use crate::{Forward, Member, MemberMut, Module, Result};
 
 /// Modules that are applied one after the other. Their names are `0`, `1`, ... as in PyTorch, so
-/// that a parameter is called `0.weight`.
+/// that a parameter is called `0.weight`. A clone shares the parameters.
+///
+/// ```
+/// use nn::{Forward, Linear, ReLU, Sequential};
+/// use tensor::Tensor;
+/// let model = Sequential::new().push(Linear::new(4, 16)?).push(ReLU).push(Linear::new(16, 3)?);
+/// assert_eq!(model.forward(&Tensor::ones([8, 4], ())?)?.shape(), [8, 3]);
+/// println!("{model}");
+/// // Sequential(
+/// //   (0): Linear(in_features=4, out_features=16, bias=True)
+/// //   (1): ReLU()
+/// //   (2): Linear(in_features=16, out_features=3, bias=True)
+/// // )
+/// # Ok::<(), tensor::Error>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct Sequential {
     layers: Vec<Box<dyn Layer>>,
@@ -19,7 +35,7 @@ impl Sequential {
 
     /// The module with one more layer at the end.
     #[must_use]
-    pub fn push(mut self, layer: impl Module + Clone + 'static) -> Sequential {
+    pub fn push(mut self, layer: impl Forward<Tensor, Output = Tensor> + Clone) -> Sequential {
         self.layers.push(Box::new(layer));
         self
     }
@@ -36,37 +52,50 @@ impl Sequential {
 }
 
 impl Module for Sequential {
-    fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        self.layers.iter().try_fold(input.clone(), |x, layer| layer.forward(&x))
-    }
-
-    fn visit(&self, visitor: &mut dyn FnMut(&str, &Tensor)) {
-        for (index, layer) in self.layers.iter().enumerate() {
-            layer.visit(&mut |name, tensor| visitor(&format!("{index}.{name}"), tensor));
+    fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&str, Member<'a>)) {
+        for (number, layer) in self.layers.iter().enumerate() {
+            visitor(&number.to_string(), Member::Module(layer.as_module()));
         }
     }
 
     fn visit_mut(
         &mut self,
-        visitor: &mut dyn FnMut(&str, &mut Tensor) -> Result<()>,
+        visitor: &mut dyn FnMut(&str, MemberMut<'_>) -> Result<()>,
     ) -> Result<()> {
-        for (index, layer) in self.layers.iter_mut().enumerate() {
-            layer.visit_mut(&mut |name, tensor| visitor(&format!("{index}.{name}"), tensor))?;
+        for (number, layer) in self.layers.iter_mut().enumerate() {
+            visitor(&number.to_string(), MemberMut::Module(layer.as_module_mut()))?;
         }
         Ok(())
     }
+}
 
-    fn set_training(&mut self, training: bool) {
-        self.layers.iter_mut().for_each(|layer| layer.set_training(training));
+impl Forward for Sequential {
+    type Output = Tensor;
+
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        let Some((first, rest)) = self.layers.split_first() else { return Ok(input.clone()) };
+        rest.iter().try_fold(first.forward(input)?, |x, layer| layer.forward(&x))
     }
 }
 
-/// A module that can be cloned behind a pointer.
-trait Layer: Module {
+impl fmt::Display for Sequential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self as &dyn Module, f)
+    }
+}
+
+impl fmt::Debug for Sequential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A layer that can be cloned behind a pointer.
+trait Layer: Forward<Tensor, Output = Tensor> {
     fn clone_layer(&self) -> Box<dyn Layer>;
 }
 
-impl<M: Module + Clone + 'static> Layer for M {
+impl<M: Forward<Tensor, Output = Tensor> + Clone> Layer for M {
     fn clone_layer(&self) -> Box<dyn Layer> {
         Box::new(self.clone())
     }

@@ -1,9 +1,17 @@
 //! The optimizer Adam.
 
-use tensor::{FusedMany, Tensor, fuse_many, no_grad};
+use std::borrow::Borrow;
+use std::fmt;
 
-use super::{Optimizer, check_not_left, check_not_negative, check_parameters, with_decay};
+use tensor::{FusedMany, Tensor, fuse_many};
+
+use super::parameters::{Memory, TrainedParameters, beside, collected};
+use super::saved::{StateReader, StateWriter};
+use super::{Optimizer, check_not_negative, with_decay};
 use crate::Result;
+use crate::state::{StateDict, StateError};
+
+const OP: &str = "Adam";
 
 /// Adam: Kingma & Ba, "Adam: A Method for Stochastic Optimization" (2015), Algorithm 1, with the
 /// bias corrections where PyTorch has them (`torch.optim.Adam`):
@@ -14,20 +22,31 @@ use crate::Result;
 /// v = beta2 * v + (1 - beta2) * g²
 /// p = p - lr / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + eps)
 /// ```
+///
+/// ```
+/// use nn::optim::{Adam, Optimizer};
+/// use tensor::tensor;
+/// let weight = tensor![1.0, 2.0]?.requires_grad_(true)?;
+/// let mut optimizer = Adam::new([&weight], 0.1).betas(0.9, 0.99).build()?;
+/// (&weight * 1000.0)?.sum(())?.backward()?;
+/// optimizer.step()?;
+/// assert!((weight.to_vec::<f32>()?[0] - 0.9).abs() < 1e-3, "the size of the gradient is nothing");
+/// # Ok::<(), tensor::Error>(())
+/// ```
 pub struct Adam {
-    parameters: Vec<Tensor>,
-    moments: Vec<Option<Moments>>,
+    parameters: TrainedParameters<Moments>,
     options: Options,
     pass: FusedMany<7, 3>,
 }
 
+/// The running means of a parameter's gradient and of its square, and the steps that they are of.
 struct Moments {
     steps: i32,
     mean: Tensor,
     square: Tensor,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Options {
     lr: f64,
     betas: (f64, f64),
@@ -44,36 +63,47 @@ pub struct AdamBuilder {
 
 impl Adam {
     /// A builder with the learning rate `lr` and PyTorch's defaults: betas 0.9 and 0.999, eps 1e-8,
-    /// no weight decay.
+    /// no weight decay. The parameters are tensors or references to them, like those of
+    /// [`Module::parameters`](crate::Module).
     #[allow(clippy::new_ret_no_self, reason = "the optimizer is built from its options")]
-    pub fn new(parameters: Vec<Tensor>, lr: f64) -> AdamBuilder {
+    pub fn new(parameters: impl IntoIterator<Item: Borrow<Tensor>>, lr: f64) -> AdamBuilder {
         let options = Options { lr, betas: (0.9, 0.999), eps: 1e-8, weight_decay: 0.0 };
-        AdamBuilder { parameters, options }
+        AdamBuilder { parameters: collected(parameters), options }
     }
 }
 
-impl Adam {
-    /// Changes a parameter and its moments, in one pass.
-    fn update(&mut self, index: usize, gradient: &Tensor) -> Result<()> {
-        let Options { lr, betas: (beta1, beta2), weight_decay, .. } = self.options;
-        let (parameter, slot) = (&self.parameters[index], &mut self.moments[index]);
-        let moments = match slot {
-            Some(moments) => moments,
-            None => slot.insert(Moments {
-                steps: 0,
-                mean: parameter.zeros_like()?,
-                square: parameter.zeros_like()?,
-            }),
-        };
-        let steps = moments.steps + 1;
-        let rate = lr / (1.0 - beta1.powi(steps));
-        let correction = (1.0 - beta2.powi(steps)).sqrt();
-        let (mean, square) = (&moments.mean, &moments.square);
-        let operands = (parameter, gradient, mean, square, rate, correction, weight_decay);
-        self.pass.call_into([parameter, mean, square], operands)?;
-        moments.steps = steps;
-        Ok(())
+impl Memory for Moments {
+    fn moved_to(&self, parameter: &Tensor) -> Result<Moments> {
+        let (mean, square) = (beside(&self.mean, parameter)?, beside(&self.square, parameter)?);
+        Ok(Moments { steps: self.steps, mean, square })
     }
+}
+
+/// Changes a parameter and its moments, in one pass.
+fn step(
+    pass: &FusedMany<7, 3>,
+    options: Options,
+    parameter: &Tensor,
+    moments: &mut Option<Moments>,
+    gradient: &Tensor,
+) -> Result<()> {
+    let Options { lr, betas: (beta1, beta2), weight_decay, .. } = options;
+    let moments = match moments {
+        Some(moments) => moments,
+        None => moments.insert(Moments {
+            steps: 0,
+            mean: parameter.zeros_like()?,
+            square: parameter.zeros_like()?,
+        }),
+    };
+    let steps = moments.steps + 1;
+    let rate = lr / (1.0 - beta1.powi(steps));
+    let correction = (1.0 - beta2.powi(steps)).sqrt();
+    let (mean, square) = (&moments.mean, &moments.square);
+    let operands = (parameter, gradient, mean, square, rate, correction, weight_decay);
+    pass.call_into([parameter, mean, square], operands)?;
+    moments.steps = steps;
+    Ok(())
 }
 
 /// The step of parameter, gradient, the two moments, the learning rate and the square root, both
@@ -90,24 +120,95 @@ fn step_in_one_pass(options: Options) -> FusedMany<7, 3> {
     .named("adam")
 }
 
+impl Options {
+    /// # Errors
+    /// An option is out of its range.
+    fn check(self) -> Result<()> {
+        check_not_negative(OP, "lr", self.lr)?;
+        check_not_negative(OP, "eps", self.eps)?;
+        check_not_negative(OP, "weight_decay", self.weight_decay)?;
+        for (argument, beta) in [("betas.0", self.betas.0), ("betas.1", self.betas.1)] {
+            if !(0.0..1.0).contains(&beta) {
+                return Err(tensor::Error::InvalidArgument {
+                    op: OP,
+                    argument,
+                    value: beta.to_string(),
+                    why: "it must be at least 0 and below 1",
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Optimizer for Adam {
     fn step(&mut self) -> Result<()> {
-        check_not_left("Adam::step", &self.parameters)?;
-        no_grad(|| {
-            for index in 0..self.parameters.len() {
-                let Some(gradient) = self.parameters[index].grad() else { continue };
-                self.update(index, &gradient)?;
-            }
-            Ok(())
-        })
+        let (options, pass) = (self.options, &self.pass);
+        self.parameters
+            .step(|parameter, moments, gradient| step(pass, options, parameter, moments, gradient))
     }
 
-    fn parameters(&self) -> &[Tensor] {
-        &self.parameters
+    fn parameters(&self) -> Vec<Tensor> {
+        self.parameters.now()
+    }
+
+    fn learning_rate(&self) -> f64 {
+        self.options.lr
     }
 
     fn set_learning_rate(&mut self, rate: f64) {
         self.options.lr = rate;
+    }
+
+    fn state_dict(&self) -> Result<StateDict> {
+        let Options { lr, betas, eps, weight_decay } = self.options;
+        let mut writer = StateWriter::default();
+        writer.number("lr", lr)?;
+        writer.number("betas.0", betas.0)?;
+        writer.number("betas.1", betas.1)?;
+        writer.number("eps", eps)?;
+        writer.number("weight_decay", weight_decay)?;
+        for (number, (_, moments)) in self.parameters.iter().enumerate() {
+            if let Some(Moments { steps, mean, square }) = moments {
+                writer.steps(number, *steps)?;
+                writer.tensor(number, "exp_avg", mean);
+                writer.tensor(number, "exp_avg_sq", square);
+            }
+        }
+        Ok(writer.finish())
+    }
+
+    fn load_state_dict(&mut self, state: &StateDict) -> Result<(), StateError> {
+        let mut reader = StateReader::new(state);
+        let options = Options {
+            lr: reader.number("lr")?,
+            betas: (reader.number("betas.0")?, reader.number("betas.1")?),
+            eps: reader.number("eps")?,
+            weight_decay: reader.number("weight_decay")?,
+        };
+        let mut loaded = Vec::new();
+        for (number, parameter) in self.parameters.now().iter().enumerate() {
+            if !["step", "exp_avg", "exp_avg_sq"].iter().any(|name| reader.has(number, name)) {
+                loaded.push(None);
+                continue;
+            }
+            let steps = reader.steps(number)?;
+            let mean = reader.tensor(number, "exp_avg", parameter)?;
+            let square = reader.tensor(number, "exp_avg_sq", parameter)?;
+            let moments = mean.zip(square).map(|(mean, square)| Moments { steps, mean, square });
+            loaded.push(moments);
+        }
+        reader.finish()?;
+        options.check()?;
+        self.parameters.remember(loaded);
+        (self.options, self.pass) = (options, step_in_one_pass(options));
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Adam {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        super::describe(f, OP, self.parameters.len(), &self.options)
     }
 }
 
@@ -134,25 +235,17 @@ impl AdamBuilder {
     /// Builds the optimizer.
     ///
     /// # Errors
-    /// A parameter is no leaf that requires a gradient, or an option is out of its range.
+    /// A parameter is not a leaf or is given twice, or an option is out of its range.
     pub fn build(self) -> Result<Adam> {
-        const OP: &str = "Adam";
         let AdamBuilder { parameters, options } = self;
-        check_parameters(OP, &parameters)?;
-        check_not_negative(OP, "lr", options.lr)?;
-        check_not_negative(OP, "eps", options.eps)?;
-        check_not_negative(OP, "weight_decay", options.weight_decay)?;
-        for (argument, beta) in [("betas.0", options.betas.0), ("betas.1", options.betas.1)] {
-            if !(0.0..1.0).contains(&beta) {
-                return Err(tensor::Error::InvalidArgument {
-                    op: OP,
-                    argument,
-                    value: beta.to_string(),
-                    why: "it must be at least 0 and below 1",
-                });
-            }
-        }
-        let moments = parameters.iter().map(|_| None).collect();
-        Ok(Adam { parameters, moments, options, pass: step_in_one_pass(options) })
+        options.check()?;
+        let parameters = TrainedParameters::new(OP, parameters)?;
+        Ok(Adam { parameters, options, pass: step_in_one_pass(options) })
+    }
+}
+
+impl fmt::Debug for AdamBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        super::describe(f, "AdamBuilder", self.parameters.len(), &self.options)
     }
 }

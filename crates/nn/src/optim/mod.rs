@@ -1,11 +1,42 @@
 //! Optimizers: they change parameters by their gradients (`torch.optim`).
+//!
+//! An optimizer is given parameters in the order of [`Module::parameters`](crate::Module), or any
+//! other. Frozen ones, and those that got no gradient, are left alone. Its state is saved and
+//! loaded under PyTorch's names ([`Optimizer::state_dict`]).
+//!
+//! # Parameters that move
+//! An optimizer follows its parameters: where a module was moved by [`Module::to`](crate::Module::to)
+//! since, the next step changes the parameters that took the place of those it was given, and moves
+//! its own state to their device and dtype. It does so for a parameter as soon as nobody else has the
+//! old one, or gradients arrive at the new one. So a clone of a module, which shares the parameters,
+//! may be moved away and does not take the optimizer along.
+//!
+//! ```
+//! use nn::optim::{Optimizer, Sgd};
+//! use nn::{Forward, Linear, Module};
+//! use tensor::{DType, Tensor};
+//!
+//! let mut layer = Linear::new(3, 2)?;
+//! let mut optimizer = Sgd::new(layer.parameters(), 0.1).momentum(0.9).build()?;
+//! layer.to(DType::F64)?;
+//! layer.forward(&Tensor::ones([1, 3], DType::F64)?)?.sum(())?.backward()?;
+//! let before = layer.weight().to_vec::<f64>()?;
+//! optimizer.step()?;
+//! assert!(layer.weight().to_vec::<f64>()?.iter().zip(before).all(|(now, then)| *now < then));
+//! # Ok::<(), tensor::Error>(())
+//! ```
 
 mod adam;
+mod parameters;
+mod saved;
 mod sgd;
+
+use std::fmt;
 
 use tensor::{Error, FusedValue, Tensor};
 
 use crate::Result;
+use crate::state::{StateDict, StateError};
 
 pub use adam::{Adam, AdamBuilder};
 pub use sgd::{Sgd, SgdBuilder};
@@ -14,60 +45,71 @@ pub use sgd::{Sgd, SgdBuilder};
 ///
 /// The work is enqueued on the current stream of each parameter's device, and nothing is waited
 /// for.
+///
+/// ```
+/// use nn::optim::{Adam, Optimizer};
+/// use nn::{Forward, Linear, Module};
+/// use tensor::Tensor;
+///
+/// let layer = Linear::new(3, 2)?;
+/// let mut optimizer = Adam::new(layer.parameters(), 0.1).build()?;
+/// let x = Tensor::ones([1, 3], ())?;
+/// for epoch in 0..3 {
+///     optimizer.set_learning_rate(0.1 / (1.0 + f64::from(epoch)));
+///     let loss = layer.forward(&x)?.square()?.sum(())?;
+///     optimizer.zero_grad();
+///     loss.backward()?;
+///     optimizer.step()?;
+/// }
+///
+/// // Saved, and taken over by another one, which makes the same steps from here on.
+/// let saved = (layer.state_dict(), optimizer.state_dict()?);
+/// let mut copy = Linear::new(3, 2)?;
+/// let mut resumed = Adam::new(copy.parameters(), 0.5).build()?;
+/// copy.load_state_dict(&saved.0)?;
+/// resumed.load_state_dict(&saved.1)?;
+/// assert_eq!(resumed.learning_rate(), optimizer.learning_rate());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Optimizer {
     /// Changes every parameter that has a gradient.
     ///
     /// # Errors
-    /// The module was moved to another device after the optimizer was built, so that its gradients
-    /// are those of other parameters; nothing is changed then. Or a gradient does not fit its
-    /// parameter, or memory is short: parameters before the one that failed are then changed
-    /// already.
+    /// A gradient does not fit its parameter, or memory is short: parameters before the one that
+    /// failed are then changed already.
     fn step(&mut self) -> Result<()>;
 
-    /// The parameters, in the order they were given in.
-    fn parameters(&self) -> &[Tensor];
+    /// The parameters, in the order they were given in; of one that was moved, the one that took
+    /// its place.
+    fn parameters(&self) -> Vec<Tensor>;
 
     /// Clears the gradients.
     fn zero_grad(&self) {
-        self.parameters().iter().for_each(|parameter| parameter.clear_grad());
+        self.parameters().iter().for_each(Tensor::clear_grad);
     }
+
+    /// The learning rate.
+    fn learning_rate(&self) -> f64;
 
     /// Sets the learning rate for the steps to come.
     fn set_learning_rate(&mut self, rate: f64);
-}
 
-/// Checks that all parameters are leaves that require gradients.
-fn check_parameters(op: &'static str, parameters: &[Tensor]) -> Result<()> {
-    for parameter in parameters {
-        if !parameter.is_leaf() || !parameter.requires_grad() {
-            return Err(Error::InvalidArgument {
-                op,
-                argument: "parameters",
-                value: format!("a tensor of shape {:?}", parameter.shape()),
-                why: "each must be a leaf that requires a gradient",
-            });
-        }
-    }
-    Ok(())
-}
+    /// The optimizer's state by PyTorch's names: `state.0.exp_avg`, where 0 is the number of the
+    /// parameter, and `param_groups.0.lr`. The tensors share memory with the optimizer's own;
+    /// numbers are tensors without dimensions.
+    ///
+    /// # Errors
+    /// Memory is short.
+    fn state_dict(&self) -> Result<StateDict>;
 
-/// Checks that no parameter was replaced by another one when its module was moved.
-fn check_not_left(op: &'static str, parameters: &[Tensor]) -> Result<()> {
-    for (number, parameter) in parameters.iter().enumerate() {
-        if let Some(device) = parameter.gradients_go_to() {
-            let (shape, here) = (parameter.shape(), parameter.device());
-            return Err(Error::InvalidArgument {
-                op,
-                argument: "parameters",
-                value: format!(
-                    "number {number}, of shape {shape:?} on {here}, in whose place there is another \
-                     one on {device}"
-                ),
-                why: "its module was moved after the optimizer was built; build it afterwards",
-            });
-        }
-    }
-    Ok(())
+    /// Takes over the state of an optimizer of the same kind for parameters of the same shapes, its
+    /// hyperparameters too; the steps to come are then those that the other would make, bit for
+    /// bit.
+    ///
+    /// # Errors
+    /// A name is missing, one is unknown, a shape differs, or a hyperparameter is out of its range;
+    /// the error names all of them, and nothing is changed.
+    fn load_state_dict(&mut self, state: &StateDict) -> Result<(), StateError>;
 }
 
 /// The gradient with the weight decay, as a part of a step: `decay` is the number `weight_decay`,
@@ -80,6 +122,16 @@ fn with_decay<'t>(
     weight_decay: f64,
 ) -> FusedValue<'t> {
     if weight_decay == 0.0 { gradient } else { gradient + parameter * decay }
+}
+
+/// The printed form of an optimizer: the number of its parameters, not their elements.
+fn describe(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    parameters: usize,
+    options: &dyn fmt::Debug,
+) -> fmt::Result {
+    f.debug_struct(name).field("parameters", &parameters).field("options", options).finish()
 }
 
 /// Checks that a hyperparameter is neither negative nor NaN.

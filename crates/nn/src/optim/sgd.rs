@@ -1,9 +1,17 @@
 //! Stochastic gradient descent.
 
-use tensor::{Error, Fused, FusedMany, Tensor, fuse, fuse_many, no_grad};
+use std::borrow::Borrow;
+use std::fmt;
 
-use super::{Optimizer, check_not_left, check_not_negative, check_parameters, with_decay};
+use tensor::{Error, Fused, FusedMany, Tensor, fuse, fuse_many};
+
+use super::parameters::{Memory, TrainedParameters, beside, collected};
+use super::saved::{StateReader, StateWriter};
+use super::{Optimizer, check_not_negative, with_decay};
 use crate::Result;
+use crate::state::{StateDict, StateError};
+
+const OP: &str = "Sgd";
 
 /// Stochastic gradient descent with momentum, by PyTorch's formula (`torch.optim.SGD`):
 ///
@@ -17,15 +25,33 @@ use crate::Result;
 ///
 /// The velocity starts at the gradient and includes no learning rate, unlike in Sutskever et al.,
 /// "On the importance of initialization and momentum in deep learning" (2013).
+///
+/// ```
+/// use nn::optim::{Optimizer, Sgd};
+/// use tensor::tensor;
+/// let weight = tensor![1.0, 2.0]?.requires_grad_(true)?;
+/// let mut optimizer = Sgd::new([&weight], 0.1).momentum(0.9).weight_decay(1e-4).build()?;
+/// weight.sum(())?.backward()?;
+/// optimizer.step()?;
+/// assert!((weight.to_vec::<f32>()?[0] - 0.9).abs() < 1e-3);
+/// # Ok::<(), tensor::Error>(())
+/// ```
 pub struct Sgd {
-    parameters: Vec<Tensor>,
-    velocities: Vec<Option<Tensor>>,
+    parameters: TrainedParameters<Velocity>,
     options: Options,
+    passes: Passes,
+}
+
+/// The velocity of a parameter, since its first step with momentum.
+struct Velocity(Tensor);
+
+/// A step in one pass over memory, without momentum and with.
+struct Passes {
     plain: Fused<4>,
     with_momentum: FusedMany<7, 2>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Options {
     lr: f64,
     momentum: f64,
@@ -42,29 +68,46 @@ pub struct SgdBuilder {
 }
 
 impl Sgd {
-    /// A builder with the learning rate `lr`, without momentum or weight decay.
+    /// A builder with the learning rate `lr`, without momentum or weight decay. The parameters are
+    /// tensors or references to them, like those of [`Module::parameters`](crate::Module).
     #[allow(clippy::new_ret_no_self, reason = "the optimizer is built from its options")]
-    pub fn new(parameters: Vec<Tensor>, lr: f64) -> SgdBuilder {
+    pub fn new(parameters: impl IntoIterator<Item: Borrow<Tensor>>, lr: f64) -> SgdBuilder {
         let options =
             Options { lr, momentum: 0.0, dampening: 0.0, weight_decay: 0.0, nesterov: false };
-        SgdBuilder { parameters, options }
+        SgdBuilder { parameters: collected(parameters), options }
+    }
+}
+
+impl Memory for Velocity {
+    fn moved_to(&self, parameter: &Tensor) -> Result<Velocity> {
+        beside(&self.0, parameter).map(Velocity)
+    }
+}
+
+impl Passes {
+    fn new(options: Options) -> Passes {
+        Passes { plain: plain_step(options), with_momentum: momentum_step(options) }
     }
 
     /// Changes a parameter, and its velocity if there is momentum.
-    fn update(&mut self, index: usize, gradient: &Tensor) -> Result<()> {
-        let Options { lr, momentum, dampening, weight_decay, .. } = self.options;
-        let parameter = &self.parameters[index];
+    fn step(
+        &self,
+        options: Options,
+        parameter: &Tensor,
+        velocity: &mut Option<Velocity>,
+        gradient: &Tensor,
+    ) -> Result<()> {
+        let Options { lr, momentum, dampening, weight_decay, .. } = options;
         if momentum == 0.0 {
             return self.plain.call_into(parameter, (parameter, gradient, lr, weight_decay));
         }
-        let velocity = &mut self.velocities[index];
         let (momentum_now, share) = match velocity {
             Some(_) => (momentum, 1.0 - dampening),
             None => (0.0, 1.0),
         };
-        let velocity = match velocity {
+        let Velocity(velocity) = match velocity {
             Some(velocity) => velocity,
-            None => velocity.insert(parameter.zeros_like()?),
+            None => velocity.insert(Velocity(parameter.zeros_like()?)),
         };
         let targets = [parameter, &*velocity];
         let operands = (parameter, gradient, &*velocity, lr, weight_decay, momentum_now, share);
@@ -95,24 +138,88 @@ fn momentum_step(options: Options) -> FusedMany<7, 2> {
     .named("sgd")
 }
 
+impl Options {
+    /// # Errors
+    /// An option is out of its range, or they contradict each other.
+    fn check(self) -> Result<()> {
+        check_not_negative(OP, "lr", self.lr)?;
+        check_not_negative(OP, "momentum", self.momentum)?;
+        check_not_negative(OP, "weight_decay", self.weight_decay)?;
+        if self.nesterov && (self.momentum == 0.0 || self.dampening != 0.0) {
+            return Err(Error::InvalidArgument {
+                op: OP,
+                argument: "nesterov",
+                value: "true".to_owned(),
+                why: "it needs momentum, and no dampening",
+            });
+        }
+        Ok(())
+    }
+}
+
 impl Optimizer for Sgd {
     fn step(&mut self) -> Result<()> {
-        check_not_left("Sgd::step", &self.parameters)?;
-        no_grad(|| {
-            for index in 0..self.parameters.len() {
-                let Some(gradient) = self.parameters[index].grad() else { continue };
-                self.update(index, &gradient)?;
-            }
-            Ok(())
+        let (options, passes) = (self.options, &self.passes);
+        self.parameters.step(|parameter, velocity, gradient| {
+            passes.step(options, parameter, velocity, gradient)
         })
     }
 
-    fn parameters(&self) -> &[Tensor] {
-        &self.parameters
+    fn parameters(&self) -> Vec<Tensor> {
+        self.parameters.now()
+    }
+
+    fn learning_rate(&self) -> f64 {
+        self.options.lr
     }
 
     fn set_learning_rate(&mut self, rate: f64) {
         self.options.lr = rate;
+    }
+
+    fn state_dict(&self) -> Result<StateDict> {
+        let Options { lr, momentum, dampening, weight_decay, nesterov } = self.options;
+        let mut writer = StateWriter::default();
+        writer.number("lr", lr)?;
+        writer.number("momentum", momentum)?;
+        writer.number("dampening", dampening)?;
+        writer.number("weight_decay", weight_decay)?;
+        writer.flag("nesterov", nesterov)?;
+        for (number, (_, velocity)) in self.parameters.iter().enumerate() {
+            if let Some(Velocity(velocity)) = velocity {
+                writer.tensor(number, "momentum_buffer", velocity);
+            }
+        }
+        Ok(writer.finish())
+    }
+
+    fn load_state_dict(&mut self, state: &StateDict) -> Result<(), StateError> {
+        let mut reader = StateReader::new(state);
+        let options = Options {
+            lr: reader.number("lr")?,
+            momentum: reader.number("momentum")?,
+            dampening: reader.number("dampening")?,
+            weight_decay: reader.number("weight_decay")?,
+            nesterov: reader.flag("nesterov")?,
+        };
+        let mut velocities = Vec::new();
+        for (number, parameter) in self.parameters.now().iter().enumerate() {
+            velocities.push(match reader.has(number, "momentum_buffer") {
+                true => reader.tensor(number, "momentum_buffer", parameter)?.map(Velocity),
+                false => None,
+            });
+        }
+        reader.finish()?;
+        options.check()?;
+        self.parameters.remember(velocities);
+        (self.options, self.passes) = (options, Passes::new(options));
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Sgd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        super::describe(f, OP, self.parameters.len(), &self.options)
     }
 }
 
@@ -145,24 +252,17 @@ impl SgdBuilder {
     /// Builds the optimizer.
     ///
     /// # Errors
-    /// A parameter is no leaf that requires a gradient, or the options contradict each other.
+    /// A parameter is not a leaf or is given twice, or the options contradict each other.
     pub fn build(self) -> Result<Sgd> {
-        const OP: &str = "Sgd";
         let SgdBuilder { parameters, options } = self;
-        check_parameters(OP, &parameters)?;
-        check_not_negative(OP, "lr", options.lr)?;
-        check_not_negative(OP, "momentum", options.momentum)?;
-        check_not_negative(OP, "weight_decay", options.weight_decay)?;
-        if options.nesterov && (options.momentum == 0.0 || options.dampening != 0.0) {
-            return Err(Error::InvalidArgument {
-                op: OP,
-                argument: "nesterov",
-                value: "true".to_owned(),
-                why: "it needs momentum, and no dampening",
-            });
-        }
-        let velocities = vec![None; parameters.len()];
-        let (plain, with_momentum) = (plain_step(options), momentum_step(options));
-        Ok(Sgd { parameters, velocities, options, plain, with_momentum })
+        options.check()?;
+        let parameters = TrainedParameters::new(OP, parameters)?;
+        Ok(Sgd { parameters, options, passes: Passes::new(options) })
+    }
+}
+
+impl fmt::Debug for SgdBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        super::describe(f, "SgdBuilder", self.parameters.len(), &self.options)
     }
 }

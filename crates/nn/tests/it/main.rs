@@ -1,5 +1,10 @@
 //! Modules and optimizers, on the CPU and on software GPUs.
 
+mod derive;
 mod devices;
+mod errors;
 mod modules;
+mod moving;
 mod optimizers;
+mod resume;
+mod states;

@@ -1,7 +1,7 @@
 //! What a module promises: names, places, states.
 
-use nn::{Dropout, Flatten, Linear, Module, ReLU, Sequential, StateError};
-use tensor::{DType, Device, Result, Tensor};
+use nn::{Dropout, Flatten, Forward, Linear, Module, ReLU, Sequential};
+use tensor::{DType, Result, Tensor};
 
 use crate::devices;
 
@@ -52,62 +52,10 @@ fn a_module_moves_with_its_parameters_which_stay_leaves() -> Result<()> {
 }
 
 #[test]
-fn a_move_to_a_device_that_does_not_exist_changes_nothing() -> Result<()> {
-    devices::all();
-    let mut module = network()?;
-    assert!(module.to(Device::cuda_at(9)).is_err());
-    assert!(module.parameters().iter().all(|p| p.device() == Device::Cpu));
-    Ok(())
-}
-
-#[test]
-fn an_input_elsewhere_is_an_error_that_names_both_places() -> Result<()> {
-    let [cpu, .., device] = devices::all();
-    let error = network()?.forward(&Tensor::ones([2, 6], device)?);
-    let text = error.expect_err("the module is on the CPU").to_string();
-    assert!(text.contains(&cpu.to_string()) && text.contains(&device.to_string()), "{text}");
-    Ok(())
-}
-
-#[test]
-fn a_state_dict_carries_a_module_over() -> Result<()> {
-    for device in devices::all() {
-        let source = network()?;
-        let mut target = network()?;
-        let weights = |module: &Sequential| module.parameters()[0].to_vec::<f32>();
-        assert_ne!(weights(&source)?, weights(&target)?);
-        target.to(device)?;
-        target.load_state_dict(&source.state_dict()).expect("it fits");
-        for (left, right) in source.parameters().iter().zip(target.parameters()) {
-            assert_eq!(left.to_vec::<f32>()?, right.to_vec::<f32>()?);
-            assert_eq!(right.device(), device);
-        }
-    }
-    Ok(())
-}
-
-#[test]
-fn a_state_that_does_not_fit_names_everything_and_changes_nothing() -> Result<()> {
-    let mut module = network()?;
-    let before = module.parameters()[1].to_vec::<f32>()?;
-    let mut state = network()?.state_dict();
-    state.remove("2.bias");
-    state.insert("0.weight".to_owned(), Tensor::zeros([8, 5], ())?);
-    state.insert("3.weight".to_owned(), Tensor::zeros([1], ())?);
-    let error = module.load_state_dict(&state).expect_err("it does not fit");
-    let StateError::Mismatch(mismatches) = &error else { panic!("{error}") };
-    assert_eq!(mismatches.len(), 3, "{error}");
-    for name in ["2.bias", "0.weight", "3.weight"] {
-        assert!(error.to_string().contains(name), "{error}");
-    }
-    assert_eq!(module.parameters()[1].to_vec::<f32>()?, before);
-    Ok(())
-}
-
-#[test]
 fn flatten_keeps_the_batch() -> Result<()> {
     assert_eq!(Flatten.forward(&Tensor::ones([2, 3, 4], ())?)?.shape(), [2, 12]);
-    assert!(Flatten.forward(&Tensor::scalar(1.0, DType::F32)?).is_err());
+    let error = Flatten.forward(&Tensor::scalar(1.0, DType::F32)?).expect_err("no batch");
+    assert!(error.to_string().starts_with("Flatten("), "{error}");
     Ok(())
 }
 
@@ -121,7 +69,7 @@ fn dropout_drops_in_training_only_and_keeps_the_mean() -> Result<()> {
         assert!(values.iter().all(|&v| v == 0.0 || (v - 4.0 / 3.0).abs() < 1e-6));
         let mean = values.iter().sum::<f32>() / 10_000.0;
         assert!((mean - 1.0).abs() < 0.03, "{mean} on {device}");
-        dropout.set_training(false);
+        dropout.eval();
         assert_eq!(dropout.forward(&x)?.to_vec::<f32>()?, x.to_vec::<f32>()?);
     }
     Ok(())

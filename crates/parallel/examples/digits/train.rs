@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use nn::Module;
 use nn::optim::{Optimizer, Sgd};
+use nn::{Forward, Module};
 use parallel::{DataLoader, DataParallel, Dataset, Subset};
 use tensor::{Device, Tensor, no_grad};
 
@@ -99,7 +99,7 @@ pub(crate) fn train(
 }
 
 fn accuracy(
-    model: &impl Module,
+    model: &impl Forward<Tensor, Output = Tensor>,
     test: Subset<Digits>,
     batch_size: usize,
     device: Device,

@@ -3,7 +3,9 @@
 mod error;
 mod replicas;
 
-use nn::{Module, Result};
+use std::fmt;
+
+use nn::{Forward, Member, MemberMut, Module, Result};
 use tensor::{Device, Tensor};
 
 pub use error::DataParallelError;
@@ -23,7 +25,7 @@ pub use error::DataParallelError;
 /// the timing of the replicas. With one device, or none, it is the module itself.
 ///
 /// ```
-/// use nn::{Linear, Module};
+/// use nn::{Forward, Linear, Module};
 /// use parallel::DataParallel;
 /// use tensor::{Device, Tensor};
 /// # gpu_runtime::choose_driver("software:4".parse()?)?;
@@ -88,7 +90,23 @@ impl<M: Module + Clone> DataParallel<M> {
     }
 }
 
-impl<M: Module + Clone> Module for DataParallel<M> {
+/// Its parts are those of the module, under the module's names.
+impl<M: Module> Module for DataParallel<M> {
+    fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&str, Member<'a>)) {
+        self.module.visit(visitor);
+    }
+
+    fn visit_mut(
+        &mut self,
+        visitor: &mut dyn FnMut(&str, MemberMut<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.module.visit_mut(visitor)
+    }
+}
+
+impl<M: Forward<Tensor, Output = Tensor> + Clone> Forward for DataParallel<M> {
+    type Output = Tensor;
+
     /// # Errors
     /// The first error of a replica, or that one panicked.
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
@@ -99,20 +117,12 @@ impl<M: Module + Clone> Module for DataParallel<M> {
         let outputs = replicas::forward(&self.module, &self.devices, &parts)?;
         gather(&outputs, first)
     }
+}
 
-    fn visit(&self, visitor: &mut dyn FnMut(&str, &Tensor)) {
-        self.module.visit(visitor);
-    }
-
-    fn visit_mut(
-        &mut self,
-        visitor: &mut dyn FnMut(&str, &mut Tensor) -> Result<()>,
-    ) -> Result<()> {
-        self.module.visit_mut(visitor)
-    }
-
-    fn set_training(&mut self, training: bool) {
-        self.module.set_training(training);
+impl<M: Module> fmt::Display for DataParallel<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let module = self.module.as_module().to_string();
+        write!(f, "DataParallel(\n  (module): {}\n)", module.replace('\n', "\n  "))
     }
 }
 

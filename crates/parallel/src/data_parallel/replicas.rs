@@ -1,13 +1,13 @@
 //! The replicas of a module, each of which runs in a thread of its own.
 
 use gpu_runtime::panics::message;
-use nn::{Module, Result};
+use nn::{Forward, Module, Result};
 use tensor::{Device, ExecutionContext, Tensor, cuda, with_folded_seed};
 
 use super::DataParallelError;
 
 /// The outputs of the replicas on their devices, in order. There may be fewer parts than devices.
-pub(super) fn forward<M: Module + Clone>(
+pub(super) fn forward<M: Forward<Tensor, Output = Tensor> + Clone>(
     module: &M,
     devices: &[Device],
     parts: &[Tensor],
@@ -45,7 +45,10 @@ fn with_own_seed<R>(index: usize, f: impl FnOnce() -> R) -> R {
 }
 
 /// Runs a replica on its device, which is the current one meanwhile.
-fn forward_on<M: Module + Clone>(module: &M, device: Device, part: &Tensor) -> Result<Tensor> {
+fn forward_on<M>(module: &M, device: Device, part: &Tensor) -> Result<Tensor>
+where
+    M: Forward<Tensor, Output = Tensor> + Clone,
+{
     let _current = match device {
         Device::Cuda(Some(index)) => Some(cuda::device(index)?),
         _ => None,
@@ -57,9 +60,6 @@ fn forward_on<M: Module + Clone>(module: &M, device: Device, part: &Tensor) -> R
 /// flow back to the originals.
 fn replicate<M: Module + Clone>(module: &M, device: Device) -> Result<M> {
     let mut replica = module.clone();
-    replica.visit_mut(&mut |_, parameter| {
-        *parameter = parameter.to(device)?;
-        Ok(())
-    })?;
+    replica.replace_tensors(&mut |tensor| tensor.to(device))?;
     Ok(replica)
 }

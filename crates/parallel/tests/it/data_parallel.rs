@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Condvar, Mutex};
 
-use nn::{Dropout, Linear, Module, Result};
+use nn::{Dropout, Forward, Linear, Module, Result};
 use parallel::{DataParallel, DataParallelError};
 use tensor::{Device, Tensor, no_grad, with_manual_seed};
 use test_support::isolate;
@@ -16,9 +16,10 @@ fn devices() -> Vec<Device> {
 }
 
 /// Does something odd where its input lies on cuda:2.
-#[derive(Clone)]
+#[derive(Clone, Module)]
 struct Odd {
     linear: Linear,
+    #[module(skip)]
     oddity: fn() -> Result<()>,
 }
 
@@ -30,23 +31,14 @@ impl Odd {
     }
 }
 
-impl Module for Odd {
+impl Forward for Odd {
+    type Output = Tensor;
+
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
         if input.get_device() == 2 {
             (self.oddity)()?;
         }
         self.linear.forward(input)
-    }
-
-    fn visit(&self, visitor: &mut dyn FnMut(&str, &Tensor)) {
-        self.linear.visit(visitor);
-    }
-
-    fn visit_mut(
-        &mut self,
-        visitor: &mut dyn FnMut(&str, &mut Tensor) -> Result<()>,
-    ) -> Result<()> {
-        self.linear.visit_mut(visitor)
     }
 }
 
@@ -110,10 +102,11 @@ fn a_device_given_twice_or_missing_is_refused() -> Result<()> {
 }
 
 /// Lets its replicas run one after the other.
-#[derive(Clone)]
+#[derive(Clone, Module)]
 struct InTurn<M> {
     module: M,
     /// The devices whose turn is still to come, the next one last.
+    #[module(skip)]
     turns: Arc<(Mutex<Vec<i64>>, Condvar)>,
 }
 
@@ -124,7 +117,9 @@ impl<M> InTurn<M> {
     }
 }
 
-impl<M: Module> Module for InTurn<M> {
+impl<M: Forward<Tensor, Output = Tensor>> Forward for InTurn<M> {
+    type Output = Tensor;
+
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let (turns, changed) = &*self.turns;
         let turns = turns.lock().expect("not poisoned");
@@ -134,17 +129,6 @@ impl<M: Module> Module for InTurn<M> {
         turns.pop();
         changed.notify_all();
         output
-    }
-
-    fn visit(&self, visitor: &mut dyn FnMut(&str, &Tensor)) {
-        self.module.visit(visitor);
-    }
-
-    fn visit_mut(
-        &mut self,
-        visitor: &mut dyn FnMut(&str, &mut Tensor) -> Result<()>,
-    ) -> Result<()> {
-        self.module.visit_mut(visitor)
     }
 }
 
@@ -181,19 +165,15 @@ fn the_bits_of_gradients_do_not_depend_on_when_replicas_run() -> Result<()> {
 }
 
 /// Draws a number on the CPU, and drops out where its input lies.
-#[derive(Clone)]
+#[derive(Clone, Module)]
 struct Random(Dropout);
 
-impl Module for Random {
+impl Forward for Random {
+    type Output = Tensor;
+
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let number = Tensor::rand([1], ())?.item::<f32>()?;
         self.0.forward(input)? + f64::from(number)
-    }
-
-    fn visit(&self, _: &mut dyn FnMut(&str, &Tensor)) {}
-
-    fn visit_mut(&mut self, _: &mut dyn FnMut(&str, &mut Tensor) -> Result<()>) -> Result<()> {
-        Ok(())
     }
 }
 

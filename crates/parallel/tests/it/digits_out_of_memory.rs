@@ -6,7 +6,7 @@ use std::error::Error;
 use cuda_sim::control::{self, Config};
 use gpu_runtime::DriverChoice;
 use nn::optim::{Optimizer, Sgd};
-use nn::{Linear, Module, ReLU, Sequential};
+use nn::{Forward, Linear, Module, ReLU, Sequential};
 use parallel::DataLoader;
 use tensor::{Device, Tensor, cuda, no_grad};
 use test_support::isolate;

@@ -3,4 +3,5 @@
 mod errors;
 mod examples;
 mod expressions;
+mod modules;
 mod reachable;

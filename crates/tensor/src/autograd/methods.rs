@@ -6,9 +6,8 @@ use super::Backward;
 use super::history::output_of;
 use crate::AutogradError;
 use crate::grad_mode::is_inference_mode_enabled;
-use crate::resolved_device::ResolvedDevice;
-use crate::tensor::{Form, Leaf, Meta};
-use crate::{Device, Result, Tensor};
+use crate::tensor::{Form, Meta};
+use crate::{Result, Tensor};
 
 impl Tensor {
     /// Whether operations on this tensor are recorded for gradients: it is a leaf that was marked
@@ -107,40 +106,35 @@ impl Tensor {
         }
     }
 
-    /// A new leaf on `device` that takes the place of this one, as when a module is moved. It has
-    /// the same elements, and requires gradients if this one does; it has no gradient yet. If this
-    /// leaf is on `device` already, it is returned itself.
+    /// The leaf that is used in place of this one, of those that took its place
+    /// ([`MovedLeaf::take_over`](crate::MovedLeaf::take_over)): the newest that has a gradient, while
+    /// this one has none; or the newest of all if this is the last handle on this one. `None` if
+    /// this leaf was not moved, or is still used itself.
     ///
-    /// Handles on this leaf stay valid, but gradients go to the new one from now on; see
-    /// [`Tensor::gradients_go_to`].
+    /// Who keeps leaves for long, as an optimizer does, asks for it before each use.
     ///
-    /// # Errors
-    /// The tensor is not a leaf, the device does not exist, or its memory is short.
-    #[track_caller]
-    pub fn moved_leaf(&self, device: Device) -> Result<Tensor> {
-        if let Some(computed_by) = self.grad_fn() {
-            return Err(AutogradError::NotLeaf { op: "moved_leaf", computed_by }.into());
-        }
-        if ResolvedDevice::of(device)? == self.resolved_device() {
-            return Ok(self.clone());
-        }
-        let moved = self.detach().to(device)?.requires_grad_(self.requires_grad())?;
-        let heir = moved.autograd().leaf_of(&moved);
-        self.autograd().leaf_of(self).lineage().pass_on(heir, Leaf::lineage);
-        Ok(moved)
-    }
-
-    /// The device of the leaf that gets the gradients in place of this one: `Some` if this leaf has
-    /// no gradient, and one that took its place ([`Tensor::moved_leaf`]) has. An optimizer that
-    /// still has this leaf would change a parameter that nobody uses any more, and can refuse to.
-    pub fn gradients_go_to(&self) -> Option<Device> {
+    /// ```
+    /// use tensor::{DType, tensor};
+    /// let x = tensor![1.0, 2.0]?.requires_grad_(true)?;
+    /// let moved = x.moved_leaf(DType::F64)?.take_over();
+    /// let other = x.clone();
+    /// assert!(x.successor().is_none(), "somebody else has it, and there is no gradient yet");
+    /// moved.sum(())?.backward()?;
+    /// assert_eq!(x.successor().map(|leaf| leaf.id()), Some(moved.id()));
+    /// # drop(other);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    pub fn successor(&self) -> Option<Tensor> {
         let leaf = self.autograd().existing_leaf()?;
-        match leaf.gradient() {
-            Some(_) => None,
-            None => {
-                let mut heirs = leaf.lineage().heirs().into_iter();
-                heirs.find(|heir| heir.gradient().is_some()).map(|heir| heir.form().device())
-            }
+        if leaf.gradient().is_some() {
+            return None;
+        }
+        let mut heirs = leaf.heirs();
+        let with_gradient = heirs.iter().position(|heir| heir.grad().is_some());
+        match with_gradient {
+            Some(place) => Some(heirs.swap_remove(place)),
+            None if self.is_only_handle() => heirs.into_iter().next(),
+            None => None,
         }
     }
 

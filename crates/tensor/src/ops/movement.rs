@@ -17,6 +17,18 @@ pub struct To {
     dtype: Option<DType>,
 }
 
+impl To {
+    /// The device, if one is asked for.
+    pub fn device(self) -> Option<Device> {
+        self.device
+    }
+
+    /// The dtype, if one is asked for.
+    pub fn dtype(self) -> Option<DType> {
+        self.dtype
+    }
+}
+
 impl From<Device> for To {
     fn from(device: Device) -> To {
         To { device: Some(device), dtype: None }

@@ -167,6 +167,12 @@ impl<T: ?Sized> WeakCounted<T> {
         // Made only then: it counts as an owner, and leaves when it is dropped.
         owners.upgrade().then(|| Counted { allocation: self.allocation })
     }
+
+    /// Whether the value still has a handle.
+    pub(crate) fn is_alive(&self) -> bool {
+        // SAFETY: the allocation lives as long as this handle.
+        unsafe { self.allocation.as_ref().owners.count() > 0 }
+    }
 }
 
 impl<T: ?Sized> Clone for WeakCounted<T> {

@@ -37,6 +37,11 @@ pub struct Tensor {
     inner: Counted<TensorImpl>,
 }
 
+/// The identity of a tensor among all that live ([`Tensor::id`]). Once a tensor is dropped, another
+/// may get its identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TensorId(usize);
+
 /// The parts of a tensor, which its handles share.
 struct TensorImpl {
     memory: TensorMemory,
@@ -315,9 +320,28 @@ impl Tensor {
         }
     }
 
+    /// The identity of the tensor (Python's `id`): handles that are clones of each other have the
+    /// same, and views and [`Tensor::detach`] have others.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0]?;
+    /// assert_eq!(x.id(), x.clone().id());
+    /// assert_ne!(x.id(), x.detach().id());
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    pub fn id(&self) -> TensorId {
+        TensorId(Counted::id(&self.inner))
+    }
+
     /// Whether the two are handles on the same tensor, not only on the same memory.
     pub(crate) fn is_same_handle(&self, other: &Tensor) -> bool {
         Counted::ptr_eq(&self.inner, &other.inner)
+    }
+
+    /// Whether nobody has another handle on the same tensor.
+    pub(crate) fn is_only_handle(&self) -> bool {
+        Counted::handles(&self.inner) == 1
     }
 
     /// A handle that does not keep the tensor alive.
@@ -385,6 +409,11 @@ impl WeakTensor {
     /// The tensor, if it still has a handle.
     pub(crate) fn upgrade(&self) -> Option<Tensor> {
         self.0.upgrade().map(|inner| Tensor { inner })
+    }
+
+    /// Whether the tensor still has a handle.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.0.is_alive()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Device-agnostic code: S09 to S12.
 
-use nn::{Linear, Module, ReLU, Sequential};
+use nn::{Forward, Linear, Module, ReLU, Sequential};
 use semantics::{choose_driver, devices};
 use tensor::{DType, Device, Result, Tensor, cuda, tensor};
 

@@ -6,7 +6,7 @@
 use cuda_sim::control::{Schedule, set_schedule};
 use nn::loss::cross_entropy;
 use nn::optim::{Optimizer, Sgd};
-use nn::{Linear, Module, ReLU, Sequential};
+use nn::{Forward, Linear, Module, ReLU, Sequential};
 use semantics::{choose_driver, devices, is_software, last_device};
 use tensor::cuda::{self, GraphExec, MemoryPool, Order, Stream};
 use tensor::{Blocking, Device, Error, Result, Tensor, tensor};

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
-use nn::{Dropout, Linear, Module, ReLU, Sequential};
+use nn::{Dropout, Forward, Linear, Module, ReLU, Sequential};
 use parallel::DataParallel;
 use semantics::{choose_driver, devices, is_scheduled};
 use tensor::{Device, Result, Tensor, cuda};
@@ -17,7 +17,10 @@ fn model(device: Device) -> Result<Sequential> {
     Ok(model)
 }
 
-fn gradients(model: &impl Module, x: &Tensor) -> Result<(Vec<f32>, Vec<Vec<f32>>)> {
+fn gradients(
+    model: &impl Forward<Tensor, Output = Tensor>,
+    x: &Tensor,
+) -> Result<(Vec<f32>, Vec<Vec<f32>>)> {
     let y = model.forward(x)?;
     (&y * &y)?.sum(())?.backward()?;
     let parameters = model.parameters();
@@ -58,17 +61,23 @@ impl Meeting {
 }
 
 /// Meets the other replicas, on the host and on the devices, before it computes.
-#[derive(Clone)]
+#[derive(Clone, Module)]
 struct Sociable {
     linear: Linear,
     replicas: usize,
+    #[module(skip)]
     on_the_host: Arc<Meeting>,
+    #[module(skip)]
     on_the_devices: Arc<Meeting>,
+    #[module(skip)]
     devices_take_turns: Arc<AtomicBool>,
+    #[module(skip)]
     met: Arc<Mutex<Vec<(i64, i64, usize)>>>,
 }
 
-impl Module for Sociable {
+impl Forward for Sociable {
+    type Output = Tensor;
+
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let replicas = self.replicas;
         assert!(self.on_the_host.wait_for(replicas), "the replicas run one after the other");
@@ -83,17 +92,6 @@ impl Module for Sociable {
         let met = (places.0, places.1, cuda::current_device()?);
         self.met.lock().expect("not poisoned").push(met);
         self.linear.forward(input)
-    }
-
-    fn visit(&self, visitor: &mut dyn FnMut(&str, &Tensor)) {
-        self.linear.visit(visitor);
-    }
-
-    fn visit_mut(
-        &mut self,
-        visitor: &mut dyn FnMut(&str, &mut Tensor) -> Result<()>,
-    ) -> Result<()> {
-        self.linear.visit_mut(visitor)
     }
 }
 
@@ -188,8 +186,7 @@ fn s27_parameters_elsewhere_are_an_error_that_names_one() -> Result<()> {
     }
     let error =
         DataParallel::new(model(Device::cuda_at(1))?, [Device::cuda_at(0), Device::cuda_at(1)])
-            .err()
-            .expect("the parameters are not on the first device")
+            .expect_err("the parameters are not on the first device")
             .to_string();
     assert!(error.contains("cuda:1") && error.contains("cuda:0"), "{error}");
     Ok(())

@@ -38,10 +38,6 @@ impl Form {
             && gradient.resolved_device() == self.device
     }
 
-    pub(crate) fn device(&self) -> Device {
-        self.device.to_device()
-    }
-
     /// Zeros of this form.
     pub(crate) fn zeros(&self) -> Result<Tensor> {
         Tensor::zeros(&self.shape, (self.dtype, self.device.to_device()))

@@ -10,6 +10,7 @@ use super::hooks::GradientHooks;
 use super::lineage::Lineage;
 use crate::grad_mode::is_grad_enabled;
 use crate::layout::Layout;
+use crate::tensor::WeakTensor;
 use crate::{Result, Tensor};
 
 /// A leaf of the graph: the gradient of a tensor that no operation computed. Graphs hold the leaf
@@ -20,7 +21,7 @@ pub(crate) struct Leaf {
     /// The layout that the gradient has, if that is dense but not row-major: the tensor's own.
     layout: Option<Box<Layout>>,
     gradient: Mutex<Option<Tensor>>,
-    lineage: Lineage<Leaf>,
+    lineage: Lineage<WeakTensor>,
     /// The hooks on gradients that arrive.
     hooks: OnceLock<Arc<GradientHooks>>,
     /// The hooks that run when a gradient was added.
@@ -59,8 +60,23 @@ impl Leaf {
         &self.form
     }
 
-    pub(crate) fn lineage(&self) -> &Lineage<Leaf> {
-        &self.lineage
+    /// Notes that `heir`, a new tensor whose leaf is `of_heir`, takes the place of this leaf's
+    /// tensor: it takes over the gradient and the hooks.
+    pub(crate) fn pass_on(&self, heir: &Tensor, of_heir: &Leaf, gradient: Option<Tensor>) {
+        for (own, theirs) in [(&self.hooks, &of_heir.hooks), (&self.after, &of_heir.after)] {
+            if let Some(hooks) = own.get() {
+                // The heir is new, so it has no hooks yet.
+                let _ = theirs.set(Arc::clone(hooks));
+            }
+        }
+        of_heir.set(gradient);
+        self.set(None);
+        self.lineage.pass_on(heir.downgrade(), &of_heir.lineage, WeakTensor::is_alive);
+    }
+
+    /// The tensors that took this leaf's place and still live, the newest first.
+    pub(crate) fn heirs(&self) -> Vec<Tensor> {
+        self.lineage.heirs(WeakTensor::upgrade)
     }
 
     pub(crate) fn gradient(&self) -> Option<Tensor> {

@@ -1,7 +1,8 @@
 //! Modules, optimizers, loaders, replicas.
 
+use nn::fields::ExtraRepr;
 use nn::optim::Optimizer;
-use nn::{Flatten, Module, ReLU, Sequential, StateDict};
+use nn::{Flatten, Forward, LoadOptions, Member, MemberMut, Module, ReLU, Sequential, StateDict};
 use parallel::{
     Collate, DataLoader, DataLoaderBuilder, DataLoaderState, DataParallel, Dataset, PinMemory,
     TensorDataset, TensorSample, ToDevice, random_split,
@@ -12,33 +13,61 @@ use crate::calls::entry::{CallEntry, entries};
 use crate::draw::Draw;
 
 pub(super) const ENTRIES: &[CallEntry] = entries! {
-    "nn::Module::forward", "nn::Module::set_training", "nn::Module::to" => |d| {
+    "nn::Forward::forward", "nn::Module::to", "nn::Module::replace_tensors",
+    "nn::Module::requires_grad_" => |d| {
         let mut model = d.model()?;
-        model.set_training(d.flag()?);
         if d.flag()? {
-            let _ = model.to(d.device()?);
+            model.eval();
+        }
+        if d.flag()? {
+            let _ = model.to(d.target()?);
+        }
+        let _ = model.requires_grad_(d.flag()?);
+        if d.rng().one_in(4) {
+            let tensor = d.tensor()?;
+            let _ = model.replace_tensors(&mut |_| Ok(tensor.clone()));
         }
         let input = d.tensor()?;
         d.look(model.forward(&input).ok());
         model.zero_grad();
+        d.look_at_all(Ok(model.parameters()));
+        let _ = (model.is_training(), model.to_string());
         Some(())
     };
-    "nn::Module::load_state_dict", "nn::Module::visit", "nn::Module::visit_mut" => |d| {
+    "nn::Module::load_state_dict", "nn::Module::load_state_dict_with", "nn::Module::visit",
+    "nn::Module::visit_mut", "nn::Module::apply", "nn::LoadOptions::rename" => |d| {
         let mut model = d.model()?;
         let mut state: StateDict = model.state_dict();
         let (name, tensor) = (d.text()?, d.tensor()?);
         if d.flag()? {
-            state.insert(name, tensor.clone());
+            state.insert(name.clone(), tensor.clone());
         } else if let Some(value) = state.values_mut().next() {
             *value = tensor.clone();
         }
         let _ = model.load_state_dict(&state);
-        model.visit(&mut |_, parameter| drop(parameter.sum(())));
-        let _ = model.visit_mut(&mut |_, parameter| {
-            *parameter = tensor.clone();
-            Ok(())
+        let renamed = LoadOptions::new().rename(|old| (old != name).then(|| name.clone()));
+        let options = if d.flag()? { renamed.lenient() } else { renamed };
+        let _ = model.load_state_dict_with(&state, &options);
+        model.visit(&mut |_, member| {
+            if let Member::Parameter(parameter) = member {
+                drop(parameter.sum(()));
+            }
+        });
+        let _ = model.apply(&mut |module| {
+            module.visit_mut(&mut |_, member| {
+                if let MemberMut::Parameter(parameter) = member {
+                    *parameter = tensor.clone();
+                }
+                Ok(())
+            })
         });
         let _ = model.load_state_dict(&state);
+        Some(())
+    };
+    "nn::fields::ExtraRepr::add" => |d| {
+        let mut extra = ExtraRepr::new();
+        extra.add(&d.text()?, &d.number()?);
+        let _ = extra.to_string();
         Some(())
     };
     "nn::Sequential::push" => |d| {
@@ -47,7 +76,8 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         d.look(model.forward(&input).ok());
         Some(())
     };
-    "nn::optim::Optimizer::set_learning_rate", "nn::optim::Optimizer::step" => |d| {
+    "nn::optim::Optimizer::set_learning_rate", "nn::optim::Optimizer::step",
+    "nn::optim::Optimizer::load_state_dict", "nn::optim::Sgd::new", "nn::optim::Adam::new" => |d| {
         if d.flag()? {
             let optimizer = d.sgd()?.momentum(d.number()?).build();
             steps(d, optimizer.ok()?)
@@ -129,6 +159,17 @@ fn steps(d: &mut Draw, mut optimizer: impl Optimizer) -> Option<()> {
         }
         let _ = optimizer.step();
     }
+    let mut state = optimizer.state_dict().ok()?;
+    if d.flag()? {
+        let (name, tensor) = (d.text()?, d.tensor()?);
+        if let Some(value) = state.values_mut().nth(d.rng().below(8)) {
+            *value = tensor;
+        } else {
+            state.insert(name, tensor);
+        }
+    }
+    let _ = optimizer.load_state_dict(&state);
+    let _ = optimizer.step();
     optimizer.zero_grad();
     Some(())
 }

@@ -1,6 +1,6 @@
 //! The earlier seeds' device-agnostic programs: a flag, casts, and `new`.
 
-use nn::{Linear, Module};
+use nn::{Forward, Linear, Module};
 use parallel::{DataLoader, TensorDataset};
 use semantics::choose_driver;
 use tensor::{DType, Device, Result, Tensor, cuda};

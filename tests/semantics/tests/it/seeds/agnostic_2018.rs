@@ -1,6 +1,6 @@
 //! The third seed's device-agnostic programs, with what they print.
 
-use nn::{Linear, Module};
+use nn::{Forward, Linear, Module};
 use parallel::{DataLoader, TensorDataset};
 use semantics::choose_driver;
 use tensor::{DType, Device, Result, Tensor, cuda};

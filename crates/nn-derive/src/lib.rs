@@ -1,0 +1,36 @@
+//! The derive of `nn::Module`.
+//!
+//! Programs depend on `nn` or `sluice`, which export it; what fields may be is said in
+//! `nn::fields`.
+#![forbid(unsafe_code)]
+
+mod attributes;
+mod expand;
+mod paths;
+
+use proc_macro::TokenStream;
+use syn::{DeriveInput, parse_macro_input};
+
+/// Says what a struct is made of: implements `nn::Module`, and [`Display`](std::fmt::Display) in
+/// PyTorch's printed form.
+///
+/// Each field is a part of the module under its own name, those of a tuple struct under `0`, `1`,
+/// ..: a tensor is a parameter, a module is a module inside, and plain values are shown in the
+/// printed form.
+///
+/// # Attributes of fields
+/// - `#[module(buffer)]`: the tensor is a buffer and no parameter.
+/// - `#[module(training)]`: the `bool` says whether the module behaves as in training; `train` and
+///   `eval` set it.
+/// - `#[module(rename = "name")]`: the part has another name.
+/// - `#[module(skip)]`: the field is no part of the module. It may be of any type.
+///
+/// # Attributes of the struct
+/// - `#[module(extra_repr = path)]`: the function `path`, of `&Self`, gives what the printed form
+///   says beside the modules inside.
+/// - `#[module(crate = path)]`: `nn` is found there.
+#[proc_macro_derive(Module, attributes(module))]
+pub fn derive_module(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    expand::module(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}

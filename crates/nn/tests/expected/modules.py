@@ -1,0 +1,108 @@
+"""Printed forms and names of modules and optimizers, as PyTorch has them.
+
+    python modules.py > modules.json
+"""
+
+import json
+
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    """Own parameters and buffers beside modules, single, in a list, in a dictionary, in a box."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 3)
+        self.scale = nn.Parameter(torch.ones(3))
+        self.register_buffer("running_mean", torch.zeros(3))
+        self.layers = nn.ModuleList([nn.Linear(3, 3), nn.Linear(3, 3), nn.Linear(3, 3, bias=False)])
+        self.heads = nn.ModuleDict({"a": nn.Linear(3, 2), "b": nn.Sequential(nn.ReLU(), nn.Dropout(0.5))})
+
+
+class Scaled(nn.Module):
+    """Nothing but plain values."""
+
+    def extra_repr(self):
+        return "kernel_size=(3, 3), eps=1e-05, groups=1, affine=True, padding=(1,), bound=None"
+
+
+class Wrapper(nn.Module):
+    """Plain values beside modules."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Sequential(nn.Flatten(), nn.Linear(2, 2))
+
+    def extra_repr(self):
+        return "p=0.25"
+
+
+class Tied(nn.Module):
+    """A parameter at two places."""
+
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Linear(3, 3)
+        self.decoder = nn.Linear(3, 3)
+        self.decoder.weight = self.encoder.weight
+
+
+def describe(module):
+    return {
+        "printed": repr(module),
+        "parameters": [name for name, _ in module.named_parameters()],
+        "buffers": [name for name, _ in module.named_buffers()],
+        "modules": [name for name, _ in module.named_modules()],
+        "state": sorted(module.state_dict()),
+    }
+
+
+def optimizer_names(optimizer, ours):
+    """The names of an optimizer's state after a step, of the hyperparameters that we have."""
+    state = optimizer.state_dict()
+    names = [f"state.{n}.{name}" for n, entry in state["state"].items() for name in entry]
+    for name in ours:
+        value = state["param_groups"][0][name]
+        nested = isinstance(value, tuple)
+        names += [f"param_groups.0.{name}.{i}" for i in range(len(value))] if nested else [f"param_groups.0.{name}"]
+    return sorted(names)
+
+
+def stepped(make):
+    layer = nn.Linear(3, 2)
+    optimizer = make(layer.parameters())
+    layer(torch.ones(1, 3)).sum().backward()
+    optimizer.step()
+    return optimizer
+
+
+MODULES = {
+    "linear": nn.Linear(784, 512),
+    "linear_without_bias": nn.Linear(3, 2, bias=False),
+    "relu": nn.ReLU(),
+    "dropout": nn.Dropout(0.25),
+    "flatten": nn.Flatten(),
+    "sequential": nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 10)),
+    "empty": nn.Sequential(),
+    "nested": nn.Sequential(nn.Sequential(nn.Linear(2, 2)), nn.Flatten()),
+    "net": Net(),
+    "scaled": Scaled(),
+    "wrapper": Wrapper(),
+    "tied": Tied(),
+}
+
+OPTIMIZERS = {
+    "sgd": optimizer_names(
+        stepped(lambda p: torch.optim.SGD(p, 0.1, momentum=0.9)),
+        ["lr", "momentum", "dampening", "weight_decay", "nesterov"],
+    ),
+    "adam": optimizer_names(
+        stepped(lambda p: torch.optim.Adam(p, 0.1)), ["lr", "betas", "eps", "weight_decay"]
+    ),
+}
+
+if __name__ == "__main__":
+    modules = {name: describe(module) for name, module in MODULES.items()}
+    print(json.dumps({"torch": torch.__version__.split("+")[0], "modules": modules, "optimizers": OPTIMIZERS}, indent=1))
