@@ -1,7 +1,9 @@
 //! Copies of Rust values into tensors on the CPU, and out of them.
 
+use cpu_kernels::pool;
 use gpu_runtime::Access;
 
+use super::memory;
 use crate::access;
 use crate::resolved_device::ResolvedDevice;
 use crate::{DType, Element, Error, Result, Scalar, Shape, Tensor};
@@ -33,9 +35,18 @@ pub(crate) fn tensor_of<T: Element>(elements: &[T], shape: Shape) -> Result<Tens
 pub(crate) fn tensor_of_bytes(bytes: &[u8], shape: Shape, dtype: DType) -> Result<Tensor> {
     let tensor = Tensor::uninit(shape, dtype, ResolvedDevice::Cpu)?;
     assert_eq!(bytes.len(), tensor.numel() * dtype.size(), "the caller has counted");
-    let memory = tensor.storage().host().expect("it was made on the CPU");
-    // SAFETY: the storage was just made with room for as many bytes, and nobody else knows it.
-    unsafe { memory.start().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    let address = tensor.storage().address();
+    // Each byte is read and written. Where they lie in a mapped file the threads also share the work
+    // of the system, which brings its pages.
+    pool::split(bytes.len(), 2, |range| {
+        let piece = &bytes[range.clone()];
+        // SAFETY: the storage was just made with room for as many bytes, and nobody else knows it;
+        // the pieces are apart from each other.
+        unsafe {
+            let target = memory::target::<u8>(address).add(range.start);
+            target.copy_from_nonoverlapping(piece.as_ptr(), piece.len());
+        }
+    });
     Ok(tensor)
 }
 
@@ -46,7 +57,7 @@ pub(crate) fn tensor_of_bytes(bytes: &[u8], shape: Shape, dtype: DType) -> Resul
 #[track_caller]
 pub(crate) fn scalar_of(tensor: &Tensor) -> Result<Scalar> {
     const OP: &str = "item";
-    let memory = tensor
+    let host = tensor
         .storage()
         .host()
         .ok_or_else(|| Error::NotOnHost { op: OP, device: tensor.device() })?;
@@ -58,7 +69,7 @@ pub(crate) fn scalar_of(tensor: &Tensor) -> Result<Scalar> {
     // has room for the largest dtype. The low bytes come first on every platform that CUDA
     // supports.
     unsafe {
-        let first = memory.start().add(tensor.offset() * size);
+        let first = host.start().add(tensor.offset() * size);
         first.copy_to_nonoverlapping(bits.as_mut_ptr(), size);
     }
     Ok(Scalar::from_bits(u64::from_le_bytes(bits), tensor.dtype()))
