@@ -364,24 +364,27 @@ impl<W: Written, const PER_ELEMENT: bool> Multiversioned for Write<W, PER_ELEMEN
                 };
                 // Each thread that writes a part of the dimension goes through all indices.
                 let writes_all = work.targets == (0..size);
-                for slice in 0..count {
-                    let from = from.add(slice * inner);
-                    if !PER_ELEMENT {
-                        let chosen = *index.add(slice) as usize;
-                        if writes_all || work.targets.contains(&chosen) {
-                            let to = to.add(chosen * inner);
-                            for at in 0..inner {
-                                to.add(at).write(W::of(to.add(at).read(), from.add(at).read()));
-                            }
+                let is_own = |chosen: usize| writes_all || work.targets.contains(&chosen);
+                if PER_ELEMENT {
+                    let mut at = 0;
+                    for element in 0..count * inner {
+                        let chosen = *index.add(element) as usize;
+                        if is_own(chosen) {
+                            let place = to.add(chosen * inner + at);
+                            place.write(W::of(place.read(), from.add(element).read()));
                         }
+                        at = if at + 1 == inner { 0 } else { at + 1 };
+                    }
+                    continue;
+                }
+                for slice in 0..count {
+                    let chosen = *index.add(slice) as usize;
+                    if !is_own(chosen) {
                         continue;
                     }
+                    let (to, from) = (to.add(chosen * inner), from.add(slice * inner));
                     for at in 0..inner {
-                        let chosen = *index.add(slice * inner + at) as usize;
-                        if writes_all || work.targets.contains(&chosen) {
-                            let place = to.add(chosen * inner + at);
-                            place.write(W::of(place.read(), from.add(at).read()));
-                        }
+                        to.add(at).write(W::of(to.add(at).read(), from.add(at).read()));
                     }
                 }
             }

@@ -46,7 +46,7 @@ impl IndexTensor {
 
 /// The elements that tensors of indices choose, as slices of the tensor with the indexed dimensions
 /// merged into one.
-pub(super) struct Places {
+pub(super) struct ChosenPlaces {
     /// The sizes of the indexed dimensions.
     sizes: Vec<usize>,
     /// The order in which the indexed dimensions come first, if they do not lie side by side.
@@ -59,7 +59,7 @@ pub(super) struct Places {
     linear: Tensor,
 }
 
-/// The indices that [`Places`] are made of again in the backward pass: the graph keeps nothing else.
+/// The indices that [`ChosenPlaces`] are made of again in the backward pass: the graph keeps no more.
 pub(super) struct SavedPlaces {
     shape: Shape,
     indices: Vec<(usize, SavedTensor)>,
@@ -79,19 +79,23 @@ impl SavedPlaces {
 
     /// The places, on a device.
     #[track_caller]
-    pub(super) fn get(&self, device: Device) -> Result<Places> {
+    pub(super) fn get(&self, device: Device) -> Result<ChosenPlaces> {
         let index = |(dim, saved): &(usize, SavedTensor)| {
             Ok(IndexTensor { dim: *dim, tensor: saved.get()? })
         };
         let chosen: Result<Vec<IndexTensor>> = self.indices.iter().map(index).collect();
-        Places::new(&self.shape, device, &chosen?)
+        ChosenPlaces::new(&self.shape, device, &chosen?)
     }
 }
 
-impl Places {
+impl ChosenPlaces {
     /// The places that indices choose in a tensor of a shape.
     #[track_caller]
-    pub(super) fn new(shape: &[usize], device: Device, chosen: &[IndexTensor]) -> Result<Places> {
+    pub(super) fn new(
+        shape: &[usize],
+        device: Device,
+        chosen: &[IndexTensor],
+    ) -> Result<ChosenPlaces> {
         let positions: Result<Vec<_>> =
             chosen.iter().map(|index| index.positions(device)).collect();
         let (dims, indices): (Vec<usize>, Vec<Tensor>) = positions?.into_iter().flatten().unzip();
@@ -111,7 +115,7 @@ impl Places {
         let broadcast = Tensor::broadcast_tensors(&indices)?;
         let shape = broadcast.first().map_or_else(Shape::default, |i| i.layout().shape().clone());
         let linear = linear_index(&broadcast, &sizes)?.flatten()?;
-        Ok(Places { sizes, order, around, shape, linear })
+        Ok(ChosenPlaces { sizes, order, around, shape, linear })
     }
 
     /// The shape with sizes in place of the indexed dimensions'.

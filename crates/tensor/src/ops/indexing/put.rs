@@ -2,7 +2,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::places::{IndexTensor, Places, SavedPlaces, name_index};
+use super::places::{ChosenPlaces, IndexTensor, SavedPlaces, name_index};
 use crate::autograd::InPlace;
 use crate::dispatch;
 use crate::ops::convert::copy_into;
@@ -21,7 +21,7 @@ pub(super) fn put_at(
 ) -> Result<()> {
     let operands: SmallVec<[&Tensor; 1]> = value.tensor().into_iter().collect();
     let write = InPlace::begin(op, x, &operands)?;
-    let places = Places::new(x.shape(), x.device(), chosen)?;
+    let places = ChosenPlaces::new(x.shape(), x.device(), chosen)?;
     let value = value_at(op, x, &places, value)?;
     let written = write_at(op, &x.detach(), &places, &value, accumulate);
     written.map_err(|error| name_index(op, error, x, chosen))?;
@@ -51,7 +51,7 @@ pub(super) fn put_at(
 fn value_at(
     op: &'static str,
     x: &Tensor,
-    places: &Places,
+    places: &ChosenPlaces,
     value: TensorOrScalar<'_>,
 ) -> Result<Tensor> {
     let value = match value {
@@ -83,7 +83,7 @@ fn value_at(
 fn write_at(
     op: &'static str,
     x: &Tensor,
-    places: &Places,
+    places: &ChosenPlaces,
     value: &Tensor,
     accumulate: bool,
 ) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Reading by tensors of indices.
 
-use super::places::{IndexTensor, Places, SavedPlaces, name_index};
+use super::places::{ChosenPlaces, IndexTensor, SavedPlaces, name_index};
 use crate::autograd::record;
 use crate::{Result, Tensor};
 
@@ -8,8 +8,8 @@ use crate::{Result, Tensor};
 /// come first.
 #[track_caller]
 pub(super) fn select_at(op: &'static str, x: &Tensor, chosen: &[IndexTensor]) -> Result<Tensor> {
-    let read =
-        Places::new(x.shape(), x.device(), chosen).and_then(|places| places.read(&x.detach()));
+    let read = ChosenPlaces::new(x.shape(), x.device(), chosen)
+        .and_then(|places| places.read(&x.detach()));
     // A result of its own, and for gradients no view of what was picked.
     let output = read.map_err(|error| name_index(op, error, x, chosen))?.detach();
     Ok(record(op, [x], output, |saving| {
