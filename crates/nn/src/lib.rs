@@ -28,12 +28,14 @@
 //! - [`Module`]: names, moving, saving, printing, with an example of a layer of one's own;
 //!   [`fields`]: what the derive makes of which field.
 //! - [`Forward`]: inputs and outputs of any type.
-//! - [`Linear`], [`ReLU`], [`Dropout`], [`Flatten`], [`Sequential`]: the layers.
+//! - [`Linear`], [`Embedding`], [`LayerNorm`], [`ReLU`], [`GELU`], [`Dropout`], [`Flatten`],
+//!   [`Sequential`]: the layers.
 //! - [`loss`]: the losses; [`optim`]: the optimizers [`Sgd`](optim::Sgd) and [`Adam`](optim::Adam);
 //!   [`init`]: the initial values of parameters.
+//! - [`checkpoint`]: the whole state of a training in one file.
 //! - [`StateDict`] and [`LoadOptions`]: parameters and buffers by name, to be saved and loaded.
 //!
-//! What it is not: it has no file formats, no convolutions and no attention. Operations and
+//! What it is not: it has no convolutions and no attention. Operations and
 //! gradients are in the crate `tensor`; batches of data, and models over several devices, in
 //! `parallel`.
 #![forbid(unsafe_code)]
@@ -45,10 +47,12 @@ extern crate self as nn;
 //
 //   layers
 //   fields
-//   forward
+//   checkpoint, forward
 //   module, optim
 //   init, loss
+//   stateful
 //   error, result, state
+pub mod checkpoint;
 mod error;
 pub mod fields;
 mod forward;
@@ -59,14 +63,16 @@ mod module;
 pub mod optim;
 mod result;
 mod state;
+mod stateful;
 
 pub use error::LayerError;
 pub use forward::Forward;
-pub use layers::{Dropout, Flatten, Linear, ReLU, Sequential};
+pub use layers::{Dropout, Embedding, Flatten, GELU, LayerNorm, Linear, ReLU, Sequential};
 pub use module::{AsModule, Member, MemberMut, Module};
 pub use nn_derive::Module;
 pub use result::Result;
 pub use state::{LoadOptions, LoadReport, StateDict, StateError};
+pub use stateful::Stateful;
 
 /// The README's example is tested as the documentation's are.
 #[cfg(doctest)]

@@ -34,6 +34,7 @@
 //! - [`autograd`]: gradients, gradients of gradients, functions of one's own.
 //! - [`nn`] and [`optim`]: layers, modules and losses; optimizers.
 //! - [`safetensors`], [`numpy`], [`pytorch`]: tensors and models in files.
+//! - [`checkpoint`]: the whole state of a training in one file.
 //! - [`data`]: data sets and loaders; [`parallel`]: a module on several devices.
 //! - [`cuda`]: devices, streams, events, graphs, memory; [`cuda::software`].
 //! - [`fuse`]: elementwise functions of the program's own, in one pass.
@@ -89,6 +90,7 @@ pub mod prelude;
 
 pub use gpu_alloc as memory;
 pub use gpu_runtime as runtime;
+pub use nn::checkpoint;
 #[cfg(feature = "ndarray")]
 pub use serialization::ndarray;
 pub use serialization::{Error as SerializationError, numpy, pytorch, safetensors};

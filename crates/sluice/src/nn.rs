@@ -1,5 +1,4 @@
 //! Modules, layers, losses and initial values (`torch.nn`).
-
 //!
 //! ```
 //! use sluice::prelude::*;
@@ -26,6 +25,7 @@
 //! ```
 
 pub use nn::{
-    AsModule, Dropout, Flatten, Forward, LayerError, Linear, LoadOptions, LoadReport, Member,
-    MemberMut, Module, ReLU, Result, Sequential, StateDict, StateError, fields, init, loss,
+    AsModule, Dropout, Embedding, Flatten, Forward, GELU, LayerError, LayerNorm, Linear,
+    LoadOptions, LoadReport, Member, MemberMut, Module, ReLU, Result, Sequential, StateDict,
+    StateError, Stateful, fields, init, loss,
 };

@@ -27,6 +27,7 @@
 //! ```
 
 mod adam;
+mod lr_scheduler;
 mod parameters;
 mod saved;
 mod sgd;
@@ -39,6 +40,9 @@ use crate::Result;
 use crate::state::{StateDict, StateError};
 
 pub use adam::{Adam, AdamBuilder};
+pub use lr_scheduler::{
+    CosineAnnealingLr, ExponentialLr, LinearLr, LrSchedule, LrScheduler, StepLr,
+};
 pub use sgd::{Sgd, SgdBuilder};
 
 /// An optimizer, which changes parameters by their gradients.

@@ -84,6 +84,10 @@ MODULES = {
     "relu": nn.ReLU(),
     "dropout": nn.Dropout(0.25),
     "flatten": nn.Flatten(),
+    "gelu": nn.GELU(),
+    "layer_norm": nn.LayerNorm([4, 3]),
+    "layer_norm_of_a_vector": nn.LayerNorm(4),
+    "embedding": nn.Embedding(10, 3),
     "sequential": nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 10)),
     "empty": nn.Sequential(),
     "nested": nn.Sequential(nn.Sequential(nn.Linear(2, 2)), nn.Flatten()),
@@ -103,6 +107,26 @@ OPTIMIZERS = {
     ),
 }
 
+def rates(make, epochs=12):
+    """The learning rates of some epochs, of an optimizer that begins with 0.1."""
+    optimizer = torch.optim.SGD(nn.Linear(2, 2).parameters(), 0.1)
+    scheduler = make(optimizer)
+    found = []
+    for _ in range(epochs):
+        found.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        scheduler.step()
+    return found
+
+
+RATES = {
+    "step": rates(lambda o: torch.optim.lr_scheduler.StepLR(o, 3, 0.5)),
+    "exponential": rates(lambda o: torch.optim.lr_scheduler.ExponentialLR(o, 0.9)),
+    "cosine": rates(lambda o: torch.optim.lr_scheduler.CosineAnnealingLR(o, 5, 0.01)),
+    "linear": rates(lambda o: torch.optim.lr_scheduler.LinearLR(o, 0.2, 1.0, 4)),
+    "lambda": rates(lambda o: torch.optim.lr_scheduler.LambdaLR(o, lambda epoch: 1 / (1 + epoch))),
+}
+
 if __name__ == "__main__":
     modules = {name: describe(module) for name, module in MODULES.items()}
-    print(json.dumps({"torch": torch.__version__.split("+")[0], "modules": modules, "optimizers": OPTIMIZERS}, indent=1))
+    print(json.dumps({"torch": torch.__version__.split("+")[0], "modules": modules, "optimizers": OPTIMIZERS, "rates": RATES}, indent=1))

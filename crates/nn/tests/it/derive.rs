@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-use nn::{Dropout, Flatten, Forward, Linear, Member, Module, ReLU, Result, Sequential};
+use nn::{
+    Dropout, Embedding, Flatten, Forward, GELU, LayerNorm, Linear, Member, Module, ReLU, Result,
+    Sequential,
+};
 use serde_json::Value;
 use tensor::{DType, Tensor};
 
@@ -100,6 +103,10 @@ fn modules() -> Result<Vec<(&'static str, Box<dyn Module>)>> {
         ("relu", Box::new(ReLU)),
         ("dropout", Box::new(Dropout::new(0.25)?)),
         ("flatten", Box::new(Flatten)),
+        ("gelu", Box::new(GELU)),
+        ("layer_norm", Box::new(LayerNorm::new([4, 3])?)),
+        ("layer_norm_of_a_vector", Box::new(LayerNorm::new([4])?)),
+        ("embedding", Box::new(Embedding::new(10, 3)?)),
         ("sequential", Box::new(perceptron)),
         ("empty", Box::new(Sequential::new())),
         ("nested", Box::new(nested)),

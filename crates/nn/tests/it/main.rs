@@ -3,6 +3,7 @@
 mod derive;
 mod devices;
 mod errors;
+mod files;
 mod modules;
 mod moving;
 mod optimizers;

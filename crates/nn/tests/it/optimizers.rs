@@ -1,13 +1,18 @@
 //! Optimizers against PyTorch: losses, first gradients and final weights of five steps.
 
 use nn::loss::cross_entropy;
-use nn::optim::{Adam, Optimizer, Sgd};
+use nn::optim::{
+    Adam, CosineAnnealingLr, ExponentialLr, LinearLr, LrSchedule, LrScheduler, Optimizer, Sgd,
+    StepLr,
+};
+use nn::{Linear, Module};
 use serde_json::Value;
 use tensor::{Device, Result, Tensor};
 
 use crate::devices;
 
 const EXPECTED: &str = include_str!("../../../tensor/tests/expected/training.json");
+const MODULES: &str = include_str!("../expected/modules.json");
 
 #[test]
 fn five_steps_are_pytorchs_with_every_optimizer_on_every_device() -> Result<()> {
@@ -114,5 +119,36 @@ fn parameters_without_a_gradient_are_left_alone() -> Result<()> {
     assert_eq!(unused.to_vec::<f32>()?, [1.0, 1.0]);
     optimizer.zero_grad();
     assert!(used.grad().is_none());
+    Ok(())
+}
+
+#[test]
+fn learning_rates_follow_pytorchs_schedules() -> Result<()> {
+    fn rates(schedule: impl LrSchedule) -> Result<Vec<f64>> {
+        let layer = Linear::new(2, 2)?;
+        let mut optimizer = Sgd::new(layer.parameters(), 0.1).build()?;
+        let mut scheduler = LrScheduler::new(&mut optimizer, schedule);
+        let mut found = Vec::new();
+        for _ in 0..12 {
+            found.push(optimizer.learning_rate());
+            scheduler.step(&mut optimizer);
+        }
+        Ok(found)
+    }
+    let expected: Value = serde_json::from_str(MODULES).expect("the expected values are JSON");
+    let linear = LinearLr { start_factor: 0.2, end_factor: 1.0, total_iters: 4 };
+    for (name, found) in [
+        ("step", rates(StepLr { step_size: 3, gamma: 0.5 })?),
+        ("exponential", rates(ExponentialLr { gamma: 0.9 })?),
+        ("cosine", rates(CosineAnnealingLr { t_max: 5, eta_min: 0.01 })?),
+        ("linear", rates(linear)?),
+        ("lambda", rates(|epoch: u64| 1.0 / (1 + epoch) as f64)?),
+    ] {
+        let expected = expected["rates"][name].as_array().expect("rates");
+        for (epoch, (found, expected)) in found.iter().zip(expected).enumerate() {
+            let expected = expected.as_f64().expect("a rate");
+            assert!((found - expected).abs() < 1e-15, "{name}, {epoch}: {found} {expected}");
+        }
+    }
     Ok(())
 }

@@ -12,6 +12,7 @@ mod workers;
 
 use std::sync::Arc;
 
+use nn::{StateDict, Stateful};
 use tensor::{Device, Result};
 
 pub use batches::Batches;
@@ -166,6 +167,22 @@ where
         let begun = BegunEpoch { epoch, before, progress: self.progress.clone() };
         let recipe = Arc::clone(&self.recipe);
         Batches::new(recipe, tasks, begun, (self.workers, ahead), self.prefetch.clone())
+    }
+}
+
+/// The place in the epochs, under the names `epoch` and `batches`.
+impl<D> Stateful for DataLoader<D>
+where
+    D: Dataset,
+    D::Sample: Collate,
+{
+    fn state(&self) -> Result<StateDict> {
+        state::saved(self.progress.state())
+    }
+
+    fn set_state(&mut self, state: &StateDict) -> Result<()> {
+        self.progress.set_state(state::taken_over(state)?);
+        Ok(())
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use nn::StateDict;
 use parking_lot::Mutex;
+use tensor::{Device, Error, Result, Tensor};
 
 /// The place of a loader in its epochs, by which it can be put back there later: see
 /// [`DataLoader::state`](crate::DataLoader::state).
@@ -12,6 +14,39 @@ pub struct DataLoaderState {
     pub epoch: u64,
     /// The number of batches of this epoch that were handed to the loop.
     pub batches: usize,
+}
+
+/// The names of the two numbers in a state dict.
+const EPOCH: &str = "epoch";
+const BATCHES: &str = "batches";
+
+/// A place as a state dict.
+///
+/// # Errors
+/// Memory is short.
+pub(super) fn saved(state: DataLoaderState) -> Result<StateDict> {
+    let numbers = [(EPOCH, state.epoch as i64), (BATCHES, state.batches as i64)];
+    let named = |(name, number): (&str, i64)| {
+        Ok((name.to_owned(), Tensor::from_vec(vec![number], [1], Device::Cpu)?))
+    };
+    numbers.into_iter().map(named).collect()
+}
+
+/// The place that a state dict has.
+///
+/// # Errors
+/// It is the state of something else.
+pub(super) fn taken_over(state: &StateDict) -> Result<DataLoaderState> {
+    let number = |name: &str| match state.get(name) {
+        Some(number) => number.item::<i64>(),
+        None => Err(Error::InvalidArgument {
+            op: "DataLoader::set_state",
+            argument: "state",
+            value: format!("{:?}", state.keys().collect::<Vec<_>>()),
+            why: "it is the state of something else than a loader",
+        }),
+    };
+    Ok(DataLoaderState { epoch: number(EPOCH)? as u64, batches: number(BATCHES)? as usize })
 }
 
 /// The place of a loader, and that at which its next iterator begins. Iterators share it with their

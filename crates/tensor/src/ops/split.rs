@@ -15,6 +15,8 @@ pub enum SplitPoints<'a> {
 /// The most parts without elements that a number of sections may ask for. Each is a tensor, so a
 /// number that is large by mistake would take the memory of the process.
 const MAX_EMPTY_PARTS: usize = 1 << 16;
+/// The most parts of a dimension, which may be long without memory where it repeats its elements.
+const MAX_SECTIONS: usize = 1 << 24;
 
 /// Views of parts.
 impl Tensor {
@@ -76,6 +78,12 @@ impl Tensor {
                     why: "at most 65,536 parts can be empty",
                 })
             }
+            SplitPoints::Sections(count) if count > MAX_SECTIONS => Err(Error::InvalidArgument {
+                op: OP,
+                argument: "sections",
+                value: count.to_string(),
+                why: "at most 16,777,216",
+            }),
             SplitPoints::Sections(count) => {
                 let (least, larger) = (size / count, size % count);
                 let sizes: Vec<usize> =

@@ -1,0 +1,82 @@
+//! Vectors for numbered things.
+
+use tensor::{Error, Tensor, TensorOptions};
+
+use crate::error::LayerError;
+use crate::{Forward, Module, Result};
+
+/// A table with a vector for each of `num_embeddings` things, such as the words of a vocabulary
+/// (`nn.Embedding`).
+///
+/// The input has their numbers, in any shape and of any integer dtype; the output has a dimension
+/// more, of `embedding_dim`. The weight is `[num_embeddings, embedding_dim]`, and begins as numbers of
+/// a normal distribution.
+#[derive(Clone, Debug, Module)]
+#[module(extra_repr = Embedding::sizes)]
+pub struct Embedding {
+    weight: Tensor,
+}
+
+impl Embedding {
+    /// A table on the default device, with the default dtype.
+    ///
+    /// # Errors
+    /// Memory is short.
+    ///
+    /// ```
+    /// use nn::{Embedding, Forward};
+    /// use tensor::tensor;
+    /// let table = Embedding::new(10, 3)?;
+    /// assert_eq!(table.forward(&tensor![[1, 2], [9, 1]]?)?.shape(), [2, 2, 3]);
+    /// assert!(table.forward(&tensor![10]?).is_err());
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn new(num_embeddings: usize, embedding_dim: usize) -> Result<Embedding> {
+        Embedding::new_with(num_embeddings, embedding_dim, ())
+    }
+
+    /// A table on the given device, with the given dtype.
+    ///
+    /// # Errors
+    /// The dtype is no floating one, the device does not exist, or its memory is short.
+    #[track_caller]
+    pub fn new_with(
+        num_embeddings: usize,
+        embedding_dim: usize,
+        options: impl Into<TensorOptions>,
+    ) -> Result<Embedding> {
+        let options = options.into().requires_grad(true);
+        Ok(Embedding { weight: Tensor::randn([num_embeddings, embedding_dim], options)? })
+    }
+
+    /// The table, `[num_embeddings, embedding_dim]`.
+    pub fn weight(&self) -> &Tensor {
+        &self.weight
+    }
+
+    fn sizes(&self) -> String {
+        self.weight.shape().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The error as one of this layer, if its input is what does not fit.
+    fn explain(&self, error: Error) -> Error {
+        let problem = match &error {
+            Error::IndexOutOfRange { index, size, .. } => {
+                format!("there is no number {index} among {size}")
+            }
+            Error::DTypeMismatch { .. } => "expected numbers of an integer dtype".to_owned(),
+            _ => return error,
+        };
+        LayerError::of(format!("Embedding({})", self.sizes()), problem, error)
+    }
+}
+
+impl Forward for Embedding {
+    type Output = Tensor;
+
+    #[track_caller]
+    fn forward(&self, numbers: &Tensor) -> Result<Tensor> {
+        self.weight.i(numbers).map_err(|error| self.explain(error))
+    }
+}

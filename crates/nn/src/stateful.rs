@@ -1,0 +1,85 @@
+//! The parts of a checkpoint: objects whose state can be saved and taken over.
+
+use tensor::{DType, Device, Error, Tensor};
+
+use crate::Result;
+use crate::state::StateDict;
+
+/// Something whose state can be saved and taken over again
+/// (`torch.distributed.checkpoint.stateful.Stateful`): modules, optimizers, schedulers of learning
+/// rates, loaders, [`Generators`](crate::checkpoint::Generators), and the numbers of a program, like that of the epoch.
+pub trait Stateful {
+    /// The state, as tensors by name. They may share memory with the object.
+    ///
+    /// # Errors
+    /// Memory is short, or the runtime failed.
+    fn state(&self) -> Result<StateDict>;
+
+    /// Takes over a state.
+    ///
+    /// # Errors
+    /// The state does not fit; nothing is changed then.
+    fn set_state(&mut self, state: &StateDict) -> Result<()>;
+}
+
+/// Numbers, such as that of the epoch, under the name `value`.
+macro_rules! stateful_integers {
+    ($($integer:ty),*) => {$(
+        impl Stateful for $integer {
+            fn state(&self) -> Result<StateDict> {
+                // The bits, since there is no unsigned dtype of this size.
+                let value = Tensor::from_vec(vec![*self as i64], [1], Device::Cpu)?;
+                Ok([(VALUE.to_owned(), value)].into())
+            }
+
+            fn set_state(&mut self, state: &StateDict) -> Result<()> {
+                let [value] = integers("checkpoint::load", value_of(state)?)?;
+                *self = value as $integer;
+                Ok(())
+            }
+        }
+    )*};
+}
+
+stateful_integers!(u64, i64, usize);
+
+impl Stateful for f64 {
+    fn state(&self) -> Result<StateDict> {
+        Ok([(VALUE.to_owned(), Tensor::from_vec(vec![*self], [1], Device::Cpu)?)].into())
+    }
+
+    fn set_state(&mut self, state: &StateDict) -> Result<()> {
+        *self = value_of(state)?.item::<f64>()?;
+        Ok(())
+    }
+}
+
+const VALUE: &str = "value";
+
+/// The tensor of a number's state.
+fn value_of(state: &StateDict) -> Result<&Tensor> {
+    let why = "it is the state of something else than a number";
+    state.get(VALUE).ok_or_else(|| Error::InvalidArgument {
+        op: "checkpoint::load",
+        argument: "state",
+        value: format!("{:?}", state.keys().collect::<Vec<_>>()),
+        why,
+    })
+}
+
+/// The integers that a state has in a tensor.
+///
+/// # Errors
+/// They are of another dtype, or not as many.
+pub(crate) fn integers<const N: usize>(op: &'static str, saved: &Tensor) -> Result<[i64; N]> {
+    let refuse = || Error::InvalidArgument {
+        op,
+        argument: "state",
+        value: format!("a tensor of shape {:?} and dtype {}", saved.shape(), saved.dtype()),
+        why: "it is not what was saved under this name",
+    };
+    if saved.dtype() != DType::I64 {
+        return Err(refuse());
+    }
+    saved.to_vec::<i64>()?.try_into().map_err(|_| refuse())
+}
