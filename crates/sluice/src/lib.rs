@@ -88,9 +88,9 @@ pub mod optim;
 pub mod parallel;
 pub mod prelude;
 
+pub use ::nn::checkpoint;
 pub use gpu_alloc as memory;
 pub use gpu_runtime as runtime;
-pub use nn::checkpoint;
 #[cfg(feature = "ndarray")]
 pub use serialization::ndarray;
 pub use serialization::{Error as SerializationError, numpy, pytorch, safetensors};

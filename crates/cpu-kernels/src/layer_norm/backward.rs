@@ -5,7 +5,7 @@ use std::ops::Range;
 use expression::DType;
 
 use super::loops::{AddedToColumns, GradientRow, GradientSums, RowPiece};
-use super::{COST, LayerNorm, LayerNormOperands, NormRows, RowScale};
+use super::{COST, LayerNormForward, LayerNormOperands, NormRows, RowScale};
 use crate::convert::FloatValue;
 use crate::instruction_set::Version;
 use crate::matrix::{Matrix, PieceRoom};
@@ -26,13 +26,13 @@ pub struct LayerNormGradients {
     pub bias: Option<*mut u8>,
 }
 
-/// The gradients of a [`LayerNorm`], from those of its results.
+/// The gradients of a [`LayerNormForward`], from those of its results.
 #[derive(Clone, Copy, Debug)]
-pub struct LayerNormBackward(LayerNorm);
+pub struct LayerNormBackward(LayerNormForward);
 
 impl LayerNormBackward {
     /// The gradients of a kernel's operands.
-    pub fn of(kernel: LayerNorm) -> LayerNormBackward {
+    pub fn of(kernel: LayerNormForward) -> LayerNormBackward {
         LayerNormBackward(kernel)
     }
 
@@ -40,7 +40,7 @@ impl LayerNormBackward {
     /// the number of threads. The biases of the operands are not read.
     ///
     /// # Safety
-    /// As [`LayerNorm::run`]; `gradient` is a dense matrix of the rows' size and dtype.
+    /// As [`LayerNormForward::run`]; `gradient` is a dense matrix of the rows' size and dtype.
     pub unsafe fn run(
         &self,
         gradients: LayerNormGradients,

@@ -23,20 +23,20 @@ use crate::reduce::{BlockMoments, DenseValues, MomentsOfValues, pairwise};
 /// The layer normalisation of rows of one floating-point dtype. Halves are computed in `f32`.
 ///
 /// ```
-/// use cpu_kernels::layer_norm::{LayerNorm, LayerNormOperands};
+/// use cpu_kernels::layer_norm::{LayerNormForward, LayerNormOperands};
 /// use expression::DType;
 ///
 /// let (x, mut y) = ([1.0f32, 3.0], [0.0f32; 2]);
 /// let (x, out) = (x.as_ptr().cast(), y.as_mut_ptr().cast());
 /// let operands =
 ///     LayerNormOperands { x, weight: None, bias: None, rows: 1, cols: 2, epsilon: 0.0 };
-/// let kernel = LayerNorm::new(DType::F32, DType::F32).expect("they are floats");
+/// let kernel = LayerNormForward::new(DType::F32, DType::F32).expect("they are floats");
 /// // SAFETY: both arrays are a row of two elements.
 /// unsafe { kernel.run(out, operands) };
 /// assert_eq!(y, [-1.0, 1.0]);
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct LayerNorm {
+pub struct LayerNormForward {
     dtype: DType,
     parameters: DType,
     set: InstructionSet,
@@ -59,19 +59,23 @@ pub struct LayerNormOperands {
     pub epsilon: f64,
 }
 
-impl LayerNorm {
+impl LayerNormForward {
     /// The kernel for rows of one dtype and parameters of another, in the current instruction set.
     /// `None` if they are no floats, or the parameters are computed in another type than the rows.
-    pub fn new(dtype: DType, parameters: DType) -> Option<LayerNorm> {
-        LayerNorm::in_set(dtype, parameters, InstructionSet::current())
+    pub fn new(dtype: DType, parameters: DType) -> Option<LayerNormForward> {
+        LayerNormForward::in_set(dtype, parameters, InstructionSet::current())
     }
 
-    /// [`LayerNorm::new`] in a set that the processor has.
-    pub fn in_set(dtype: DType, parameters: DType, set: InstructionSet) -> Option<LayerNorm> {
+    /// [`LayerNormForward::new`] in a set that the processor has.
+    pub fn in_set(
+        dtype: DType,
+        parameters: DType,
+        set: InstructionSet,
+    ) -> Option<LayerNormForward> {
         assert!(set.is_supported(), "the processor does not have {}", set.name());
         let fits = dtype.is_float() && parameters.is_float();
         let fits = fits && dtype.compute_type() == parameters.compute_type();
-        fits.then_some(LayerNorm { dtype, parameters, set })
+        fits.then_some(LayerNormForward { dtype, parameters, set })
     }
 
     /// Fills the result, a dense matrix of the rows' size and dtype, in the threads of the pool if
@@ -96,7 +100,7 @@ impl LayerNorm {
     }
 
     /// # Safety
-    /// The conditions of [`LayerNorm::run`].
+    /// The conditions of [`LayerNormForward::run`].
     unsafe fn run_in<V: FloatValue>(&self, out: *mut u8, operands: &LayerNormOperands) {
         let out = Matrix::<V>::new(out, operands.cols, self.dtype, self.set);
         let out = out.expect("floats are computed as floats");
@@ -186,8 +190,8 @@ struct NormRows<'a, V: FloatValue> {
 
 impl<'a, V: FloatValue> NormRows<'a, V> {
     /// # Safety
-    /// The conditions of [`LayerNorm::run`] for the operands.
-    unsafe fn new(kernel: &LayerNorm, operands: &LayerNormOperands) -> NormRows<'a, V> {
+    /// The conditions of [`LayerNormForward::run`] for the operands.
+    unsafe fn new(kernel: &LayerNormForward, operands: &LayerNormOperands) -> NormRows<'a, V> {
         let x = Matrix::new(operands.x, operands.cols, kernel.dtype, kernel.set);
         // SAFETY: a condition of this function.
         let weight = unsafe { kernel.column_values(operands.weight, V::ONE, operands.cols) };

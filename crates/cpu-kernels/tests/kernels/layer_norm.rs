@@ -2,7 +2,7 @@
 
 use cpu_kernels::InstructionSet;
 use cpu_kernels::layer_norm::{
-    LayerNorm, LayerNormBackward, LayerNormGradients, LayerNormOperands,
+    LayerNormBackward, LayerNormForward, LayerNormGradients, LayerNormOperands,
 };
 use expression::DType;
 
@@ -89,7 +89,8 @@ impl Case {
             [&self.x, &vec![0.0; self.x.len()]].map(|x| Guarded::new(&encode(self.dtype, x)));
         let [weight, bias] =
             [&self.weight, &self.bias].map(|x| Guarded::new(&encode(self.parameters, x)));
-        let kernel = LayerNorm::in_set(self.dtype, self.parameters, set).expect("they are floats");
+        let kernel =
+            LayerNormForward::in_set(self.dtype, self.parameters, set).expect("they are floats");
         let operands = self.operands(&x, &weight, &bias);
         // SAFETY: all are of the sizes and dtypes that the kernel is told.
         unsafe { kernel.run(out.start(), operands) };
@@ -102,7 +103,8 @@ impl Case {
         let parameters = [&self.weight, &self.bias, &vec![9.0; self.cols], &vec![9.0; self.cols]];
         let [weight, bias, of_weight, of_bias] =
             parameters.map(|x| Guarded::new(&encode(self.parameters, x)));
-        let kernel = LayerNorm::in_set(self.dtype, self.parameters, set).expect("they are floats");
+        let kernel =
+            LayerNormForward::in_set(self.dtype, self.parameters, set).expect("they are floats");
         let gradients = LayerNormGradients {
             x: Some(of_x.start()),
             weight: Some(of_weight.start()),

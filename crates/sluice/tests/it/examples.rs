@@ -2,21 +2,27 @@
 //! tests; with `--test it` it does not.
 
 use std::env;
+use std::io::Read;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
-/// Runs an example with arguments, on a machine without NVIDIA's driver as on one with it, and gives
-/// what it printed.
-fn run(example: &str, arguments: &[&str]) -> String {
+fn command(example: &str, arguments: &[&str]) -> Command {
     let mut program: PathBuf = env::current_exe().expect("the test's own file");
     program.pop();
     program.pop();
     program.extend(["examples", example]);
-    let output = Command::new(&program)
-        .args(arguments)
-        .env_remove("GPU_DRIVER")
-        .output()
-        .unwrap_or_else(|error| panic!("{}: {error}", program.display()));
+    let mut command = Command::new(program);
+    command.args(arguments).env_remove("GPU_DRIVER");
+    command
+}
+
+/// Runs an example with arguments, on a machine without NVIDIA's driver as on one with it, and gives
+/// what it printed.
+fn run(example: &str, arguments: &[&str]) -> String {
+    let output = command(example, arguments).output();
+    let output = output.unwrap_or_else(|error| panic!("{example}: {error}"));
     let (printed, errors) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{example}: {printed}{errors}");
@@ -50,4 +56,52 @@ fn out_of_memory_is_survived() {
 #[test]
 fn a_kernel_of_ones_own_runs_on_tensors_with_its_gradient() {
     assert!(run("own_kernel", &[]).contains("dx = tensor("));
+}
+
+#[test]
+fn a_transformer_learns_its_text() {
+    let printed = run("transformer", &[]);
+    assert!(printed.contains("Alice was beginning to get very "), "{printed}");
+}
+
+/// Kills the training after different times, which is in the midst of a step, of a checkpoint, or of
+/// the start.
+#[test]
+fn a_training_that_is_killed_again_and_again_ends_bit_for_bit_as_one_that_is_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let last = |printed: &str| printed.lines().last().expect("the weights").to_owned();
+    let whole = last(&run("resume", &[&path("whole")]));
+    assert!(whole.starts_with("after 60 steps"), "{whole}");
+
+    let path = path("killed");
+    let mut kills = 0;
+    let printed = loop {
+        // Longer each time, so that it comes to an end on a slow machine.
+        let patience = Duration::from_millis(40 + 35 * kills);
+        match killed_after("resume", &[&path], patience) {
+            Some(printed) => break printed,
+            None => kills += 1,
+        }
+    };
+    assert!(kills > 0, "it ended before it could be killed");
+    assert_eq!(last(&printed), whole, "killed {kills} times");
+}
+
+/// What an example printed, or `None` if it had to be killed after a time.
+fn killed_after(example: &str, arguments: &[&str], patience: Duration) -> Option<String> {
+    let mut child = command(example, arguments).stdout(Stdio::piped()).spawn().expect("a process");
+    let begin = Instant::now();
+    while begin.elapsed() < patience {
+        if let Some(status) = child.try_wait().expect("a child") {
+            assert!(status.success(), "{status}");
+            let mut printed = String::new();
+            child.stdout.take()?.read_to_string(&mut printed).expect("text");
+            return Some(printed);
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().expect("it can be killed");
+    child.wait().expect("it has ended");
+    None
 }

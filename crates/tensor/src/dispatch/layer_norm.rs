@@ -3,7 +3,7 @@
 use std::ptr;
 
 use cpu_kernels::layer_norm::{
-    LayerNorm, LayerNormBackward, LayerNormGradients, LayerNormOperands,
+    LayerNormBackward, LayerNormForward, LayerNormGradients, LayerNormOperands,
 };
 use gpu_runtime::Access;
 use smallvec::SmallVec;
@@ -100,8 +100,8 @@ impl LayerNormCall<'_> {
         Ok(())
     }
 
-    fn kernel(&self) -> LayerNorm {
-        LayerNorm::new(self.x.dtype(), self.parameters).expect("the dtypes were checked")
+    fn kernel(&self) -> LayerNormForward {
+        LayerNormForward::new(self.x.dtype(), self.parameters).expect("the dtypes were checked")
     }
 
     fn add_operands<'a>(&'a self, tensors: &mut SmallVec<[(&'a Tensor, Access); 8]>) {

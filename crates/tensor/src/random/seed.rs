@@ -46,7 +46,7 @@ pub fn with_manual_seed<R>(seed: u64, f: impl FnOnce() -> R) -> R {
 
 /// [`with_manual_seed`] until the guard is dropped.
 pub fn enter_manual_seed(seed: u64) -> SeedGuard {
-    SeedScope { generators: Some(Arc::new(Generators::new(seed))), folded: None }.enter()
+    SeedScope { generators: Some(Arc::new(DeviceGenerators::new(seed))), folded: None }.enter()
 }
 
 /// Runs `f` with generators that begin from the present seed with `data` folded into it
@@ -132,7 +132,7 @@ impl Drop for SeedGuard {
 #[derive(Clone, Debug)]
 pub(crate) struct SeedScope {
     /// The generators of a scope with its own seed; `None` for those of the process.
-    generators: Option<Arc<Generators>>,
+    generators: Option<Arc<DeviceGenerators>>,
     /// The data that is folded into the seed.
     folded: Option<u64>,
 }
@@ -155,10 +155,10 @@ impl SeedScope {
     }
 
     /// Calls `f` with the generators of the scope.
-    fn generators<R>(&self, f: impl FnOnce(&Generators) -> R) -> R {
+    fn generators<R>(&self, f: impl FnOnce(&DeviceGenerators) -> R) -> R {
         // The standard library's hasher is keyed by the system's source of randomness.
-        static PROCESS: LazyLock<Generators> =
-            LazyLock::new(|| Generators::new(RandomState::new().hash_one("seed")));
+        static PROCESS: LazyLock<DeviceGenerators> =
+            LazyLock::new(|| DeviceGenerators::new(RandomState::new().hash_one("seed")));
         f(self.generators.as_deref().unwrap_or(&PROCESS))
     }
 }
@@ -169,7 +169,7 @@ thread_local! {
 
 /// One generator for each device in use, and for each that something was folded into.
 #[derive(Debug)]
-struct Generators(Mutex<Seeded>);
+struct DeviceGenerators(Mutex<Seeded>);
 
 #[derive(Debug)]
 struct Seeded {
@@ -178,9 +178,9 @@ struct Seeded {
     in_use: HashMap<(ResolvedDevice, Option<u64>), Generator>,
 }
 
-impl Generators {
-    fn new(seed: u64) -> Generators {
-        Generators(Mutex::new(Seeded { seed, in_use: HashMap::new() }))
+impl DeviceGenerators {
+    fn new(seed: u64) -> DeviceGenerators {
+        DeviceGenerators(Mutex::new(Seeded { seed, in_use: HashMap::new() }))
     }
 
     fn manual_seed(&self, seed: u64) {

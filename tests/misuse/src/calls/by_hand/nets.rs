@@ -1,8 +1,12 @@
 //! Modules, optimizers, loaders, replicas.
 
+use nn::checkpoint::{self, Generators};
 use nn::fields::ExtraRepr;
-use nn::optim::Optimizer;
-use nn::{Flatten, Forward, LoadOptions, Member, MemberMut, Module, ReLU, Sequential, StateDict};
+use nn::optim::{CosineAnnealingLr, LinearLr, LrSchedule, LrScheduler, Optimizer, StepLr};
+use nn::{
+    Flatten, Forward, LayerNorm, LoadOptions, Member, MemberMut, Module, ReLU, Sequential,
+    StateDict, Stateful,
+};
 use parallel::{
     Collate, DataLoader, DataLoaderBuilder, DataLoaderState, DataParallel, Dataset, PinMemory,
     TensorDataset, TensorSample, ToDevice, random_split,
@@ -32,6 +36,39 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         model.zero_grad();
         d.look_at_all(Ok(model.parameters()));
         let _ = (model.is_training(), model.to_string());
+        Some(())
+    };
+    "nn::checkpoint::save", "nn::checkpoint::load", "nn::Stateful::set_state" => |d| {
+        let folder = tempfile::tempdir().ok()?;
+        let path = folder.path().join("run.safetensors");
+        let (mut model, mut number, name) = (d.model()?, d.word()?, d.text()?);
+        let saved = checkpoint::save(&path, &[("model", &model), (&name, &number)]);
+        if saved.is_ok() && d.flag()? {
+            let mut bytes = std::fs::read(&path).ok()?;
+            let at = d.rng().below(bytes.len());
+            bytes[at] ^= d.byte()?;
+            std::fs::write(&path, bytes).ok()?;
+        }
+        let _ = checkpoint::load(&path, &mut [("model", &mut model), (&name, &mut number)]);
+        let _ = Generators.set_state(&Stateful::state(&model).ok()?);
+        d.look_at_all(Ok(model.parameters()));
+        Some(())
+    };
+    "nn::optim::LrScheduler::new", "nn::optim::LrScheduler::step", "nn::optim::LrSchedule::rate" => |d| {
+        let mut optimizer = d.sgd()?.build().ok()?;
+        let (epochs, factor) = (d.word()?, d.number()?);
+        let _ = StepLr { step_size: epochs, gamma: factor }.rate(factor, d.word()?);
+        let schedule = LinearLr { start_factor: factor, end_factor: 1.0, total_iters: epochs };
+        LrScheduler::new(&mut optimizer, schedule).step(&mut optimizer);
+        let cosine = CosineAnnealingLr { t_max: epochs, eta_min: factor };
+        let _ = cosine.rate(factor, d.word()?);
+        let _ = optimizer.step();
+        Some(())
+    };
+    "nn::LayerNorm::with_eps" => |d| {
+        let layer = LayerNorm::new_with(d.shape()?, d.options()?).ok()?.with_eps(d.number()?);
+        let input = d.tensor()?;
+        d.look(layer.forward(&input).ok());
         Some(())
     };
     "nn::Module::load_state_dict", "nn::Module::load_state_dict_with", "nn::Module::visit",
