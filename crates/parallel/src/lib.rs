@@ -31,7 +31,7 @@
 //!   are joined, pinned and moved.
 //! - [`DataParallel`]: splits each batch between devices, runs a replica of the module on each, and sums
 //!   the gradients on the first device.
-//! - The example `digits` is a whole training program.
+//! - The example `digits` of the crate `sluice` is a whole training program.
 //!
 //! What it is not: nothing here goes beyond one process and one machine. Modules and optimizers are
 //! in the crate `nn`, tensors in `tensor`.

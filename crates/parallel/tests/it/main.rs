@@ -1,9 +1,6 @@
-//! The loader, `DataParallel`, and the digits job, on the CPU and on software GPUs.
+//! The loader and `DataParallel`, on the CPU and on software GPUs.
 
 mod data_parallel;
-mod digits;
-mod digits_devices;
-mod digits_out_of_memory;
 mod loader;
 mod loader_failures;
 mod loader_panics;

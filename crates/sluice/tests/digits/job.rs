@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use tensor::Device;
+use sluice::Device;
 
 use crate::four_devices;
 

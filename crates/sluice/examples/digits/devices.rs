@@ -1,7 +1,7 @@
 //! The choice of the devices to compute on.
 
-use gpu_runtime::{Availability, DriverChoice, DriverKind};
-use tensor::Device;
+use sluice::cuda::{Availability, DriverChoice, DriverKind, availability, choose_driver};
+use sluice::{Device, runtime};
 
 use super::args::{Args, DeviceArg};
 use super::error::Error;
@@ -41,8 +41,8 @@ fn cpu(why: &str) -> ChosenDevices {
 }
 
 /// The devices of the driver that `GPU_DRIVER` names, or of NVIDIA's.
-fn present(why: &str) -> Result<ChosenDevices, gpu_runtime::Error> {
-    match gpu_runtime::availability() {
+fn present(why: &str) -> Result<ChosenDevices, runtime::Error> {
+    match availability() {
         Availability::Available { kind, devices } => Ok(cuda(kind, devices, why)),
         Availability::Unavailable { reason } => Err(reason),
     }
@@ -54,17 +54,17 @@ fn is_driver_asked_for() -> bool {
 }
 
 /// The reason why there is no GPU, if that is the error; other errors are for the user to mend.
-fn why_no_gpu(reason: &gpu_runtime::Error) -> Option<&'static str> {
+fn why_no_gpu(reason: &runtime::Error) -> Option<&'static str> {
     match reason {
-        gpu_runtime::Error::DriverNotFound { .. } => Some("no NVIDIA driver was found"),
-        gpu_runtime::Error::NoDevice { .. } => Some("NVIDIA's driver has no GPU"),
+        runtime::Error::DriverNotFound { .. } => Some("no NVIDIA driver was found"),
+        runtime::Error::NoDevice { .. } => Some("NVIDIA's driver has no GPU"),
         _ => None,
     }
 }
 
 fn software(choice: DriverChoice, why: &str) -> Result<ChosenDevices, Error> {
-    gpu_runtime::choose_driver(choice)?;
-    Ok(cuda(DriverKind::Software, gpu_runtime::Device::count()?, why))
+    choose_driver(choice)?;
+    Ok(cuda(DriverKind::Software, runtime::Device::count()?, why))
 }
 
 fn cuda(kind: DriverKind, count: usize, why: &str) -> ChosenDevices {

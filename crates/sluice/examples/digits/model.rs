@@ -1,6 +1,7 @@
 //! The classifier.
 
-use nn::{Linear, ReLU, Sequential};
+use sluice::Result;
+use sluice::nn::{Linear, ReLU, Sequential};
 
 use super::data::PIXELS;
 
@@ -8,7 +9,7 @@ const HIDDEN: usize = 128;
 const DIGITS: usize = 10;
 
 /// A perceptron with one hidden layer.
-pub(crate) fn classifier() -> tensor::Result<Sequential> {
+pub(crate) fn classifier() -> Result<Sequential> {
     Ok(Sequential::new()
         .push(Linear::new(PIXELS, HIDDEN)?)
         .push(ReLU)

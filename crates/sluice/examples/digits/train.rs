@@ -2,13 +2,11 @@
 
 use std::time::Instant;
 
-use nn::optim::{Optimizer, Sgd};
-use nn::{Forward, Module};
-use parallel::{DataLoader, DataParallel, Dataset, Subset};
-use tensor::{Device, Tensor, no_grad};
+use sluice::data::Subset;
+use sluice::optim::Sgd;
+use sluice::prelude::*;
 
 use super::data::Digits;
-use super::error::Error;
 use super::model;
 
 const LEARNING_RATE: f64 = 0.1;
@@ -54,9 +52,9 @@ pub(crate) fn train(
     test: Subset<Digits>,
     options: &Options,
     mut progress: impl FnMut(Progress),
-) -> Result<TrainingResult, Error> {
+) -> Result<TrainingResult> {
     let begin = Instant::now();
-    let _seed = tensor::enter_manual_seed(options.seed);
+    let _seed = sluice::enter_manual_seed(options.seed);
     let device = options.devices.first().copied().unwrap_or(Device::Cpu);
     let mut model = model::classifier()?;
     model.to(device)?;
@@ -103,7 +101,7 @@ fn accuracy(
     test: Subset<Digits>,
     batch_size: usize,
     device: Device,
-) -> Result<f64, Error> {
+) -> Result<f64> {
     let images = test.len();
     let loader = DataLoader::builder(test).batch_size(batch_size).prefetch_to(device).build()?;
     let mut right = 0;
@@ -113,7 +111,7 @@ fn accuracy(
             let guesses = model.forward(&images)?.argmax(1)?;
             right += guesses.eq(&labels)?.sum(())?.item::<i64>()?;
         }
-        Ok::<_, Error>(())
+        Ok::<_, sluice::Error>(())
     })?;
     Ok(right as f64 / images as f64)
 }

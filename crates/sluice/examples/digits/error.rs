@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use parallel::{BuildError, DataParallelError, LoaderError};
+use sluice::runtime;
 
 /// The reason why the program ended early.
 #[derive(Debug, thiserror::Error)]
@@ -16,17 +16,11 @@ pub(crate) enum Error {
     #[error("{path} unpacks to more than {limit} bytes: it is not the data set", path = .path.display())]
     TooLarge { path: PathBuf, limit: u64 },
     #[error("CUDA is not available: {0}")]
-    NoCuda(gpu_runtime::Error),
+    NoCuda(runtime::Error),
     #[error(transparent)]
-    Runtime(#[from] gpu_runtime::Error),
+    Runtime(#[from] runtime::Error),
     #[error(transparent)]
-    Tensor(#[from] tensor::Error),
-    #[error(transparent)]
-    Loader(#[from] LoaderError),
-    #[error(transparent)]
-    Build(#[from] BuildError),
-    #[error(transparent)]
-    DataParallel(#[from] DataParallelError),
+    Training(#[from] sluice::Error),
 }
 
 impl Error {

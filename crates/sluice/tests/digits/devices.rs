@@ -10,7 +10,7 @@ mod args;
 #[allow(dead_code, reason = "the program uses the rest")]
 mod devices;
 
-use super::digits::{error, train};
+use super::job::{error, train};
 use args::Args;
 use error::Error;
 

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use csv::StringRecord;
 use flate2::read::GzDecoder;
-use parallel::{Dataset, Subset, random_split};
-use tensor::{DType, Device, Tensor};
+use sluice::data::{Dataset, Subset, random_split};
+use sluice::{DType, Device, Tensor};
 
 use super::error::Error;
 
@@ -59,13 +59,13 @@ impl Digits {
 
 impl Dataset for Digits {
     type Sample = (Tensor, i64);
-    type Error = tensor::Error;
+    type Error = sluice::Error;
 
     fn len(&self) -> usize {
         self.labels.len()
     }
 
-    fn get(&self, index: usize) -> tensor::Result<(Tensor, i64)> {
+    fn get(&self, index: usize) -> sluice::Result<(Tensor, i64)> {
         let image = self.images[index].to_vec();
         Ok((Tensor::from_vec(image, [PIXELS], (DType::F32, Device::Cpu))?, self.labels[index]))
     }

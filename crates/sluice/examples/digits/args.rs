@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Parser;
-use gpu_runtime::DriverChoice;
+use sluice::cuda::DriverChoice;
 
 use super::devices::ChosenDevices;
 use super::train::Options;

@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use tensor::{Device, cuda};
+use sluice::{Device, cuda};
 
 use super::args::Args;
 use super::devices::ChosenDevices;

@@ -4,15 +4,14 @@
 use std::error::Error;
 
 use cuda_sim::control::{self, Config};
-use gpu_runtime::DriverChoice;
-use nn::optim::{Optimizer, Sgd};
-use nn::{Forward, Linear, Module, ReLU, Sequential};
-use parallel::DataLoader;
-use tensor::{Device, Tensor, cuda, no_grad};
+use sluice::cuda::DriverChoice;
+use sluice::nn::{Linear, ReLU, Sequential};
+use sluice::optim::Sgd;
+use sluice::prelude::*;
 use test_support::isolate;
 
-use crate::digits::data::{Digits, PIXELS};
-use crate::digits::file;
+use crate::job::data::{Digits, PIXELS};
+use crate::job::file;
 
 const GPU: Device = Device::cuda_at(0);
 const BATCH: usize = 719;
@@ -35,7 +34,7 @@ struct TrainingResult {
 /// Trains on the device. `between_epochs` is called while it has nothing to do, with the number of the
 /// epoch to come.
 fn train(mut between_epochs: impl FnMut(usize) -> Result<()>) -> Result<TrainingResult> {
-    let _seed = tensor::enter_manual_seed(0);
+    let _seed = sluice::enter_manual_seed(0);
     let (train, test) = Digits::read(&file())?.split()?;
     let mut model = Sequential::new()
         .push(Linear::new(PIXELS, HIDDEN)?)
@@ -102,7 +101,7 @@ fn add_gradients(
 fn training_survives_a_device_that_has_less_memory_all_at_once() {
     isolate(|| {
         control::configure(Config { devices: 1, ..Config::default() }).expect("nothing ran yet");
-        gpu_runtime::choose_driver(DriverChoice::Software { devices: None }).expect("a driver");
+        sluice::runtime::choose_driver(DriverChoice::Software { devices: None }).expect("a driver");
         let undisturbed = train(|_| Ok(())).expect("there is memory");
         assert!(undisturbed.parts.iter().all(|part| *part == BATCH));
         assert!(undisturbed.accuracy > 0.9, "{undisturbed:?}");
