@@ -1,6 +1,6 @@
 //! The digits job: the example's own modules, on the CPU and on software GPUs.
 
-mod devices;
+mod command_line;
 mod job;
 mod out_of_memory;
 

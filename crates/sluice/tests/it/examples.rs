@@ -105,3 +105,9 @@ fn killed_after(example: &str, arguments: &[&str], patience: Duration) -> Option
     child.wait().expect("it has ended");
     None
 }
+
+#[test]
+fn models_are_saved_and_loaded() {
+    let printed = run("save_and_load", &[]);
+    assert!(printed.contains(r#"not in the file: ["head.weight", "head.bias"]"#), "{printed}");
+}
