@@ -35,18 +35,12 @@ fn main() -> Result<()> {
     let device = Device::cuda();
     sluice::manual_seed(1);
 
-    let mut model = nn::Sequential::new()
-        .push(nn::Linear::new(8, 32)?)
-        .push(nn::GELU)
-        .push(nn::Dropout::new(0.2)?)
-        .push(nn::Linear::new(32, 1)?);
+    let mut model = network()?;
     model.to(device)?;
     let mut optimizer = optim::Adam::new(model.parameters(), 0.01).build()?;
     let schedule = CosineAnnealingLr { t_max: args.epochs, eta_min: 1e-4 };
     let mut scheduler = LrScheduler::new(&mut optimizer, schedule);
-    let x = Tensor::randn([160, 8], ())?;
-    let y = x.square()?.sum(keepdim(-1))?;
-    let mut loader = DataLoader::builder(TensorDataset::new((x, y))?)
+    let mut loader = DataLoader::builder(data()?)
         .batch_size(16)
         .shuffle(7)
         .workers(2)
@@ -80,7 +74,7 @@ fn main() -> Result<()> {
             if loader.state().batches == 0 {
                 scheduler.step(&mut optimizer); // that was the epoch's last batch
             }
-            if step % args.every == 0 {
+            if step.is_multiple_of(args.every) {
                 checkpoint::save(
                     &args.path,
                     &[
@@ -100,4 +94,19 @@ fn main() -> Result<()> {
     let bits = weights.iter().fold(0u64, |bits, w| bits.rotate_left(5) ^ u64::from(w.to_bits()));
     println!("after {step} steps the weights are {bits:016x}");
     Ok(())
+}
+
+fn network() -> Result<nn::Sequential> {
+    Ok(nn::Sequential::new()
+        .push(nn::Linear::new(8, 32)?)
+        .push(nn::GELU)
+        .push(nn::Dropout::new(0.2)?)
+        .push(nn::Linear::new(32, 1)?))
+}
+
+/// Vectors, and the squares of their lengths.
+fn data() -> Result<TensorDataset<(Tensor, Tensor)>> {
+    let x = Tensor::randn([160, 8], ())?;
+    let squares = x.square()?.sum(keepdim(-1))?;
+    TensorDataset::new((x, squares))
 }
