@@ -6,7 +6,7 @@
 //! ```
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use sluice::checkpoint::{self, Generators};
@@ -27,86 +27,103 @@ struct ResumeArgs {
     every: u64,
 }
 
+/// Everything that a checkpoint has.
+struct ResumableTraining {
+    model: nn::Sequential,
+    optimizer: optim::Adam,
+    scheduler: LrScheduler<CosineAnnealingLr>,
+    loader: DataLoader<TensorDataset<(Tensor, Tensor)>>,
+    step: u64,
+}
+
+impl ResumableTraining {
+    fn new(device: Device, epochs: u64) -> Result<ResumableTraining> {
+        let mut model = nn::Sequential::new()
+            .push(nn::Linear::new(8, 32)?)
+            .push(nn::GELU)
+            .push(nn::Dropout::new(0.2)?)
+            .push(nn::Linear::new(32, 1)?);
+        model.to(device)?;
+        let mut optimizer = optim::Adam::new(model.parameters(), 0.01).build()?;
+        let schedule = CosineAnnealingLr { t_max: epochs, eta_min: 1e-4 };
+        let scheduler = LrScheduler::new(&mut optimizer, schedule);
+        let x = Tensor::randn([160, 8], ())?;
+        let y = x.square()?.sum(keepdim(-1))?;
+        let loader = DataLoader::builder(TensorDataset::new((x, y))?)
+            .batch_size(16)
+            .shuffle(7)
+            .workers(2)
+            .pin_memory(true)
+            .prefetch_to(device)
+            .build()?;
+        Ok(ResumableTraining { model, optimizer, scheduler, loader, step: 0 })
+    }
+
+    fn save(&self, path: &Path) -> Result<()> {
+        checkpoint::save(
+            path,
+            &[
+                ("model", &self.model),
+                ("optimizer", &self.optimizer),
+                ("scheduler", &self.scheduler),
+                ("loader", &self.loader),
+                ("generators", &Generators),
+                ("step", &self.step),
+            ],
+        )
+    }
+
+    fn load(&mut self, path: &Path) -> Result<()> {
+        checkpoint::load(
+            path,
+            &mut [
+                ("model", &mut self.model),
+                ("optimizer", &mut self.optimizer),
+                ("scheduler", &mut self.scheduler),
+                ("loader", &mut self.loader),
+                ("generators", &mut Generators),
+                ("step", &mut self.step),
+            ],
+        )
+    }
+
+    /// Learns from a batch, and gives its loss.
+    fn step(&mut self, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+        let loss = self.model.forward(x)?.mse_loss(y)?;
+        self.optimizer.zero_grad();
+        loss.backward()?;
+        self.optimizer.step()?;
+        self.step += 1;
+        if self.loader.state().batches == 0 {
+            self.scheduler.step(&mut self.optimizer); // that was the epoch's last batch
+        }
+        Ok(loss)
+    }
+}
+
 fn main() -> Result<()> {
     let args = ResumeArgs::parse();
     if !cuda::is_available() {
         cuda::software(2)?;
     }
-    let device = Device::cuda();
     sluice::manual_seed(1);
-
-    let mut model = network()?;
-    model.to(device)?;
-    let mut optimizer = optim::Adam::new(model.parameters(), 0.01).build()?;
-    let schedule = CosineAnnealingLr { t_max: args.epochs, eta_min: 1e-4 };
-    let mut scheduler = LrScheduler::new(&mut optimizer, schedule);
-    let mut loader = DataLoader::builder(data()?)
-        .batch_size(16)
-        .shuffle(7)
-        .workers(2)
-        .pin_memory(true)
-        .prefetch_to(device)
-        .build()?;
-    let mut step = 0u64;
-
+    let mut training = ResumableTraining::new(Device::cuda(), args.epochs)?;
     if args.path.exists() {
-        checkpoint::load(
-            &args.path,
-            &mut [
-                ("model", &mut model),
-                ("optimizer", &mut optimizer),
-                ("scheduler", &mut scheduler),
-                ("loader", &mut loader),
-                ("generators", &mut Generators),
-                ("step", &mut step),
-            ],
-        )?;
-        println!("goes on after step {step}");
+        training.load(&args.path)?;
+        println!("goes on after step {}", training.step);
     }
-    while scheduler.epoch() < args.epochs {
-        for batch in &loader {
+    while training.scheduler.epoch() < args.epochs {
+        for batch in training.loader.iter() {
             let (x, y) = batch?;
-            let loss = model.forward(&x)?.mse_loss(&y)?;
-            optimizer.zero_grad();
-            loss.backward()?;
-            optimizer.step()?;
-            step += 1;
-            if loader.state().batches == 0 {
-                scheduler.step(&mut optimizer); // that was the epoch's last batch
-            }
-            if step.is_multiple_of(args.every) {
-                checkpoint::save(
-                    &args.path,
-                    &[
-                        ("model", &model),
-                        ("optimizer", &optimizer),
-                        ("scheduler", &scheduler),
-                        ("loader", &loader),
-                        ("generators", &Generators),
-                        ("step", &step),
-                    ],
-                )?;
-                println!("step {step}: loss {:.4}", loss.item::<f32>()?);
+            let loss = training.step(&x, &y)?;
+            if training.step.is_multiple_of(args.every) {
+                training.save(&args.path)?;
+                println!("step {}: loss {:.4}", training.step, loss.item::<f32>()?);
             }
         }
     }
-    let weights = model.parameters()[0].to_vec::<f32>()?;
+    let weights = training.model.parameters()[0].to_vec::<f32>()?;
     let bits = weights.iter().fold(0u64, |bits, w| bits.rotate_left(5) ^ u64::from(w.to_bits()));
-    println!("after {step} steps the weights are {bits:016x}");
+    println!("after {} steps the weights are {bits:016x}", training.step);
     Ok(())
-}
-
-fn network() -> Result<nn::Sequential> {
-    Ok(nn::Sequential::new()
-        .push(nn::Linear::new(8, 32)?)
-        .push(nn::GELU)
-        .push(nn::Dropout::new(0.2)?)
-        .push(nn::Linear::new(32, 1)?))
-}
-
-/// Vectors, and the squares of their lengths.
-fn data() -> Result<TensorDataset<(Tensor, Tensor)>> {
-    let x = Tensor::randn([160, 8], ())?;
-    let squares = x.square()?.sum(keepdim(-1))?;
-    TensorDataset::new((x, squares))
 }
