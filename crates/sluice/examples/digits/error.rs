@@ -15,7 +15,7 @@ pub(crate) enum Error {
     WrongRows { path: PathBuf, found: usize, expected: usize },
     #[error("{path} unpacks to more than {limit} bytes: it is not the data set", path = .path.display())]
     TooLarge { path: PathBuf, limit: u64 },
-    #[error("CUDA is not available: {0}")]
+    #[error("CUDA is not available: {0}. Of this program: --device software:N")]
     NoCuda(runtime::Error),
     #[error(transparent)]
     Runtime(#[from] runtime::Error),

@@ -111,7 +111,9 @@ pub enum Error {
     },
     /// Nested data whose entries differ in size.
     #[error(
-        "{op}: an entry holds {found} of shape {inner}, where the first of its kind holds {expected}; rows must have equal lengths"
+        "{op}: an entry holds {found} {}, where the first of its kind holds {expected}; rows must \
+         have equal lengths",
+        RowEntries(inner)
     )]
     Ragged {
         /// The operation.
@@ -311,6 +313,18 @@ struct ShapeList<'a>(&'a [(&'static str, Shape)]);
 impl fmt::Display for ShapeList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         list(f, self.0, " has shape ", " ")
+    }
+}
+
+/// `numbers`, or `entries of shape [3]`.
+struct RowEntries<'a>(&'a Shape);
+
+impl fmt::Display for RowEntries<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.is_empty() {
+            true => f.write_str("numbers"),
+            false => write!(f, "entries of shape {}", self.0),
+        }
     }
 }
 

@@ -43,6 +43,8 @@ fn a_number_on_the_cpu_joins_and_a_number_on_cuda_does_not() -> Result<()> {
     assert_eq!(product.to_vec::<f32>()?, [2.0, 4.0]);
     assert_eq!(two.mul(&two_there)?.device(), device);
     assert!(matches!(cpu.mul(&two_there), Err(Error::DeviceMismatch { op: "mul", .. })));
+    let advice = text(cpu.mul(&two_there));
+    assert!(!advice.contains("peer"), "a CPU has no peers: {advice}");
     assert!(two.add_(&x.to(DType::I64)?).is_err(), "the result would lie elsewhere");
     Ok(())
 }

@@ -86,3 +86,14 @@ fn a_dtype_in_the_options_converts() -> Result<()> {
         Ok(())
     })
 }
+
+#[test]
+fn rows_of_different_lengths_are_an_error_that_says_how_long_they_are() -> Result<()> {
+    let error = Tensor::new(vec![vec![1.0], vec![1.0, 2.0]], ()).expect_err("two lengths");
+    assert_eq!(
+        error.to_string(),
+        "new: an entry holds 2 numbers, where the first of its kind holds 1; rows must have equal \
+         lengths"
+    );
+    Ok(())
+}
