@@ -65,7 +65,8 @@ fn documentation(_: &mut StepReport) -> Result<()> {
 /// Each crate that has the feature, as a user gets it who turns it off; and what a program is told
 /// there that asks for the software driver.
 fn without_software(report: &mut StepReport) -> Result<()> {
-    let crates = ["gpu-runtime", "gpu-alloc", "tensor", "serialization", "nn", "parallel"];
+    let crates =
+        ["gpu-runtime", "gpu-alloc", "tensor", "serialization", "nn", "parallel", "sluice"];
     let mut check = cargo(&["check", "--no-default-features"]);
     run(check.args(crates.iter().flat_map(|name| ["--package", name])))?;
     test(report, &["test", "--package", "gpu-runtime", "--no-default-features", "--lib"])?.result
