@@ -162,27 +162,17 @@ impl Stateful for Generators {
         let generators = Generators::all()?;
         let mut states = Vec::new();
         for (name, _) in &generators {
-            let saved = state.get(name).ok_or_else(|| {
-                let why = "the state has no generator of this device";
-                Error::InvalidArgument { op: OP, argument: "state", value: name.clone(), why }
-            })?;
-            let [seed, draws] = integers(OP, saved)?;
+            let [seed, draws] = integers(OP, state, name)?;
             states.push(GeneratorState { seed: seed as u64, draws: draws as u64 });
         }
         if let Some(name) = state.keys().find(|name| generators.iter().all(|(own, _)| own != *name))
         {
-            let why = "there is no such device";
-            return Err(Error::InvalidArgument {
-                op: OP,
-                argument: "state",
-                value: name.clone(),
-                why,
-            });
+            let (value, why) = (name.clone(), "there is no such device");
+            return Err(Error::InvalidArgument { op: OP, argument: "state", value, why });
         }
-        generators
-            .iter()
-            .zip(states)
-            .for_each(|((_, generator), state)| generator.set_state(state));
+        for ((_, generator), state) in generators.iter().zip(states) {
+            generator.set_state(state);
+        }
         Ok(())
     }
 }

@@ -7,7 +7,8 @@ use crate::state::StateDict;
 
 /// Something whose state can be saved and taken over again
 /// (`torch.distributed.checkpoint.stateful.Stateful`): modules, optimizers, schedulers of learning
-/// rates, loaders, [`Generators`](crate::checkpoint::Generators), and the numbers of a program, like that of the epoch.
+/// rates, loaders, [`Generators`](crate::checkpoint::Generators), and the numbers of a program, like
+/// that of the epoch.
 pub trait Stateful {
     /// The state, as tensors by name. They may share memory with the object.
     ///
@@ -22,7 +23,11 @@ pub trait Stateful {
     fn set_state(&mut self, state: &StateDict) -> Result<()>;
 }
 
-/// Numbers, such as that of the epoch, under the name `value`.
+const OP: &str = "checkpoint::load";
+/// The name of a number in its state.
+const VALUE: &str = "value";
+
+/// Numbers, such as that of the epoch.
 macro_rules! stateful_integers {
     ($($integer:ty),*) => {$(
         impl Stateful for $integer {
@@ -33,7 +38,7 @@ macro_rules! stateful_integers {
             }
 
             fn set_state(&mut self, state: &StateDict) -> Result<()> {
-                let [value] = integers("checkpoint::load", value_of(state)?)?;
+                let [value] = integers(OP, state, VALUE)?;
                 *self = value as $integer;
                 Ok(())
             }
@@ -49,33 +54,38 @@ impl Stateful for f64 {
     }
 
     fn set_state(&mut self, state: &StateDict) -> Result<()> {
-        *self = value_of(state)?.item::<f64>()?;
+        *self = entry(OP, state, VALUE)?.item::<f64>()?;
         Ok(())
     }
 }
 
-const VALUE: &str = "value";
-
-/// The tensor of a number's state.
-fn value_of(state: &StateDict) -> Result<&Tensor> {
-    let why = "it is the state of something else than a number";
-    state.get(VALUE).ok_or_else(|| Error::InvalidArgument {
-        op: "checkpoint::load",
-        argument: "state",
-        value: format!("{:?}", state.keys().collect::<Vec<_>>()),
-        why,
+/// The tensor of a name in a state.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn entry<'s>(op: &'static str, state: &'s StateDict, name: &str) -> Result<&'s Tensor> {
+    state.get(name).ok_or_else(|| {
+        let found: Vec<_> = state.keys().collect();
+        let value = format!("`{name}`, among {found:?}");
+        let why = "the state does not have it: it may be that of something else";
+        Error::InvalidArgument { op, argument: "state", value, why }
     })
 }
 
-/// The integers that a state has in a tensor.
+/// The integers of a name in a state.
 ///
 /// # Errors
-/// They are of another dtype, or not as many.
-pub(crate) fn integers<const N: usize>(op: &'static str, saved: &Tensor) -> Result<[i64; N]> {
+/// There are none, or they are of another dtype, or not as many.
+pub(crate) fn integers<const N: usize>(
+    op: &'static str,
+    state: &StateDict,
+    name: &str,
+) -> Result<[i64; N]> {
+    let saved = entry(op, state, name)?;
     let refuse = || Error::InvalidArgument {
         op,
         argument: "state",
-        value: format!("a tensor of shape {:?} and dtype {}", saved.shape(), saved.dtype()),
+        value: format!("`{name}`, of shape {:?} and dtype {}", saved.shape(), saved.dtype()),
         why: "it is not what was saved under this name",
     };
     if saved.dtype() != DType::I64 {

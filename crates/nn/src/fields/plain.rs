@@ -1,4 +1,4 @@
-//! PlainValue values in the fields of modules, which have no state and are shown in the printed form.
+//! Plain values in the fields of modules, which have no state and are shown in the printed form.
 
 use std::fmt::{self, Display};
 use std::marker::PhantomData;

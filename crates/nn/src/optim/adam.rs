@@ -5,7 +5,7 @@ use std::fmt;
 
 use tensor::{FusedMany, Tensor, fuse_many};
 
-use super::parameters::{Memory, TrainedParameters, beside, collected};
+use super::parameters::{ParameterState, TrainedParameters, beside, collected};
 use super::saved::{StateReader, StateWriter};
 use super::{Optimizer, check_not_negative, with_decay};
 use crate::Result;
@@ -72,7 +72,7 @@ impl Adam {
     }
 }
 
-impl Memory for Moments {
+impl ParameterState for Moments {
     fn moved_to(&self, parameter: &Tensor) -> Result<Moments> {
         let (mean, square) = (beside(&self.mean, parameter)?, beside(&self.square, parameter)?);
         Ok(Moments { steps: self.steps, mean, square })

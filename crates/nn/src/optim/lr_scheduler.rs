@@ -2,12 +2,12 @@
 
 use std::f64::consts::PI;
 
-use tensor::{Device, Error, Tensor};
+use tensor::{Device, Tensor};
 
 use super::Optimizer;
 use crate::Result;
 use crate::state::StateDict;
-use crate::stateful::{Stateful, integers};
+use crate::stateful::{Stateful, entry, integers};
 
 /// A rule for the learning rate of each epoch, or of each step, whichever a program counts.
 ///
@@ -148,25 +148,23 @@ impl<S: LrSchedule> LrScheduler<S> {
     }
 }
 
+/// PyTorch's names of the two numbers in a state.
+const LAST_EPOCH: &str = "last_epoch";
+const BASE_LRS: &str = "base_lrs";
+
 impl<S: LrSchedule> Stateful for LrScheduler<S> {
     fn state(&self) -> Result<StateDict> {
         let epoch = Tensor::from_vec(vec![self.epoch as i64], [1], Device::Cpu)?;
         let first = Tensor::from_vec(vec![self.first], [1], Device::Cpu)?;
-        Ok([("last_epoch".to_owned(), epoch), ("base_lrs".to_owned(), first)].into())
+        Ok([(LAST_EPOCH.to_owned(), epoch), (BASE_LRS.to_owned(), first)].into())
     }
 
     /// Takes over epoch and first rate. The schedule is the program's own; the optimizer has its rate
     /// in its own state.
     fn set_state(&mut self, state: &StateDict) -> Result<()> {
         const OP: &str = "LrScheduler::set_state";
-        let missing = |name: &str| Error::InvalidArgument {
-            op: OP,
-            argument: "state",
-            value: name.to_owned(),
-            why: "the state does not have it",
-        };
-        let [epoch] = integers(OP, state.get("last_epoch").ok_or_else(|| missing("last_epoch"))?)?;
-        let first = state.get("base_lrs").ok_or_else(|| missing("base_lrs"))?.item::<f64>()?;
+        let [epoch] = integers(OP, state, LAST_EPOCH)?;
+        let first = entry(OP, state, BASE_LRS)?.item::<f64>()?;
         (self.epoch, self.first) = (epoch as u64, first);
         Ok(())
     }

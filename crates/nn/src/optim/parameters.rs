@@ -8,15 +8,15 @@ use tensor::{Error, Tensor, no_grad};
 use crate::Result;
 
 /// The tensors that an optimizer remembers of a parameter, as its momentum.
-pub(super) trait Memory: Sized {
+pub(super) trait ParameterState: Sized {
     /// The same on the device and in the dtype of `parameter`.
     fn moved_to(&self, parameter: &Tensor) -> Result<Self>;
 }
 
-/// TrainedParameters, each with what is remembered of it since its first step.
+/// Parameters, each with what is remembered of it since its first step.
 pub(super) struct TrainedParameters<M>(Vec<(Tensor, Option<M>)>);
 
-impl<M: Memory> TrainedParameters<M> {
+impl<M: ParameterState> TrainedParameters<M> {
     /// # Errors
     /// A tensor is not a leaf, or is given twice.
     pub(super) fn new(op: &'static str, parameters: Vec<Tensor>) -> Result<TrainedParameters<M>> {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use tensor::{Error, Fused, FusedMany, Tensor, fuse, fuse_many};
 
-use super::parameters::{Memory, TrainedParameters, beside, collected};
+use super::parameters::{ParameterState, TrainedParameters, beside, collected};
 use super::saved::{StateReader, StateWriter};
 use super::{Optimizer, check_not_negative, with_decay};
 use crate::Result;
@@ -78,7 +78,7 @@ impl Sgd {
     }
 }
 
-impl Memory for Velocity {
+impl ParameterState for Velocity {
     fn moved_to(&self, parameter: &Tensor) -> Result<Velocity> {
         beside(&self.0, parameter).map(Velocity)
     }

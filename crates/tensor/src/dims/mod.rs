@@ -5,9 +5,9 @@ mod resolve;
 
 use std::ops::Deref;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
-use crate::integer::Integer;
+use crate::integer::{Integer, clamped, from_integer_lists, from_integer_tuples};
 
 pub use reduce_dims::{ReduceDims, keepdim};
 pub(crate) use resolve::{around, different_dims, resolve_dim, resolve_dims};
@@ -35,77 +35,25 @@ impl Deref for Dims {
     }
 }
 
-impl Dims {
-    fn of(dims: impl IntoIterator<Item = impl Integer>) -> Dims {
-        Dims(dims.into_iter().map(dim).collect())
-    }
-}
-
-/// The number of a dimension as `isize`. One that does not fit becomes the largest or the smallest,
-/// and no tensor has such a dimension.
-fn dim(integer: impl Integer) -> isize {
-    let wide = integer.widened();
-    isize::try_from(wide).unwrap_or(if wide < 0 { isize::MIN } else { isize::MAX })
-}
-
 impl<I: Integer> From<I> for Dims {
     fn from(dim: I) -> Dims {
-        Dims::of([dim])
+        [dim].into()
     }
 }
 
 impl<I: Integer> From<&[I]> for Dims {
     fn from(dims: &[I]) -> Dims {
-        Dims::of(dims.iter().copied())
+        Dims(dims.iter().copied().map(clamped).collect())
     }
 }
 
-impl<I: Integer, const N: usize> From<[I; N]> for Dims {
-    fn from(dims: [I; N]) -> Dims {
-        dims.as_slice().into()
-    }
-}
-
-impl<I: Integer, const N: usize> From<&[I; N]> for Dims {
-    fn from(dims: &[I; N]) -> Dims {
-        dims.as_slice().into()
-    }
-}
-
-impl<I: Integer> From<Vec<I>> for Dims {
-    fn from(dims: Vec<I>) -> Dims {
-        dims.as_slice().into()
-    }
-}
-
-impl<I: Integer> From<&Vec<I>> for Dims {
-    fn from(dims: &Vec<I>) -> Dims {
-        dims.as_slice().into()
-    }
-}
+from_integer_lists!(Dims);
+from_integer_tuples!(Dims);
 
 impl From<()> for Dims {
     fn from((): ()) -> Dims {
         Dims(SmallVec::new())
     }
-}
-
-macro_rules! dims_from_tuples {
-    ($(($($name:ident: $letter:ident),+);)*) => {$(
-        impl<$($letter: Integer),+> From<($($letter,)+)> for Dims {
-            fn from(($($name,)+): ($($letter,)+)) -> Dims {
-                Dims(smallvec![$(dim($name)),+])
-            }
-        }
-    )*};
-}
-
-dims_from_tuples! {
-    (a: A, b: B);
-    (a: A, b: B, c: C);
-    (a: A, b: B, c: C, d: D);
-    (a: A, b: B, c: C, d: D, e: E);
-    (a: A, b: B, c: C, d: D, e: E, f: F);
 }
 
 #[cfg(test)]

@@ -59,10 +59,10 @@ fn check(op: &'static str, bytes: &[u8], shape: &Shape, dtype: DType) -> Result<
         let value = format!("{} bytes for the shape {shape} of {dtype}", bytes.len());
         return refuse(value, "there must be as many as the elements have");
     }
-    match bytes.iter().find(|byte| **byte > 1) {
-        Some(byte) if dtype == DType::Bool => {
-            refuse(format!("{byte} among {} bytes", bytes.len()), "a bool is 0 or 1")
-        }
-        _ => Ok(()),
+    if dtype == DType::Bool
+        && let Some(byte) = bytes.iter().find(|byte| **byte > 1)
+    {
+        return refuse(format!("{byte} among {} bytes", bytes.len()), "a bool is 0 or 1");
     }
+    Ok(())
 }

@@ -11,8 +11,9 @@ use crate::dims::ReduceDims;
 use crate::{DType, Result, Tensor, default_dtype, no_grad};
 
 impl Tensor {
-    /// The logarithms of the sums of the exponentials over some dimensions, or over all, computed without overflow. Integers and truth values are converted to the default
-    /// dtype; halves are computed in `F32` and rounded once.
+    /// The logarithms of the sums of the exponentials over some dimensions, or over all, computed
+    /// without overflow. Integers and truth values are converted to the default dtype; halves are
+    /// computed in `F32` and rounded once.
     ///
     /// ```
     /// use tensor::tensor;

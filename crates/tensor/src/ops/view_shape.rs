@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
-use crate::integer::Integer;
+use crate::integer::{Integer, from_integer_lists, from_integer_tuples};
 use crate::{Error, Result, Shape};
 
 /// The sizes of a view. -1 stands for the size that follows from the others (in `view` and
@@ -107,41 +107,14 @@ impl ViewShape {
     }
 }
 
-impl<I: Integer, const N: usize> From<[I; N]> for ViewShape {
-    fn from(sizes: [I; N]) -> ViewShape {
-        sizes.as_slice().into()
-    }
-}
-
 impl<I: Integer> From<&[I]> for ViewShape {
     fn from(sizes: &[I]) -> ViewShape {
         ViewShape(sizes.iter().copied().map(Size::of).collect())
     }
 }
 
-impl<I: Integer> From<Vec<I>> for ViewShape {
-    fn from(sizes: Vec<I>) -> ViewShape {
-        sizes.as_slice().into()
-    }
-}
-
-macro_rules! view_shape_from_tuples {
-    ($(($($name:ident: $letter:ident),+);)*) => {$(
-        impl<$($letter: Integer),+> From<($($letter,)+)> for ViewShape {
-            fn from(($($name,)+): ($($letter,)+)) -> ViewShape {
-                ViewShape(smallvec![$(Size::of($name)),+])
-            }
-        }
-    )*};
-}
-
-view_shape_from_tuples! {
-    (a: A, b: B);
-    (a: A, b: B, c: C);
-    (a: A, b: B, c: C, d: D);
-    (a: A, b: B, c: C, d: D, e: E);
-    (a: A, b: B, c: C, d: D, e: E, f: F);
-}
+from_integer_lists!(ViewShape);
+from_integer_tuples!(ViewShape);
 
 impl From<Shape> for ViewShape {
     fn from(shape: Shape) -> ViewShape {

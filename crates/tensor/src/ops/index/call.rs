@@ -97,7 +97,7 @@ pub(super) fn check_slices(
 
 /// # Errors
 /// The two lie on different devices, or differ in dtype.
-pub(super) fn check_source(op: &'static str, x: &Tensor, source: &Tensor) -> Result<()> {
+pub(in crate::ops) fn check_source(op: &'static str, x: &Tensor, source: &Tensor) -> Result<()> {
     dispatch::same_device(op, &[("self", x), ("source", source)])?;
     if x.dtype() != source.dtype() {
         let arguments = vec![("self", x.dtype()), ("source", source.dtype())];

@@ -7,4 +7,5 @@ mod copy;
 mod read;
 mod write;
 
+pub(super) use call::check_source;
 pub(super) use write::{INDEX_ADD, INDEX_COPY};

@@ -12,10 +12,10 @@ use crate::{Result, Tensor};
 static GATHER: Operator<Index> = Operator::per_element("gather", kernels::GATHER);
 static INDEX_SELECT: Operator<Index> = Operator::per_slice("index_select", kernels::INDEX_SELECT);
 
-/// Indexing. Indices are of dtype `I64` or `I32` and lie on the tensor's device. An index out of range is an
-/// error on the CPU. On CUDA, as in PyTorch, it is an assertion on the device: a later call reports
-/// it, and the device is lost. Several additions to one element on CUDA happen in any order, so the
-/// last bits of floats may vary. Truth values are added with "or".
+/// Indexing. Indices are of dtype `I64` or `I32` and lie on the tensor's device. An index out of
+/// range is an error on the CPU. On CUDA, as in PyTorch, it is an assertion on the device: a later
+/// call reports it, and the device is lost. Several additions to one element on CUDA happen in any
+/// order, so the last bits of floats may vary. Truth values are added with "or".
 impl Tensor {
     /// `output[i][j] = self[i][index[i][j]]` for `dim` 1, and alike for others. The index may be
     /// smaller than the tensor in the other dimensions.

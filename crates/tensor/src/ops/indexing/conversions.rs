@@ -2,14 +2,15 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::indices::{TensorIndex, TensorIndices, index_of};
-use crate::{Integer, Tensor};
+use super::indices::{TensorIndex, TensorIndices};
+use crate::Tensor;
+use crate::integer::{Integer, clamped, from_integer_lists};
 
 macro_rules! integers {
     ($($integer:ty),+ $(,)?) => {$(
         impl From<$integer> for TensorIndex {
             fn from(index: $integer) -> TensorIndex {
-                TensorIndex::Integer(index_of(index))
+                TensorIndex::Integer(clamped(index))
             }
         }
     )+};
@@ -37,33 +38,11 @@ impl From<&Tensor> for TensorIndex {
 
 impl<I: Integer> From<&[I]> for TensorIndex {
     fn from(list: &[I]) -> TensorIndex {
-        TensorIndex::List(list.iter().map(|&index| index_of(index) as i64).collect())
+        TensorIndex::List(list.iter().map(|&index| clamped(index) as i64).collect())
     }
 }
 
-impl<I: Integer> From<Vec<I>> for TensorIndex {
-    fn from(list: Vec<I>) -> TensorIndex {
-        list.as_slice().into()
-    }
-}
-
-impl<I: Integer> From<&Vec<I>> for TensorIndex {
-    fn from(list: &Vec<I>) -> TensorIndex {
-        list.as_slice().into()
-    }
-}
-
-impl<I: Integer, const N: usize> From<[I; N]> for TensorIndex {
-    fn from(list: [I; N]) -> TensorIndex {
-        list.as_slice().into()
-    }
-}
-
-impl<I: Integer, const N: usize> From<&[I; N]> for TensorIndex {
-    fn from(list: &[I; N]) -> TensorIndex {
-        list.as_slice().into()
-    }
-}
+from_integer_lists!(TensorIndex);
 
 impl<I: Into<TensorIndex>> From<I> for TensorIndices {
     fn from(index: I) -> TensorIndices {

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::{Integer, Tensor};
+use crate::Tensor;
 
 /// An index into one dimension, as it stands between brackets in Python
 /// (`torch::indexing::TensorIndex`). It is made from integers, ranges, truth values, tensors, and
@@ -37,8 +37,3 @@ pub enum TensorIndex {
 /// tuple of up to eight, and from a slice or vector of [`TensorIndex`].
 #[derive(Clone, Debug)]
 pub struct TensorIndices(pub(super) SmallVec<[TensorIndex; 4]>);
-
-/// The integer as an index, or the nearest that there is: no dimension has a size so large.
-pub(super) fn index_of(integer: impl Integer) -> isize {
-    integer.widened().clamp(isize::MIN as i128, isize::MAX as i128) as isize
-}

@@ -6,7 +6,7 @@ use super::chosen::spread;
 use crate::autograd::{InPlace, SavedTensor, Saving, record, record_many};
 use crate::dispatch;
 use crate::ops::convert::copy_into;
-use crate::ops::index::INDEX_COPY;
+use crate::ops::index::{INDEX_COPY, check_source};
 use crate::tensor::Gradients;
 use crate::{DType, Error, Result, Shape, Tensor};
 
@@ -94,10 +94,7 @@ fn scatter_masked(
 ) -> Result<usize> {
     expect_mask(op, mask)?;
     dispatch::same_device(op, &[("self", target), ("mask", mask), ("source", source)])?;
-    if target.dtype() != source.dtype() {
-        let arguments = vec![("self", target.dtype()), ("source", source.dtype())];
-        return Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" });
-    }
+    check_source(op, target, source)?;
     let places = mask.expand(target.layout().shape())?.flatten()?.nonzero()?.flatten()?;
     let picked = places.numel();
     if source.numel() < picked {

@@ -2,8 +2,8 @@
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
-use super::indices::{TensorIndex, index_of};
-use crate::Integer;
+use super::indices::TensorIndex;
+use crate::integer::{Integer, clamped};
 
 /// A range of indices, which a step makes sparser.
 ///
@@ -24,7 +24,7 @@ mod sealed {
 
 /// The end of a range that includes its last index: nothing follows -1.
 fn after<I: Integer>(last: I) -> Option<isize> {
-    index_of(last).checked_add(1).filter(|&end| end != 0)
+    clamped(last).checked_add(1).filter(|&end| end != 0)
 }
 
 macro_rules! ranges {
@@ -47,10 +47,10 @@ macro_rules! ranges {
 }
 
 ranges! {
-    <I> Range<I>: |range| (Some(index_of(range.start)), Some(index_of(range.end)));
-    <I> RangeFrom<I>: |range| (Some(index_of(range.start)), None);
-    <I> RangeTo<I>: |range| (None, Some(index_of(range.end)));
-    <I> RangeInclusive<I>: |range| (Some(index_of(*range.start())), after(*range.end()));
+    <I> Range<I>: |range| (Some(clamped(range.start)), Some(clamped(range.end)));
+    <I> RangeFrom<I>: |range| (Some(clamped(range.start)), None);
+    <I> RangeTo<I>: |range| (None, Some(clamped(range.end)));
+    <I> RangeInclusive<I>: |range| (Some(clamped(*range.start())), after(*range.end()));
     <I> RangeToInclusive<I>: |range| (None, after(range.end));
     <> RangeFull: |_range| (None, None);
 }

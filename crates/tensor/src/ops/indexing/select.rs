@@ -4,8 +4,8 @@ use super::places::{ChosenPlaces, IndexTensor, SavedPlaces, name_index};
 use crate::autograd::record;
 use crate::{Result, Tensor};
 
-/// The elements that index tensors choose. The dimensions of the indices take the place of the indexed ones if these lie side by side, and else
-/// come first.
+/// The elements that index tensors choose. The dimensions of the indices take the place of the
+/// indexed ones if these lie side by side, and else come first.
 #[track_caller]
 pub(super) fn select_at(op: &'static str, x: &Tensor, chosen: &[IndexTensor]) -> Result<Tensor> {
     let read = ChosenPlaces::new(x.shape(), x.device(), chosen)
