@@ -1,11 +1,12 @@
 //! The threads of replicas, which live as long as these.
 
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use collectives::{Communicator, DeviceCommunicator, DeviceGroup};
 use gpu_runtime::panics::attempt;
 use parking_lot::Mutex;
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::{ThreadBuilder, ThreadPool, ThreadPoolBuilder};
 use tensor::{Device, ExecutionContext, cuda, with_folded_seed};
 
 use super::{ReplicasError, Result};
@@ -21,7 +22,9 @@ pub(super) struct ReplicaThread {
 /// threads what lives on the caller's stack; nothing is ever stolen, for there is one piece of work
 /// for each thread.
 pub(super) struct ReplicaThreads {
-    pool: ThreadPool,
+    pool: Option<ThreadPool>,
+    /// The pool's threads, which it does not join itself.
+    running: Vec<JoinHandle<()>>,
     group: DeviceGroup,
     threads: Vec<ReplicaThread>,
 }
@@ -40,10 +43,15 @@ impl ReplicaThreads {
             communicator: Arc::new(communicator),
         };
         let threads = group.communicators()?.into_iter().map(thread).collect();
-        let builder = ThreadPoolBuilder::new().num_threads(count);
-        let pool = builder.thread_name(|rank| format!("replica-{rank}")).build();
+        let mut running = Vec::with_capacity(count);
+        let spawn = |thread: ThreadBuilder| {
+            let named = std::thread::Builder::new().name(format!("replica-{}", thread.index()));
+            running.push(named.spawn(|| thread.run())?);
+            Ok(())
+        };
+        let pool = ThreadPoolBuilder::new().num_threads(count).spawn_handler(spawn).build();
         let pool = pool.map_err(|source| ReplicasError::Spawn { count, source })?;
-        Ok(ReplicaThreads { pool, group, threads })
+        Ok(ReplicaThreads { pool: Some(pool), running, group, threads })
     }
 
     /// The devices, in the order of the ranks.
@@ -62,7 +70,8 @@ impl ReplicaThreads {
     ) -> Result<Vec<T>> {
         let context = ExecutionContext::capture();
         let first_failure = Mutex::new(None);
-        let results = self.pool.broadcast(|worker| {
+        let pool = self.pool.as_ref().expect("there is one until the end");
+        let results = pool.broadcast(|worker| {
             let thread = &self.threads[worker.index()];
             let _as_caller = context.enter();
             let (rank, device) = (thread.rank, thread.device);
@@ -84,6 +93,16 @@ impl ReplicaThreads {
                 Err(failure)
             }
             None => Ok(results.into_iter().flatten().collect()),
+        }
+    }
+}
+
+impl Drop for ReplicaThreads {
+    fn drop(&mut self) {
+        self.pool = None;
+        for thread in self.running.drain(..) {
+            // It has not panicked: what runs in it catches panics.
+            let _ = thread.join();
         }
     }
 }
