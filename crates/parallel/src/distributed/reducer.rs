@@ -9,7 +9,7 @@ use tensor::{DType, Device, RemovableHandle, Result, Tensor, no_grad};
 
 use super::DistributedError;
 use super::buckets::{self, BucketMembers};
-use super::coalesce::{flatten, unflatten};
+use crate::coalesce::{flatten, unflatten};
 
 /// Sums the gradients of parameters over the ranks of a communicator.
 ///

@@ -27,7 +27,10 @@ fn replicas() -> Result<Replicas<Sequential>> {
 
 fn step(replicas: &mut Replicas<Sequential>) -> std::result::Result<(), ReplicasError> {
     let batch = with_manual_seed(2, || {
-        Ok::<_, tensor::Error>((Tensor::randn([7, 6], ())?, Tensor::randint(0, 3, [7], DType::I64)?))
+        Ok::<_, tensor::Error>((
+            Tensor::randn([7, 6], ())?,
+            Tensor::randint(0, 3, [7], DType::I64)?,
+        ))
     })?;
     let loss = |model: &Sequential, (x, y): (Tensor, Tensor)| model.forward(&x)?.cross_entropy(&y);
     replicas.step(batch, loss)?;
