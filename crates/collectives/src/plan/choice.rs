@@ -11,17 +11,33 @@ pub enum Links {
     Host,
 }
 
-/// The most bytes of a tensor that is sent to everybody as a whole.
+/// The most bytes of a tensor that is sent to others as a whole.
 const SMALL: usize = 64 << 10;
+
+/// The most ranks each of which sends to all others one by one, where that is not for the bandwidth.
+const FEW: usize = 8;
 
 impl Algorithm {
     /// The algorithm that suits an operation: `bytes` is the size of what [`Plan::new`] is given.
     ///
     /// [`Plan::new`]: super::Plan::new
-    pub fn of(collective: Collective, ranks: usize, bytes: usize, _links: Links) -> Algorithm {
-        match collective {
-            Collective::AllReduce if bytes <= SMALL && ranks <= 8 => Algorithm::AtOnce,
-            Collective::Broadcast { .. } if bytes <= SMALL => Algorithm::AtOnce,
+    pub fn of(collective: Collective, ranks: usize, bytes: usize, links: Links) -> Algorithm {
+        let (is_small, are_few) = (bytes <= SMALL, ranks <= FEW);
+        match (collective, links) {
+            (Collective::AllReduce, Links::Direct) => match (is_small, are_few) {
+                (true, true) => Algorithm::AtOnce,
+                _ if ranks > 2 && ranks.is_power_of_two() => Algorithm::Halving,
+                (true, false) => Algorithm::Tree,
+                (false, _) => Algorithm::Direct,
+            },
+            (Collective::AllReduce, Links::Host) if is_small => Algorithm::Tree,
+            (Collective::AllReduce, Links::Host) => Algorithm::Ring,
+            (Collective::Broadcast { .. }, Links::Direct) => match (is_small, are_few) {
+                (true, true) => Algorithm::AtOnce,
+                (true, false) => Algorithm::Tree,
+                (false, _) => Algorithm::Direct,
+            },
+            (Collective::Broadcast { .. }, Links::Host) => Algorithm::Tree,
             _ => Algorithm::Direct,
         }
     }

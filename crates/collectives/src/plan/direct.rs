@@ -132,12 +132,10 @@ pub(super) fn broadcast_by_parts(plan: &mut PlanBuilder, elements: usize, source
             let lane = Lane::of_copy(round * (ranks - 1) + step);
             plan.first_copy(source, lane, tensor(&own), (owner, tensor(&own)));
             let arrived = plan.signal(source, lane);
-            for further in (1..ranks).map(|further| (owner + further) % ranks) {
-                if further != source {
-                    let lane = Lane::of_copy(further);
-                    plan.wait(owner, lane, arrived);
-                    plan.first_copy(owner, lane, tensor(&own), (further, tensor(&own)));
-                }
+            for turn in (1..ranks).filter(|turn| (owner + turn) % ranks != source) {
+                let lane = Lane::of_copy(turn);
+                plan.wait(owner, lane, arrived);
+                plan.first_copy(owner, lane, tensor(&own), ((owner + turn) % ranks, tensor(&own)));
             }
             last[owner].push(arrived);
         }
@@ -150,8 +148,8 @@ pub(super) fn broadcast_by_parts(plan: &mut PlanBuilder, elements: usize, source
             plan.wait(rank, Lane::Compute, signal);
         }
         for from in others(rank, ranks).filter(|&from| from != source) {
-            let further = (rank + ranks - from) % ranks;
-            if let Some(signal) = forwarded[from][further % 2] {
+            let turn = (rank + ranks - from) % ranks;
+            if let Some(signal) = forwarded[from][turn % 2] {
                 plan.wait(rank, Lane::Compute, signal);
             }
         }

@@ -3,7 +3,10 @@
 mod builder;
 mod choice;
 mod direct;
+mod halving;
+mod ring;
 mod step;
+mod tree;
 
 pub use choice::Links;
 pub use step::{Buffer, Lane, Region, Signal, Step};
@@ -63,6 +66,12 @@ pub enum Algorithm {
     AtOnce,
     /// Every rank sends each other one its part; who has combined or got a part sends it to the rest.
     Direct,
+    /// Ranks exchange halves, quarters and so on in pairs, and back: for as many as a power of two.
+    Halving,
+    /// Parts go from each rank to the next one, all around.
+    Ring,
+    /// Tensors go up a binary tree, and down again.
+    Tree,
 }
 
 /// The steps of every rank in a collective operation: a pure function of the operation, the
@@ -164,7 +173,15 @@ fn write(plan: &mut PlanBuilder, collective: Collective, algorithm: Algorithm, e
     let ranks = plan.ranks();
     match (collective, algorithm) {
         (Collective::AllReduce, Algorithm::AtOnce) => direct::all_reduce_at_once(plan, elements),
-        (Collective::AllReduce, Algorithm::Direct) => direct::all_reduce(plan, elements),
+        (Collective::AllReduce, Algorithm::Halving) if ranks.is_power_of_two() => {
+            halving::all_reduce(plan, elements);
+        }
+        (Collective::AllReduce, Algorithm::Ring) => ring::all_reduce(plan, elements),
+        (Collective::AllReduce, Algorithm::Tree) => tree::all_reduce(plan, elements),
+        (Collective::AllReduce, _) => direct::all_reduce(plan, elements),
+        (Collective::Broadcast { source }, Algorithm::Tree) => {
+            tree::broadcast(plan, elements, source % ranks);
+        }
         (Collective::Broadcast { source }, Algorithm::AtOnce) => {
             direct::broadcast(plan, elements, source % ranks);
         }
