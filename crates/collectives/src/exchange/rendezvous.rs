@@ -31,8 +31,8 @@ struct GroupState {
     /// The number of ranks that are in an operation.
     inside: usize,
     abort: Option<Abort>,
-    /// The ranks that call nothing any more.
-    departed: Vec<bool>,
+    /// The ranks that call nothing any more, in the order in which they left.
+    departed: Vec<usize>,
 }
 
 /// Who could not go on, and why.
@@ -108,7 +108,7 @@ impl Rendezvous {
     /// those that it is through with can.
     pub(crate) fn depart(&self, rank: usize) {
         let mut state = self.state.lock();
-        state.departed[rank] = true;
+        state.departed.push(rank);
         let begun = usize::try_from(state.next[rank] - state.first).unwrap_or(usize::MAX);
         let doomed: Vec<_> = state.operations.iter().skip(begun).cloned().collect();
         drop(state);
@@ -117,7 +117,7 @@ impl Rendezvous {
 
     /// Says that somebody calls for a rank again.
     pub(crate) fn rejoin(&self, rank: usize) {
-        self.state.lock().departed[rank] = false;
+        self.state.lock().departed.retain(|&departed| departed != rank);
     }
 
     /// Forgets that a rank aborted, and what was begun before.
@@ -166,7 +166,7 @@ impl GroupState {
             next: vec![0; ranks],
             inside: 0,
             abort: None,
-            departed: vec![false; ranks],
+            departed: Vec::new(),
         }
     }
 
@@ -175,8 +175,8 @@ impl GroupState {
         if self.abort.is_some() {
             return self.abort.clone();
         }
-        let is_missing = |&rank: &usize| self.departed[rank] && self.next[rank] <= number;
-        let rank = (0..self.next.len()).find(is_missing)?;
+        // The first to leave: others may have left because of it.
+        let rank = *self.departed.iter().find(|&&rank| self.next[rank] <= number)?;
         Some(Abort { rank, reason: "it has left the group".into() })
     }
 }

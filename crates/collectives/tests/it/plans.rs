@@ -90,9 +90,9 @@ proptest! {
 #[test]
 fn large_tensors_are_cut_into_pieces_that_give_the_same() {
     for algorithm in ALGORITHMS {
-        for ranks in [2, 3, 4, 8] {
+        for ranks in [2, 3, 4] {
             for collective in [Collective::AllReduce, Collective::Reduce { target: 1 }] {
-                let plan = Plan::new(collective, algorithm, ranks, 66_003 * ranks);
+                let plan = Plan::new(collective, algorithm, ranks, 65_603 * ranks);
                 check(&plan, |able| able - 1);
             }
         }
