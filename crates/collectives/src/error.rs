@@ -69,7 +69,9 @@ pub enum CollectiveError {
         size: usize,
     },
     /// A tensor lies elsewhere than its rank.
-    #[error("{op}: the tensor of rank {rank} is on {found}, not on {expected}; move it with .to({expected})")]
+    #[error(
+        "{op}: the tensor of rank {rank} is on {found}, not on {expected}; move it with .to({expected})"
+    )]
     Elsewhere {
         /// The operation.
         op: &'static str,
@@ -79,6 +81,18 @@ pub enum CollectiveError {
         found: Device,
         /// The device of the rank.
         expected: Device,
+    },
+    /// A tensor is on no device of the group.
+    #[error(
+        "{op}: the tensor is on {found}, and the group has {devices:?}; move it to one of them with .to(..)"
+    )]
+    OutsideOfGroup {
+        /// The operation.
+        op: &'static str,
+        /// The device that the tensor is on.
+        found: Device,
+        /// The devices of the group.
+        devices: Vec<Device>,
     },
     /// The devices of a group are not such as can form one.
     #[error("DeviceGroup: {devices:?}: {why}")]

@@ -127,11 +127,16 @@ impl Group {
         let call = Call { kind, shape, dtype: tensor.dtype() };
         let plan = || self.plan(collective, elements, tensor.dtype());
         let visit = self.rendezvous.enter(rank, call, plan)?;
+        if self.size() == 1 {
+            if let Some(result) = result {
+                result.copy_(&tensor.detach().view_as(result)?)?;
+            }
+            visit.finish();
+            return Ok(None);
+        }
         let member = &self.members[rank];
         match member.stream(Lane::Compute) {
-            Some(compute) => {
-                Execution::begin(visit, (member, compute), tensor, result).map(Some)
-            }
+            Some(compute) => Execution::begin(visit, (member, compute), tensor, result).map(Some),
             None => {
                 visit.finish();
                 Ok(None)
@@ -159,6 +164,15 @@ impl Group {
     /// A plan of no steps.
     pub(super) fn no_plan(&self) -> Arc<Plan> {
         self.plan(Collective::AllReduce, 0, DType::U8)
+    }
+
+    /// Memory of a rank for the tensors of all, if each is like this one.
+    ///
+    /// # Errors
+    /// Memory is short.
+    pub(super) fn joined(&self, rank: usize, tensor: &Tensor) -> Result<Tensor> {
+        let shape = [&[self.size()], tensor.shape()].concat();
+        Tensor::empty(shape, (tensor.dtype(), self.device(rank)))
     }
 
     /// Whether a rank can take part with this tensor.

@@ -146,9 +146,7 @@ fn resolve(devices: &[Device]) -> Result<Vec<Device>> {
     let why = match devices {
         [] => Some("a group has a device at least"),
         [_] => None,
-        several if several.contains(&Device::Cpu) => {
-            Some("the CPU can only be alone in a group")
-        }
+        several if several.contains(&Device::Cpu) => Some("the CPU can only be alone in a group"),
         _ => None,
     };
     let with_index = |&device: &Device| match device {

@@ -117,7 +117,9 @@ impl Halving {
                 let pieces = if distance == 1 { self.pieces(rank, 1) } else { vec![block] };
                 let mut signals = Vec::new();
                 for (number, piece) in pieces.iter().enumerate() {
-                    let lane = Lane::of_copy(number + usize::from(distance > 1) * distance.ilog2() as usize);
+                    let lane = Lane::of_copy(
+                        number + usize::from(distance > 1) * distance.ilog2() as usize,
+                    );
                     if let Some(signal) = self.combined[rank][number.min(1)] {
                         plan.wait(rank, lane, signal);
                     }
@@ -142,6 +144,9 @@ impl Halving {
     /// Makes a lane wait until all that has been sent to a rank on the way back is there, and what the
     /// rank has combined.
     fn wait_for_all(&self, plan: &mut PlanBuilder, rank: usize, lane: Lane, arrived: &[Signal]) {
-        self.combined[rank][1].iter().chain(arrived).for_each(|&signal| plan.wait(rank, lane, signal));
+        self.combined[rank][1]
+            .iter()
+            .chain(arrived)
+            .for_each(|&signal| plan.wait(rank, lane, signal));
     }
 }

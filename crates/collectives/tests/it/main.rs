@@ -1,7 +1,9 @@
 //! Collective operations: their plans, and on software GPUs.
 
-mod plans;
 mod interpreter;
+mod lists;
+mod plans;
+mod steered;
 mod threads;
 
 use cuda_sim::control::{CheckKinds, Config, configure};

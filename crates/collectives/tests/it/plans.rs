@@ -5,13 +5,8 @@ use proptest::prelude::*;
 
 use crate::interpreter::{Machine, begins_in_order};
 
-const ALGORITHMS: [Algorithm; 5] = [
-    Algorithm::AtOnce,
-    Algorithm::Direct,
-    Algorithm::Halving,
-    Algorithm::Ring,
-    Algorithm::Tree,
-];
+const ALGORITHMS: [Algorithm; 5] =
+    [Algorithm::AtOnce, Algorithm::Direct, Algorithm::Halving, Algorithm::Ring, Algorithm::Tree];
 
 fn collective() -> impl Strategy<Value = Collective> {
     let rank = || 0..17_usize;
