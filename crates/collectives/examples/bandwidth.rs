@@ -58,16 +58,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-struct Measured {
+struct Measurement {
     each: Duration,
     alone: Duration,
     /// Calls of the driver for each operation, of one rank.
     calls: f64,
 }
 
-fn measure(group: &DeviceGroup, elements: usize) -> Result<Measured> {
+fn measure(group: &DeviceGroup, elements: usize) -> Result<Measurement> {
     let ranks = group.size();
-    let meeting = Meeting { barrier: Barrier::new(ranks), latest: AtomicU64::new(0) };
+    let meeting = VirtualMeeting { barrier: Barrier::new(ranks), latest: AtomicU64::new(0) };
     expect_host_threads(ranks).map_err(tensor::Error::other)?;
     let communicators = group.communicators()?;
     let times = thread::scope(|scope| {
@@ -89,11 +89,11 @@ fn measure(group: &DeviceGroup, elements: usize) -> Result<Measured> {
                 let each = (meeting.meet()? - start) / OPERATIONS;
                 let after: u64 = counters().calls.values().sum();
                 let calls = (after - before) as f64 / f64::from(OPERATIONS) / ranks as f64;
-                Ok(Measured { each, alone, calls })
+                Ok(Measurement { each, alone, calls })
             })
         };
         let threads: Vec<_> = communicators.into_iter().map(run).collect();
-        let join = |thread: thread::ScopedJoinHandle<'_, Result<Measured>>| {
+        let join = |thread: thread::ScopedJoinHandle<'_, Result<Measurement>>| {
             thread.join().expect("no panic")
         };
         threads.into_iter().map(join).collect::<Result<Vec<_>>>()
@@ -102,12 +102,12 @@ fn measure(group: &DeviceGroup, elements: usize) -> Result<Measured> {
 }
 
 /// Where threads wait for each other, and their virtual clocks with them.
-struct Meeting {
+struct VirtualMeeting {
     barrier: Barrier,
     latest: AtomicU64,
 }
 
-impl Meeting {
+impl VirtualMeeting {
     fn meet(&self) -> Result<Duration> {
         let now = virtual_now().map_err(tensor::Error::other)?;
         self.latest.fetch_max(now.as_nanos() as u64, Ordering::AcqRel);
@@ -121,9 +121,9 @@ impl Meeting {
 
 /// Collects the names of kernels.
 #[derive(Clone, Default)]
-struct Kernels(Arc<Mutex<BTreeSet<String>>>);
+struct KernelNames(Arc<Mutex<BTreeSet<String>>>);
 
-impl Observer for Kernels {
+impl Observer for KernelNames {
     fn enqueuing(&self, work: &EnqueuedWork<'_>) {
         if let Work::Kernel { name } = work.work {
             self.0.lock().expect("no panic").insert(name.to_string());
@@ -134,7 +134,7 @@ impl Observer for Kernels {
 /// Says what the kernels that combine elements cost: each operand read or written once. The driver
 /// would count their loops as if they ran once.
 fn declare_reductions(group: &DeviceGroup, elements: usize) -> Result<()> {
-    let kernels = Kernels::default();
+    let kernels = KernelNames::default();
     {
         let _observed = observe(Arc::new(kernels.clone()));
         let tensors = group.devices().iter().map(|&device| Tensor::ones([elements], device));

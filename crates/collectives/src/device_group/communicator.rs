@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use tensor::{Result, Shape, Tensor};
 
-use super::group::{Group, RankTensors};
+use super::group::{DeviceRanks, RankTensors};
 use super::taken::TakenRank;
 use crate::communicator::{expect_entries, source_entries};
-use crate::exchange::{Call, CallKind};
+use crate::exchange::{CallKind, CollectiveCall};
 use crate::plan::Collective;
 use crate::{Communicator, ReduceOp};
 
@@ -17,12 +17,12 @@ use crate::{Communicator, ReduceOp};
 /// Dropped, its rank has left the group: operations that it has not called are errors for the others,
 /// until the group has been restarted.
 pub struct DeviceCommunicator {
-    group: Arc<Group>,
+    group: Arc<DeviceRanks>,
     taken: TakenRank,
 }
 
 impl DeviceCommunicator {
-    pub(super) fn new(group: Arc<Group>, taken: TakenRank) -> DeviceCommunicator {
+    pub(super) fn new(group: Arc<DeviceRanks>, taken: TakenRank) -> DeviceCommunicator {
         group.rendezvous.rejoin(taken.rank());
         DeviceCommunicator { group, taken }
     }
@@ -108,8 +108,11 @@ impl Communicator for DeviceCommunicator {
     }
 
     fn barrier(&self) -> Result<()> {
-        let call =
-            Call { kind: CallKind::Barrier, shape: Shape::from([0; 0]), dtype: tensor::DType::F32 };
+        let call = CollectiveCall {
+            kind: CallKind::Barrier,
+            shape: Shape::from([0; 0]),
+            dtype: tensor::DType::F32,
+        };
         let visit = self.group.rendezvous.enter(self.rank(), call, || self.group.no_plan())?;
         visit.wait_for_all().map_err(|error| visit.fail(error.into()))?;
         visit.finish();

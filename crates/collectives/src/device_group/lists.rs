@@ -3,7 +3,7 @@
 use tensor::{Result, Tensor};
 
 use super::DeviceGroup;
-use super::group::{Group, RankTensors};
+use super::group::{DeviceRanks, RankTensors};
 use crate::communicator::expect_entries;
 use crate::plan::Collective;
 use crate::{CollectiveError, ReduceOp};
@@ -231,7 +231,7 @@ impl DeviceGroup {
         let group = match self.lists.get() {
             Some(group) => group,
             None => {
-                let group = Group::new(&self.devices, self.links)?;
+                let group = DeviceRanks::new(&self.devices, self.links)?;
                 self.lists.get_or_init(|| group)
             }
         };

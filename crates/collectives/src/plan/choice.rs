@@ -4,7 +4,7 @@ use super::{Algorithm, Collective};
 
 /// The links between the ranks of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Links {
+pub enum GroupLinks {
     /// Each rank reaches each other one directly.
     Direct,
     /// What goes from one rank to another goes through the host.
@@ -18,26 +18,26 @@ const SMALL: usize = 64 << 10;
 const FEW: usize = 8;
 
 impl Algorithm {
-    /// The algorithm that suits an operation: `bytes` is the size of what [`Plan::new`] is given.
+    /// The algorithm that suits an operation: `bytes` is the size of what [`CollectivePlan::new`] is given.
     ///
-    /// [`Plan::new`]: super::Plan::new
-    pub fn of(collective: Collective, ranks: usize, bytes: usize, links: Links) -> Algorithm {
+    /// [`CollectivePlan::new`]: super::CollectivePlan::new
+    pub fn of(collective: Collective, ranks: usize, bytes: usize, links: GroupLinks) -> Algorithm {
         let (is_small, are_few) = (bytes <= SMALL, ranks <= FEW);
         match (collective, links) {
-            (Collective::AllReduce, Links::Direct) => match (is_small, are_few) {
+            (Collective::AllReduce, GroupLinks::Direct) => match (is_small, are_few) {
                 (true, true) => Algorithm::AtOnce,
                 _ if ranks > 2 && ranks.is_power_of_two() => Algorithm::Halving,
                 (true, false) => Algorithm::Tree,
                 (false, _) => Algorithm::Direct,
             },
-            (Collective::AllReduce, Links::Host) if is_small => Algorithm::Tree,
-            (Collective::AllReduce, Links::Host) => Algorithm::Ring,
-            (Collective::Broadcast { .. }, Links::Direct) => match (is_small, are_few) {
+            (Collective::AllReduce, GroupLinks::Host) if is_small => Algorithm::Tree,
+            (Collective::AllReduce, GroupLinks::Host) => Algorithm::Ring,
+            (Collective::Broadcast { .. }, GroupLinks::Direct) => match (is_small, are_few) {
                 (true, true) => Algorithm::AtOnce,
                 (true, false) => Algorithm::Tree,
                 (false, _) => Algorithm::Direct,
             },
-            (Collective::Broadcast { .. }, Links::Host) => Algorithm::Tree,
+            (Collective::Broadcast { .. }, GroupLinks::Host) => Algorithm::Tree,
             _ => Algorithm::Direct,
         }
     }

@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use super::builder::{PlanBuilder, part, scratch, tensor};
+use super::builder::{StepWriter, part, scratch, tensor};
 use super::step::{Lane, Signal};
 
 /// The fewest elements that are sent in two pieces, so that the second is on its way while the first
@@ -26,7 +26,7 @@ struct Halving {
 }
 
 /// All-reduce of as many ranks as a power of two.
-pub(super) fn all_reduce(plan: &mut PlanBuilder, elements: usize) {
+pub(super) fn all_reduce(plan: &mut StepWriter, elements: usize) {
     let ranks = plan.ranks();
     let mut halving = Halving { elements, ranks, combined: vec![[None; 2]; ranks] };
     let mut distance = ranks / 2;
@@ -62,7 +62,7 @@ impl Halving {
     }
 
     /// Each rank sends its partner that half of its block which the partner goes on with.
-    fn halve(&mut self, plan: &mut PlanBuilder, distance: usize) {
+    fn halve(&mut self, plan: &mut StepWriter, distance: usize) {
         let places: Vec<Range<usize>> = (0..self.ranks)
             .map(|rank| plan.scratch(rank, self.block(rank, distance).len()))
             .collect();
@@ -107,7 +107,7 @@ impl Halving {
 
     /// Each rank sends its partners what it has, which is twice as much each time. They may be written
     /// there since they have sent theirs.
-    fn double(&self, plan: &mut PlanBuilder) {
+    fn double(&self, plan: &mut StepWriter) {
         let mut arrived: Vec<Vec<Signal>> = vec![Vec::new(); self.ranks];
         let mut distance = 1;
         while distance < self.ranks {
@@ -143,7 +143,7 @@ impl Halving {
 
     /// Makes a lane wait until all that has been sent to a rank on the way back is there, and what the
     /// rank has combined.
-    fn wait_for_all(&self, plan: &mut PlanBuilder, rank: usize, lane: Lane, arrived: &[Signal]) {
+    fn wait_for_all(&self, plan: &mut StepWriter, rank: usize, lane: Lane, arrived: &[Signal]) {
         self.combined[rank][1]
             .iter()
             .chain(arrived)

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::builder::{PlanBuilder, part, scratch, tensor};
+use super::builder::{StepWriter, part, scratch, tensor};
 use super::step::{Lane, Signal};
 
 /// The most elements that are sent at a time, as long as there are no more than [`MAX_PIECES`]: what
@@ -12,7 +12,7 @@ const PIECE: usize = 1 << 18;
 const MAX_PIECES: usize = 4;
 
 /// All-reduce of parts that go around twice: combined on the first way, and then distributed.
-pub(super) fn all_reduce(plan: &mut PlanBuilder, elements: usize) {
+pub(super) fn all_reduce(plan: &mut StepWriter, elements: usize) {
     let ranks = plan.ranks();
     let pieces = part(elements, ranks, 0).len().div_ceil(PIECE).clamp(1, MAX_PIECES);
     let piece = |part_number: usize, number: usize| {

@@ -1,10 +1,10 @@
 //! Plans along a binary tree: a rank waits for few others, which suits small tensors of many ranks.
 
-use super::builder::{PlanBuilder, scratch, tensor};
+use super::builder::{StepWriter, scratch, tensor};
 use super::step::{Lane, Signal};
 
 /// All-reduce: up to rank 0, and down again.
-pub(super) fn all_reduce(plan: &mut PlanBuilder, elements: usize) {
+pub(super) fn all_reduce(plan: &mut StepWriter, elements: usize) {
     let (ranks, all) = (plan.ranks(), 0..elements);
     let mut combined: Vec<Option<Signal>> = vec![None; ranks];
     let mut sent: Vec<Option<Signal>> = vec![None; ranks];
@@ -34,7 +34,7 @@ pub(super) fn all_reduce(plan: &mut PlanBuilder, elements: usize) {
 }
 
 /// The tensor of one rank goes to all.
-pub(super) fn broadcast(plan: &mut PlanBuilder, elements: usize, source: usize) {
+pub(super) fn broadcast(plan: &mut StepWriter, elements: usize, source: usize) {
     let ranks = plan.ranks();
     down(plan, elements, |heap| (heap + source) % ranks, &[None]);
 }
@@ -43,7 +43,7 @@ pub(super) fn broadcast(plan: &mut PlanBuilder, elements: usize, source: usize) 
 /// `root` has the signal after which the root's tensor is there, if there is one. Without, the others'
 /// tensors may be written once they have begun; else since they have sent theirs.
 fn down(
-    plan: &mut PlanBuilder,
+    plan: &mut StepWriter,
     elements: usize,
     rank: impl Fn(usize) -> usize,
     root: &[Option<Signal>],

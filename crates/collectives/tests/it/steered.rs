@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use collectives::{Communicator, DeviceCommunicator, DeviceGroup, Links, ReduceOp};
+use collectives::{Communicator, DeviceCommunicator, DeviceGroup, GroupLinks, ReduceOp};
 use cuda_sim::control::{self, Config, InjectedFault, Link, PeerFault, Schedule};
 use cuda_sys::CUresult;
 use gpu_runtime::{DriverChoice, RaceChecker};
@@ -115,9 +115,9 @@ fn bad_links_are_gone_around_and_slow_ones_change_nothing() {
         ];
         let devices = configure(Config { faults, ..config(RANKS) });
         let sound = DeviceGroup::new([devices[0], devices[2]]).expect("a group");
-        assert_eq!(sound.links(), Links::Direct);
+        assert_eq!(sound.links(), GroupLinks::Direct);
         let group = DeviceGroup::new(&devices).expect("a group");
-        assert_eq!(group.links(), Links::Host);
+        assert_eq!(group.links(), GroupLinks::Host);
         let results = all_reduce_in_threads(&group).expect("it works");
         let sums = all_reduce_in_one(&group).expect("it works");
         assert!(results == sums && results.iter().all(|result| *result == results[0]));
