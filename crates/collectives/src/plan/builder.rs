@@ -156,7 +156,9 @@ pub(super) fn part(elements: usize, ranks: usize, rank: usize) -> Range<usize> {
     const GRANULE: usize = 128;
     let granule = if elements >= 64 * GRANULE * ranks { GRANULE } else { 1 };
     let granules = elements.div_ceil(granule);
-    let start = |rank: usize| (granules * rank / ranks * granule).min(elements);
+    // Wider, since the product of what memory holds and a number of ranks may not fit.
+    let granules_before = |rank: usize| (granules as u128 * rank as u128 / ranks as u128) as usize;
+    let start = |rank: usize| granules_before(rank).saturating_mul(granule).min(elements);
     start(rank)..start(rank + 1)
 }
 

@@ -3,6 +3,7 @@
 mod interpreter;
 mod lists;
 mod plans;
+mod pytorch;
 mod steered;
 mod threads;
 
