@@ -67,11 +67,11 @@ fn results_are_the_same_bits_on_every_rank_and_under_every_schedule() {
             let expected = all_reduce_in_one(&group).expect("it works");
             assert!(expected.iter().all(|of_rank| *of_rank == expected[0]));
             for seed in 0..8 {
-                control::set_schedule(Schedule::Adversarial(seed)).expect("a schedule");
+                control::set_schedule(&Schedule::Adversarial(seed)).expect("a schedule");
                 assert!(all_reduce_in_one(&group).expect("it works") == expected, "seed {seed}");
                 assert!(all_reduce_in_threads(&group).expect("it works") == expected, "{seed}");
             }
-            control::set_schedule(Schedule::Fast).expect("a schedule");
+            control::set_schedule(&Schedule::Fast).expect("a schedule");
         }
     })
     .steers_software_driver()
