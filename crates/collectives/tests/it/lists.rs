@@ -1,7 +1,7 @@
 //! Operations that one thread calls for all ranks, against what they are by definition.
 
 use collectives::{DeviceGroup, ReduceOp};
-use tensor::{DType, Device, Result, Tensor};
+use tensor::{CudaView, DType, Device, Result, Tensor};
 
 use crate::devices;
 
@@ -181,5 +181,29 @@ fn the_cpu_is_a_group_by_itself() -> Result<()> {
     group.all_reduce(&[x.clone()], ReduceOp::Avg)?;
     assert_eq!(group.all_gather(&[x.clone()])?[0].to_vec::<f32>()?, [1.0; 3]);
     assert_eq!(group.reduce(&[x], 0, ReduceOp::Sum)?.to_vec::<f32>()?, [1.0; 3]);
+    Ok(())
+}
+
+#[test]
+fn a_copy_on_a_stream_needs_ends_that_fit_and_a_stream_of_one_of_them() -> Result<()> {
+    devices(3);
+    let tensor = |index: usize, elements: usize| Tensor::ones([elements], Device::cuda_at(index));
+    let streams = [0, 1, 2].map(|index| tensor::cuda::Stream::new(Device::cuda_at(index)));
+    let [first, second, third] = streams;
+    let (first, second, third) = (first?, second?, third?);
+    let (x, y) = (tensor(0, 4)?, Tensor::zeros([4], Device::cuda_at(1))?);
+    CudaView::enqueue_copy(&second, y.cuda_write()?, x.cuda_read()?)?;
+    assert_eq!(y.to_vec::<f32>()?, [1.0; 4]);
+    let apart = x.view([2, 2])?.t()?;
+    let problems = [
+        (CudaView::enqueue_copy(&first, y.cuda_write()?, tensor(0, 3)?.cuda_read()?), "3 elements"),
+        (CudaView::enqueue_copy(&first, y.cuda_write()?, apart.cuda_read()?), "contiguous"),
+        (CudaView::enqueue_copy(&third, y.cuda_write()?, x.cuda_read()?), "cuda:2"),
+        (CudaView::enqueue_copy(&first, y.to(DType::I32)?.cuda_write()?, x.cuda_read()?), "int32"),
+    ];
+    for (result, said) in problems {
+        let text = result.expect_err("it does not fit").to_string();
+        assert!(text.contains(said), "{text}");
+    }
     Ok(())
 }
