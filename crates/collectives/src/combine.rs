@@ -10,12 +10,13 @@ use tensor::{FusedValue, Result, Tensor, fuse};
 use crate::ReduceOp;
 
 /// A kernel that combines tensors in their order, and writes the result into the first argument.
-type Kernel = dyn Fn(&Tensor, &[Tensor]) -> Result<()> + Send + Sync;
+type CombiningKernel = dyn Fn(&Tensor, &[Tensor]) -> Result<()> + Send + Sync;
 
 /// The function of a kernel: the operation, the number of its operands, and the divisor of the result.
 type KernelKey = (ReduceOp, usize, Option<usize>);
 
-static KERNELS: LazyLock<Mutex<HashMap<KernelKey, Arc<Kernel>>>> = LazyLock::new(Mutex::default);
+static KERNELS: LazyLock<Mutex<HashMap<KernelKey, Arc<CombiningKernel>>>> =
+    LazyLock::new(Mutex::default);
 
 /// Combines tensors in their order, on the current stream of their device. `target` may be one of
 /// them. A mean is divided by `divisor`, if there is one.
@@ -33,7 +34,7 @@ pub(crate) fn combine(
     kernel(target, inputs)
 }
 
-fn kernel((op, inputs, divisor): KernelKey) -> Arc<Kernel> {
+fn kernel((op, inputs, divisor): KernelKey) -> Arc<CombiningKernel> {
     match inputs {
         1 => of::<1>(op, divisor),
         2 => of::<2>(op, divisor),
@@ -46,7 +47,7 @@ fn kernel((op, inputs, divisor): KernelKey) -> Arc<Kernel> {
     }
 }
 
-fn of<const N: usize>(op: ReduceOp, divisor: Option<usize>) -> Arc<Kernel> {
+fn of<const N: usize>(op: ReduceOp, divisor: Option<usize>) -> Arc<CombiningKernel> {
     let function = fuse(move |operands: [FusedValue<'_>; N]| {
         let (first, rest) = (operands[0], &operands[1..]);
         let combined = rest.iter().fold(first, |so_far, &next| match op {

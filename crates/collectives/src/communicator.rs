@@ -1,6 +1,6 @@
 //! One member of a group that exchanges tensors.
 
-use tensor::{Result, Tensor};
+use tensor::{Error, Result, Tensor};
 
 use crate::ReduceOp;
 
@@ -43,6 +43,58 @@ pub trait Communicator: Send + Sync {
     /// As [`all_reduce`](Communicator::all_reduce).
     fn all_gather(&self, tensor: &Tensor) -> Result<Tensor>;
 
+    /// Combines the tensors of all ranks, element by element, into that of the rank `target`. The others
+    /// keep theirs.
+    ///
+    /// # Errors
+    /// As [`all_reduce`](Communicator::all_reduce).
+    fn reduce(&self, tensor: &Tensor, target: usize, op: ReduceOp) -> Result<()> {
+        let combined = tensor.detach().clone_data()?;
+        self.all_reduce(&combined, op)?;
+        match self.rank() == target {
+            true => tensor.detach().copy_(&combined).map(drop),
+            false => Ok(()),
+        }
+    }
+
+    /// Combines the tensors of all ranks, whose first dimension has an entry for each rank, element by
+    /// element. Each rank gets its own entry.
+    ///
+    /// # Errors
+    /// As [`all_reduce`](Communicator::all_reduce); or the first dimension is of another size.
+    fn reduce_scatter(&self, tensor: &Tensor, op: ReduceOp) -> Result<Tensor> {
+        expect_entries("reduce_scatter", tensor, self.size())?;
+        let combined = tensor.detach().clone_data()?;
+        self.all_reduce(&combined, op)?;
+        combined.select(0, self.rank() as isize)?.clone_data()
+    }
+
+    /// The tensors of all ranks in their order, joined along a new first dimension, for the rank
+    /// `target`. The others get nothing.
+    ///
+    /// # Errors
+    /// As [`all_reduce`](Communicator::all_reduce).
+    fn gather(&self, tensor: &Tensor, target: usize) -> Result<Option<Tensor>> {
+        let all = self.all_gather(tensor)?;
+        Ok((self.rank() == target).then_some(all))
+    }
+
+    /// Writes into each rank's tensor its entry of the tensor that the rank `source` has, whose first
+    /// dimension has an entry for each. Others give `None` for it.
+    ///
+    /// # Errors
+    /// As [`all_reduce`](Communicator::all_reduce); or the source's tensor has not the shape of a tensor
+    /// for each rank.
+    fn scatter(&self, into: &Tensor, entries: Option<&Tensor>, source: usize) -> Result<()> {
+        let shape = [&[self.size()], into.shape()].concat();
+        let all = Tensor::empty(shape, (into.dtype(), into.device()))?;
+        if self.rank() == source {
+            all.copy_(source_entries(entries, into, self.size())?)?;
+        }
+        self.broadcast(&all, source)?;
+        into.detach().copy_(&all.select(0, self.rank() as isize)?).map(drop)
+    }
+
     /// Waits until every rank has called it. Devices may still be working.
     ///
     /// # Errors
@@ -51,4 +103,50 @@ pub trait Communicator: Send + Sync {
 
     /// Ends the operations of all ranks with an error that has this rank's number and the reason.
     fn abort(&self, reason: &str);
+}
+
+/// # Errors
+/// The first dimension has not an entry for each rank.
+pub(crate) fn expect_entries(op: &'static str, tensor: &Tensor, ranks: usize) -> Result<()> {
+    if tensor.shape().first() == Some(&ranks) {
+        return Ok(());
+    }
+    Err(Error::InvalidArgument {
+        op,
+        argument: "tensor",
+        value: format!("of shape {:?} for {ranks} ranks", tensor.shape()),
+        why: "its first dimension must have an entry for each rank",
+    })
+}
+
+/// What the source of a scatter has for all ranks.
+///
+/// # Errors
+/// There is nothing, or it is no tensor like `into` for each rank.
+pub(crate) fn source_entries<'a>(
+    entries: Option<&'a Tensor>,
+    into: &Tensor,
+    ranks: usize,
+) -> Result<&'a Tensor> {
+    const OP: &str = "scatter";
+    let Some(entries) = entries else {
+        let (value, why) = ("None".to_owned(), "the source must give the entries of all ranks");
+        return Err(Error::InvalidArgument { op: OP, argument: "entries", value, why });
+    };
+    expect_entries(OP, entries, ranks)?;
+    if entries.shape()[1..] != *into.shape() || entries.dtype() != into.dtype() {
+        return Err(Error::InvalidArgument {
+            op: OP,
+            argument: "entries",
+            value: format!(
+                "of shape {:?} and dtype {}, for tensors of shape {:?} and dtype {}",
+                entries.shape(),
+                entries.dtype(),
+                into.shape(),
+                into.dtype()
+            ),
+            why: "an entry must be as the tensor that it is written into",
+        });
+    }
+    Ok(entries)
 }

@@ -82,6 +82,18 @@ pub enum CollectiveError {
         /// The device of the rank.
         expected: Device,
     },
+    /// A tensor is on no device of the group.
+    #[error(
+        "{op}: the tensor is on {found}, and the group has {devices:?}; move it to one of them with .to(..)"
+    )]
+    OutsideOfGroup {
+        /// The operation.
+        op: &'static str,
+        /// The device that the tensor is on.
+        found: Device,
+        /// The devices of the group.
+        devices: Vec<Device>,
+    },
     /// The devices of a group are not such as can form one.
     #[error("DeviceGroup: {devices:?}: {why}")]
     Devices {

@@ -35,7 +35,8 @@
 //! - [`nn`] and [`optim`]: layers, modules and losses; optimizers.
 //! - [`safetensors`], [`numpy`], [`pytorch`]: tensors and models in files.
 //! - [`checkpoint`]: the whole state of a training in one file.
-//! - [`data`]: data sets and loaders; [`parallel`]: models on several devices.
+//! - [`data`]: data sets and loaders; [`parallel`]: models on several devices; [`distributed`]: what
+//!   they exchange.
 //! - [`cuda`]: devices, streams, events, graphs, memory; [`cuda::software`].
 //! - [`fuse`]: elementwise functions of the program's own, in one pass.
 //! - [`Error`]: the one error, which those of all parts convert into.
@@ -79,10 +80,11 @@
 // Layers, the top one first; a module imports only from lines below its own.
 //
 //   prelude
-//   autograd, cuda, data, nn, optim, parallel
+//   autograd, cuda, data, distributed, nn, optim, parallel
 pub mod autograd;
 pub mod cuda;
 pub mod data;
+pub mod distributed;
 pub mod nn;
 pub mod optim;
 pub mod parallel;

@@ -16,7 +16,7 @@ const FLOORS: [&[&str]; 11] = [
     &["expression", "gpu-alloc"],
     &["cpu-kernels"],
     &["tensor"],
-    &["serialization"],
+    &["collectives", "serialization"],
     &["nn"],
     &["parallel"],
     &["sluice"],

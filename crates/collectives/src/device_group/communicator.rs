@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use tensor::{Result, Shape, Tensor};
 
-use super::group::{Group, RankTensors};
+use super::group::{DeviceRanks, RankTensors};
 use super::taken::TakenRank;
-use crate::exchange::{Call, CallKind};
+use crate::communicator::{expect_entries, source_entries};
+use crate::exchange::{CallKind, CollectiveCall};
 use crate::plan::Collective;
 use crate::{Communicator, ReduceOp};
 
@@ -16,12 +17,12 @@ use crate::{Communicator, ReduceOp};
 /// Dropped, its rank has left the group: operations that it has not called are errors for the others,
 /// until the group has been restarted.
 pub struct DeviceCommunicator {
-    group: Arc<Group>,
+    group: Arc<DeviceRanks>,
     taken: TakenRank,
 }
 
 impl DeviceCommunicator {
-    pub(super) fn new(group: Arc<Group>, taken: TakenRank) -> DeviceCommunicator {
+    pub(super) fn new(group: Arc<DeviceRanks>, taken: TakenRank) -> DeviceCommunicator {
         group.rendezvous.rejoin(taken.rank());
         DeviceCommunicator { group, taken }
     }
@@ -29,6 +30,11 @@ impl DeviceCommunicator {
     /// The device of this rank.
     pub fn device(&self) -> tensor::Device {
         self.group.device(self.rank())
+    }
+
+    /// Memory for the tensors of all ranks.
+    fn joined(&self, tensor: &Tensor) -> Result<Tensor> {
+        self.group.joined(self.rank(), tensor)
     }
 
     fn run(
@@ -61,16 +67,52 @@ impl Communicator for DeviceCommunicator {
     }
 
     fn all_gather(&self, tensor: &Tensor) -> Result<Tensor> {
-        let shape = [&[self.size()], tensor.shape()].concat();
-        let result = Tensor::empty(shape, (tensor.dtype(), self.device()))?;
+        let result = self.joined(tensor)?;
         let tensors = RankTensors { tensor, result: Some(&result) };
         self.run(Collective::AllGather, None, tensors)?;
         Ok(result)
     }
 
+    fn reduce(&self, tensor: &Tensor, target: usize, op: ReduceOp) -> Result<()> {
+        self.group.check_rank("reduce", target)?;
+        self.run(Collective::Reduce { target }, Some(op), RankTensors { tensor, result: None })
+    }
+
+    fn reduce_scatter(&self, tensor: &Tensor, op: ReduceOp) -> Result<Tensor> {
+        expect_entries("reduce_scatter", tensor, self.size())?;
+        let result = Tensor::empty(&tensor.shape()[1..], (tensor.dtype(), self.device()))?;
+        let tensors = RankTensors { tensor, result: Some(&result) };
+        self.run(Collective::ReduceScatter, Some(op), tensors)?;
+        Ok(result)
+    }
+
+    fn gather(&self, tensor: &Tensor, target: usize) -> Result<Option<Tensor>> {
+        self.group.check_rank("gather", target)?;
+        let result = match self.rank() == target {
+            true => Some(self.joined(tensor)?),
+            false => None,
+        };
+        let tensors = RankTensors { tensor, result: result.as_ref() };
+        self.run(Collective::Gather { target }, None, tensors)?;
+        Ok(result)
+    }
+
+    fn scatter(&self, into: &Tensor, entries: Option<&Tensor>, source: usize) -> Result<()> {
+        self.group.check_rank("scatter", source)?;
+        let tensor = match self.rank() == source {
+            true => source_entries(entries, into, self.size())?,
+            false => into,
+        };
+        self.group.check("scatter", self.rank(), into, None)?;
+        self.run(Collective::Scatter { source }, None, RankTensors { tensor, result: Some(into) })
+    }
+
     fn barrier(&self) -> Result<()> {
-        let call =
-            Call { kind: CallKind::Barrier, shape: Shape::from([0; 0]), dtype: tensor::DType::F32 };
+        let call = CollectiveCall {
+            kind: CallKind::Barrier,
+            shape: Shape::from([0; 0]),
+            dtype: tensor::DType::F32,
+        };
         let visit = self.group.rendezvous.enter(self.rank(), call, || self.group.no_plan())?;
         visit.wait_for_all().map_err(|error| visit.fail(error.into()))?;
         visit.finish();

@@ -7,47 +7,47 @@ use gpu_runtime::Event;
 use tensor::cuda::{Order, Stream, StreamGuard, with_order};
 use tensor::{CudaView, Result, Tensor};
 
-use super::member::Member;
+use super::member::RankDevice;
 use crate::ReduceOp;
 use crate::combine::combine;
-use crate::exchange::{CallKind, Operands, Visit};
-use crate::plan::{Region, Signal, Step};
+use crate::exchange::{CallKind, RankOperands, RankVisit};
+use crate::plan::{BufferRegion, PlanStep, Signal};
 
 /// A rank in an operation, with as much of its plan as is enqueued.
 ///
 /// At the beginning the rank's lane for reductions comes after all earlier uses of its tensors, and
 /// at the end it has used them last: by these two the operation is in order with all other work.
 /// In between the order is the plan's.
-pub(super) struct Execution<'a> {
-    visit: Visit<'a>,
-    member: &'a Member,
+pub(super) struct RankExecution<'a> {
+    visit: RankVisit<'a>,
+    member: &'a RankDevice,
     /// The stream of the lane for reductions.
     compute: &'a Stream,
     /// The tensor that was handed in, where its elements do not lie side by side.
     strided: Option<Tensor>,
-    operands: Operands,
+    operands: RankOperands,
     /// The number of steps that are enqueued.
     done: usize,
     /// The lane for reductions is current meanwhile.
     _current: StreamGuard,
 }
 
-impl<'a> Execution<'a> {
+impl<'a> RankExecution<'a> {
     /// Begins a rank's part. The tensors lie on its device.
     ///
     /// # Errors
     /// Memory is short, or the device failed.
     pub(super) fn begin(
-        visit: Visit<'a>,
-        (member, compute): (&'a Member, &'a Stream),
+        visit: RankVisit<'a>,
+        (member, compute): (&'a RankDevice, &'a Stream),
         tensor: &Tensor,
         result: Option<&Tensor>,
-    ) -> Result<Execution<'a>> {
-        match Execution::prepare(&visit, (member, compute), tensor, result) {
+    ) -> Result<RankExecution<'a>> {
+        match RankExecution::prepare(&visit, (member, compute), tensor, result) {
             Ok((current, operands)) => {
                 visit.operation.publish_operands(member.rank, operands.clone());
                 let strided = (!tensor.is_contiguous()).then(|| tensor.clone());
-                Ok(Execution {
+                Ok(RankExecution {
                     visit,
                     member,
                     compute,
@@ -62,11 +62,11 @@ impl<'a> Execution<'a> {
     }
 
     fn prepare(
-        visit: &Visit<'a>,
-        (member, compute): (&'a Member, &Stream),
+        visit: &RankVisit<'a>,
+        (member, compute): (&'a RankDevice, &Stream),
         tensor: &Tensor,
         result: Option<&Tensor>,
-    ) -> Result<(StreamGuard, Operands)> {
+    ) -> Result<(StreamGuard, RankOperands)> {
         let current = compute.enter()?;
         let flat = |tensor: &Tensor| tensor.detach().contiguous()?.flatten();
         let elements = visit.operation.plan.scratch(member.rank);
@@ -75,7 +75,7 @@ impl<'a> Execution<'a> {
             _ => Some(Tensor::empty([elements], (tensor.dtype(), member.device))?),
         };
         let operands =
-            Operands { tensor: flat(tensor)?, result: result.map(flat).transpose()?, scratch };
+            RankOperands { tensor: flat(tensor)?, result: result.map(flat).transpose()?, scratch };
         let is_written = visit.operation.call.writes_tensor_of(member.rank);
         come_after_all_uses(compute, &operands, is_written)?;
         Ok((current, operands))
@@ -103,7 +103,7 @@ impl<'a> Execution<'a> {
 
     fn run(
         &mut self,
-        find: impl Fn(&Visit<'a>, Signal) -> Result<Option<Arc<Event>>>,
+        find: impl Fn(&RankVisit<'a>, Signal) -> Result<Option<Arc<Event>>>,
     ) -> Result<bool> {
         with_order(Order::Manual, || {
             let plan = Arc::clone(&self.visit.operation.plan);
@@ -120,13 +120,13 @@ impl<'a> Execution<'a> {
     /// Enqueues a step; `false` if the signal that it waits for is not there.
     fn enqueue(
         &self,
-        step: &Step,
-        find: impl Fn(&Visit<'a>, Signal) -> Result<Option<Arc<Event>>>,
+        step: &PlanStep,
+        find: impl Fn(&RankVisit<'a>, Signal) -> Result<Option<Arc<Event>>>,
     ) -> Result<bool> {
         let Some(stream) = self.member.stream(step.lane()) else { return Ok(true) };
         let operation = &self.visit.operation;
         match step {
-            Step::Copy { from, to_rank, to, .. } => {
+            PlanStep::Copy { from, to_rank, to, .. } => {
                 let source = self.view(from)?;
                 let target = match *to_rank == self.member.rank {
                     true => self.view(to)?,
@@ -138,18 +138,18 @@ impl<'a> Execution<'a> {
                 };
                 CudaView::enqueue_copy(stream, target.cuda_write()?, source.cuda_read()?)?;
             }
-            Step::Reduce { into, inputs, is_last } => {
+            PlanStep::Reduce { into, inputs, is_last } => {
                 let CallKind::Collective { op: Some(op), .. } = operation.call.kind else {
                     return Ok(true);
                 };
                 self.reduce(op, into, inputs, *is_last)?;
             }
-            Step::Signal { .. } => {
+            PlanStep::Signal { .. } => {
                 let event = self.member.event();
                 event.record(stream)?;
                 operation.publish_signal(self.member.rank, event);
             }
-            Step::Wait { signal, .. } => match find(&self.visit, *signal)? {
+            PlanStep::Wait { signal, .. } => match find(&self.visit, *signal)? {
                 Some(event) => event.wait(stream)?,
                 None => return Ok(false),
             },
@@ -157,13 +157,19 @@ impl<'a> Execution<'a> {
         Ok(true)
     }
 
-    fn reduce(&self, op: ReduceOp, into: &Region, inputs: &[Region], is_last: bool) -> Result<()> {
+    fn reduce(
+        &self,
+        op: ReduceOp,
+        into: &BufferRegion,
+        inputs: &[BufferRegion],
+        is_last: bool,
+    ) -> Result<()> {
         let inputs = inputs.iter().map(|input| self.view(input)).collect::<Result<Vec<_>>>()?;
         let divisor = is_last.then(|| self.visit.operation.plan.ranks());
         combine(op, &self.view(into)?, &inputs, divisor)
     }
 
-    fn view(&self, region: &Region) -> Result<Tensor> {
+    fn view(&self, region: &BufferRegion) -> Result<Tensor> {
         view(&self.operands, region)
     }
 
@@ -192,13 +198,13 @@ impl<'a> Execution<'a> {
     }
 }
 
-fn view(operands: &Operands, region: &Region) -> Result<Tensor> {
+fn view(operands: &RankOperands, region: &BufferRegion) -> Result<Tensor> {
     operands.buffer(region.buffer).narrow(0, region.range.start, region.len())
 }
 
 /// Makes a stream come after what was done with the memory so far, by whichever streams, and be the
 /// last that used it. The tensor itself may be only read.
-fn come_after_all_uses(stream: &Stream, operands: &Operands, is_written: bool) -> Result<()> {
+fn come_after_all_uses(stream: &Stream, operands: &RankOperands, is_written: bool) -> Result<()> {
     let tensor =
         if is_written { operands.tensor.cuda_write() } else { operands.tensor.cuda_read() };
     let own = [&operands.result, &operands.scratch].into_iter().flatten().map(Tensor::cuda_write);

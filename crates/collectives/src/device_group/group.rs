@@ -6,18 +6,18 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tensor::{DType, Device, Result, Tensor};
 
-use super::execution::Execution;
-use super::member::Member;
-use crate::exchange::{Call, CallKind, Rendezvous};
-use crate::plan::{Algorithm, Collective, Lane, Links, Plan};
+use super::execution::RankExecution;
+use super::member::RankDevice;
+use crate::exchange::{CallKind, CollectiveCall, Rendezvous};
+use crate::plan::{Algorithm, Collective, CollectivePlan, GroupLinks, Lane};
 use crate::{CollectiveError, ReduceOp};
 
 /// Members that meet for operations, each called for by a thread of its own or all by one.
-pub(super) struct Group {
+pub(super) struct DeviceRanks {
     pub(super) rendezvous: Rendezvous,
-    members: Vec<Member>,
-    links: Links,
-    plans: Mutex<HashMap<PlanKey, Arc<Plan>>>,
+    members: Vec<RankDevice>,
+    links: GroupLinks,
+    plans: Mutex<HashMap<PlanKey, Arc<CollectivePlan>>>,
 }
 
 /// What a plan depends on: the operation, the number of elements, and their size.
@@ -33,10 +33,11 @@ pub(super) struct RankTensors<'a> {
 /// The most plans that are kept: a model has some dozens of sizes.
 const MAX_PLANS: usize = 1024;
 
-impl Group {
-    pub(super) fn new(devices: &[Device], links: Links) -> Result<Group> {
-        let members = devices.iter().enumerate().map(|(rank, &device)| Member::new(rank, device));
-        Ok(Group {
+impl DeviceRanks {
+    pub(super) fn new(devices: &[Device], links: GroupLinks) -> Result<DeviceRanks> {
+        let members =
+            devices.iter().enumerate().map(|(rank, &device)| RankDevice::new(rank, device));
+        Ok(DeviceRanks {
             members: members.collect::<Result<_>>()?,
             rendezvous: Rendezvous::new(devices.to_vec()),
             links,
@@ -94,7 +95,7 @@ impl Group {
         collective: Collective,
         op: Option<ReduceOp>,
         tensors: &[RankTensors<'_>],
-        executions: &mut Vec<Execution<'a>>,
+        executions: &mut Vec<RankExecution<'a>>,
     ) -> Result<()> {
         for (rank, &tensors) in tensors.iter().enumerate() {
             executions.extend(self.begin(rank, collective, op, tensors)?);
@@ -120,16 +121,25 @@ impl Group {
         collective: Collective,
         op: Option<ReduceOp>,
         RankTensors { tensor, result }: RankTensors<'_>,
-    ) -> Result<Option<Execution<'_>>> {
+    ) -> Result<Option<RankExecution<'_>>> {
         let kind = CallKind::Collective { collective, op };
         let counted = counted(collective, tensor, result);
         let (shape, elements) = (counted.shape().into(), counted.numel());
-        let call = Call { kind, shape, dtype: tensor.dtype() };
+        let call = CollectiveCall { kind, shape, dtype: tensor.dtype() };
         let plan = || self.plan(collective, elements, tensor.dtype());
         let visit = self.rendezvous.enter(rank, call, plan)?;
+        if self.size() == 1 {
+            if let Some(result) = result {
+                result.copy_(&tensor.detach().view_as(result)?)?;
+            }
+            visit.finish();
+            return Ok(None);
+        }
         let member = &self.members[rank];
         match member.stream(Lane::Compute) {
-            Some(compute) => Execution::begin(visit, (member, compute), tensor, result).map(Some),
+            Some(compute) => {
+                RankExecution::begin(visit, (member, compute), tensor, result).map(Some)
+            }
             None => {
                 visit.finish();
                 Ok(None)
@@ -138,7 +148,12 @@ impl Group {
     }
 
     /// The plan of an operation.
-    pub(super) fn plan(&self, collective: Collective, elements: usize, dtype: DType) -> Arc<Plan> {
+    pub(super) fn plan(
+        &self,
+        collective: Collective,
+        elements: usize,
+        dtype: DType,
+    ) -> Arc<CollectivePlan> {
         let key = (collective, elements, dtype.size());
         let mut plans = self.plans.lock();
         if let Some(plan) = plans.get(&key) {
@@ -146,7 +161,7 @@ impl Group {
         }
         let ranks = self.size();
         let algorithm = Algorithm::of(collective, ranks, elements * dtype.size(), self.links);
-        let plan = Arc::new(Plan::new(collective, algorithm, ranks, elements));
+        let plan = Arc::new(CollectivePlan::new(collective, algorithm, ranks, elements));
         if plans.len() == MAX_PLANS {
             plans.clear();
         }
@@ -155,8 +170,17 @@ impl Group {
     }
 
     /// A plan of no steps.
-    pub(super) fn no_plan(&self) -> Arc<Plan> {
+    pub(super) fn no_plan(&self) -> Arc<CollectivePlan> {
         self.plan(Collective::AllReduce, 0, DType::U8)
+    }
+
+    /// Memory of a rank for the tensors of all, if each is like this one.
+    ///
+    /// # Errors
+    /// Memory is short.
+    pub(super) fn joined(&self, rank: usize, tensor: &Tensor) -> Result<Tensor> {
+        let shape = [&[self.size()], tensor.shape()].concat();
+        Tensor::empty(shape, (tensor.dtype(), self.device(rank)))
     }
 
     /// Whether a rank can take part with this tensor.

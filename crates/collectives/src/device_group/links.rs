@@ -2,18 +2,18 @@
 
 use tensor::{Device, Result, cuda};
 
-use crate::plan::Links;
+use crate::plan::GroupLinks;
 
 /// Opens the direct ways between devices, where the machine has sound ones.
 ///
 /// # Errors
 /// A device does not exist or cannot be used.
-pub(super) fn connect(devices: &[Device]) -> Result<Links> {
-    let mut links = Links::Direct;
+pub(super) fn connect(devices: &[Device]) -> Result<GroupLinks> {
+    let mut links = GroupLinks::Direct;
     for &one in devices {
         for &other in devices.iter().filter(|&&other| other != one) {
             if !cuda::connect_peer(one, other)? {
-                links = Links::Host;
+                links = GroupLinks::Host;
             }
         }
     }

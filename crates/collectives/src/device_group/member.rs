@@ -10,7 +10,7 @@ use tensor::{Device, Result};
 use crate::plan::Lane;
 
 /// A rank of a group of devices.
-pub(super) struct Member {
+pub(super) struct RankDevice {
     pub(super) rank: usize,
     pub(super) device: Device,
     /// The streams by lane; none on the CPU.
@@ -18,17 +18,17 @@ pub(super) struct Member {
     events: Mutex<Vec<Arc<Event>>>,
 }
 
-impl Member {
+impl RankDevice {
     /// # Errors
     /// The device cannot be used, or has no stream left.
-    pub(super) fn new(rank: usize, device: Device) -> Result<Member> {
+    pub(super) fn new(rank: usize, device: Device) -> Result<RankDevice> {
         let lanes = match device {
             Device::Cpu => None,
             Device::Cuda(_) => {
                 Some([Stream::new(device)?, Stream::new(device)?, Stream::new(device)?])
             }
         };
-        Ok(Member { rank, device, lanes, events: Mutex::default() })
+        Ok(RankDevice { rank, device, lanes, events: Mutex::default() })
     }
 
     /// The stream of a lane; `None` on the CPU, which is alone in its group and has no steps.

@@ -16,8 +16,8 @@ use tensor::{DType, Device, Result, cuda};
 pub use communicator::DeviceCommunicator;
 
 use crate::CollectiveError;
-use crate::plan::{Collective, Links, Plan};
-use group::Group;
+use crate::plan::{Collective, CollectivePlan, GroupLinks};
+use group::DeviceRanks;
 use taken::TakenRanks;
 
 /// Devices of one process that exchange tensors (`torch.distributed` and `torch.cuda.comm`).
@@ -57,12 +57,12 @@ use taken::TakenRanks;
 /// whole again.
 pub struct DeviceGroup {
     devices: Vec<Device>,
-    links: Links,
+    links: GroupLinks,
     /// For ranks with a thread each.
-    threads: Arc<Group>,
+    threads: Arc<DeviceRanks>,
     taken: TakenRanks,
     /// For operations that one thread calls for all ranks.
-    lists: OnceLock<Group>,
+    lists: OnceLock<DeviceRanks>,
     in_list: Mutex<()>,
 }
 
@@ -79,7 +79,7 @@ impl DeviceGroup {
     pub fn new(devices: impl AsRef<[Device]>) -> Result<DeviceGroup> {
         let devices = resolve(devices.as_ref())?;
         let links = links::connect(&devices)?;
-        let threads = Arc::new(Group::new(&devices, links)?);
+        let threads = Arc::new(DeviceRanks::new(&devices, links)?);
         let taken = TakenRanks::none_of(devices.len());
         let (lists, in_list) = (OnceLock::new(), Mutex::new(()));
         Ok(DeviceGroup { devices, links, threads, taken, lists, in_list })
@@ -96,7 +96,7 @@ impl DeviceGroup {
     }
 
     /// The links between the devices.
-    pub fn links(&self) -> Links {
+    pub fn links(&self) -> GroupLinks {
         self.links
     }
 
@@ -135,8 +135,13 @@ impl DeviceGroup {
     }
 
     /// The plan that an operation of the group follows: which bytes go over which link, and in which
-    /// steps. `elements` is as [`Plan::new`] has it.
-    pub fn plan(&self, collective: Collective, elements: usize, dtype: DType) -> Arc<Plan> {
+    /// steps. `elements` is as [`CollectivePlan::new`] has it.
+    pub fn plan(
+        &self,
+        collective: Collective,
+        elements: usize,
+        dtype: DType,
+    ) -> Arc<CollectivePlan> {
         self.threads.plan(collective, elements, dtype)
     }
 }

@@ -3,5 +3,5 @@
 mod operation;
 mod rendezvous;
 
-pub(crate) use operation::{Call, CallKind, Operands};
-pub(crate) use rendezvous::{Rendezvous, Visit};
+pub(crate) use operation::{CallKind, CollectiveCall, RankOperands};
+pub(crate) use rendezvous::{RankVisit, Rendezvous};

@@ -9,11 +9,11 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use tensor::{DType, Shape, Tensor};
 
 use crate::ReduceOp;
-use crate::plan::{Buffer, Collective, Plan, Signal};
+use crate::plan::{Collective, CollectivePlan, RankBuffer, Signal};
 
 /// What a rank calls: the same for all ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Call {
+pub(crate) struct CollectiveCall {
     pub(crate) kind: CallKind,
     pub(crate) shape: Shape,
     pub(crate) dtype: DType,
@@ -36,7 +36,7 @@ impl CallKind {
     }
 }
 
-impl Call {
+impl CollectiveCall {
     /// Whether a rank's own tensor is changed, and not only read.
     pub(crate) fn writes_tensor_of(&self, rank: usize) -> bool {
         match self.kind {
@@ -54,7 +54,7 @@ impl Call {
     }
 }
 
-impl fmt::Display for Call {
+impl fmt::Display for CollectiveCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let CallKind::Collective { collective, op } = self.kind else {
             return f.write_str("barrier");
@@ -78,28 +78,28 @@ impl fmt::Display for Call {
 
 /// The memory of a rank in an operation, each flat and contiguous.
 #[derive(Clone)]
-pub(crate) struct Operands {
+pub(crate) struct RankOperands {
     pub(crate) tensor: Tensor,
     pub(crate) result: Option<Tensor>,
     pub(crate) scratch: Option<Tensor>,
 }
 
-impl Operands {
+impl RankOperands {
     /// The tensor behind a place of the plan. The plan names none that is not there.
-    pub(crate) fn buffer(&self, buffer: Buffer) -> &Tensor {
+    pub(crate) fn buffer(&self, buffer: RankBuffer) -> &Tensor {
         match buffer {
-            Buffer::Tensor => Some(&self.tensor),
-            Buffer::Result => self.result.as_ref(),
-            Buffer::Scratch => self.scratch.as_ref(),
+            RankBuffer::Tensor => Some(&self.tensor),
+            RankBuffer::Result => self.result.as_ref(),
+            RankBuffer::Scratch => self.scratch.as_ref(),
         }
         .unwrap_or(&self.tensor)
     }
 }
 
 /// An operation that ranks are in.
-pub(crate) struct Operation {
-    pub(crate) call: Call,
-    pub(crate) plan: Arc<Plan>,
+pub(crate) struct SharedOperation {
+    pub(crate) call: CollectiveCall,
+    pub(crate) plan: Arc<CollectivePlan>,
     ranks: Vec<RankProgress>,
     /// Whether a rank has gone without having come to it.
     is_doomed: AtomicBool,
@@ -116,16 +116,20 @@ struct RankProgress {
 #[derive(Default)]
 struct Published {
     has_arrived: bool,
-    operands: Option<Operands>,
+    operands: Option<RankOperands>,
     /// The signals that are recorded, in their order.
     signals: Vec<Arc<Event>>,
     has_left: bool,
 }
 
-impl Operation {
-    pub(super) fn new(call: Call, plan: Arc<Plan>, ranks: usize) -> Operation {
+impl SharedOperation {
+    pub(super) fn new(
+        call: CollectiveCall,
+        plan: Arc<CollectivePlan>,
+        ranks: usize,
+    ) -> SharedOperation {
         let ranks = (0..ranks).map(|_| RankProgress::default()).collect();
-        Operation { call, plan, ranks, is_doomed: AtomicBool::new(false) }
+        SharedOperation { call, plan, ranks, is_doomed: AtomicBool::new(false) }
     }
 
     /// The name of the function that was called.
@@ -134,7 +138,7 @@ impl Operation {
     }
 
     /// Makes a rank's memory known to the others.
-    pub(crate) fn publish_operands(&self, rank: usize, operands: Operands) {
+    pub(crate) fn publish_operands(&self, rank: usize, operands: RankOperands) {
         self.change(rank, |published| published.operands = Some(operands));
     }
 
@@ -149,7 +153,7 @@ impl Operation {
     }
 
     /// The memory of a rank, of which it is known that it has begun.
-    pub(crate) fn operands(&self, rank: usize) -> Option<Operands> {
+    pub(crate) fn operands(&self, rank: usize) -> Option<RankOperands> {
         self.ranks[rank].state.lock().operands.clone()
     }
 

@@ -9,9 +9,9 @@ use gpu_runtime::Event;
 use parking_lot::Mutex;
 use tensor::Device;
 
-use super::operation::{Call, Operation};
+use super::operation::{CollectiveCall, SharedOperation};
 use crate::CollectiveError;
-use crate::plan::{Plan, Signal};
+use crate::plan::{CollectivePlan, Signal};
 
 /// The state that the ranks of a group share.
 pub(crate) struct Rendezvous {
@@ -23,21 +23,21 @@ pub(crate) struct Rendezvous {
 
 struct GroupState {
     /// The operations that some rank is in or has yet to come to.
-    operations: VecDeque<Arc<Operation>>,
+    operations: VecDeque<Arc<SharedOperation>>,
     /// The number of the first of them.
     first: u64,
     /// By rank, the number of the operation that it calls next.
     next: Vec<u64>,
     /// The number of ranks that are in an operation.
     inside: usize,
-    abort: Option<Abort>,
-    /// The ranks that call nothing any more.
-    departed: Vec<bool>,
+    abort: Option<GroupAbort>,
+    /// The ranks that call nothing any more, in the order in which they left.
+    departed: Vec<usize>,
 }
 
 /// Who could not go on, and why.
 #[derive(Clone)]
-struct Abort {
+struct GroupAbort {
     rank: usize,
     reason: Arc<str>,
 }
@@ -63,9 +63,9 @@ impl Rendezvous {
     pub(crate) fn enter(
         &self,
         rank: usize,
-        call: Call,
-        plan: impl FnOnce() -> Arc<Plan>,
-    ) -> Result<Visit<'_>, CollectiveError> {
+        call: CollectiveCall,
+        plan: impl FnOnce() -> Arc<CollectivePlan>,
+    ) -> Result<RankVisit<'_>, CollectiveError> {
         let mut state = self.state.lock();
         if let Some(abort) = state.why_over(state.next[rank]) {
             return Err(self.aborted(call.kind.name(), &abort));
@@ -82,21 +82,21 @@ impl Rendezvous {
                 return Err(error);
             }
             None => {
-                let operation = Arc::new(Operation::new(call, plan(), self.size()));
+                let operation = Arc::new(SharedOperation::new(call, plan(), self.size()));
                 state.operations.push_back(Arc::clone(&operation));
                 operation
             }
         };
         state.next[rank] += 1;
         state.inside += 1;
-        Ok(Visit { rendezvous: self, rank, operation, is_done: Cell::new(false) })
+        Ok(RankVisit { rendezvous: self, rank, operation, is_done: Cell::new(false) })
     }
 
     /// Ends the operations of all ranks. Only the first reason counts.
     pub(crate) fn abort(&self, rank: usize, reason: &str) {
         let mut state = self.state.lock();
         if state.abort.is_none() {
-            state.abort = Some(Abort { rank, reason: reason.into() });
+            state.abort = Some(GroupAbort { rank, reason: reason.into() });
         }
         self.is_aborted.store(true, Ordering::Release);
         let operations = state.operations.clone();
@@ -108,7 +108,7 @@ impl Rendezvous {
     /// those that it is through with can.
     pub(crate) fn depart(&self, rank: usize) {
         let mut state = self.state.lock();
-        state.departed[rank] = true;
+        state.departed.push(rank);
         let begun = usize::try_from(state.next[rank] - state.first).unwrap_or(usize::MAX);
         let doomed: Vec<_> = state.operations.iter().skip(begun).cloned().collect();
         drop(state);
@@ -117,7 +117,7 @@ impl Rendezvous {
 
     /// Says that somebody calls for a rank again.
     pub(crate) fn rejoin(&self, rank: usize) {
-        self.state.lock().departed[rank] = false;
+        self.state.lock().departed.retain(|&departed| departed != rank);
     }
 
     /// Forgets that a rank aborted, and what was begun before.
@@ -140,8 +140,8 @@ impl Rendezvous {
         Ok(())
     }
 
-    fn aborted(&self, op: &'static str, abort: &Abort) -> CollectiveError {
-        let Abort { rank, reason } = abort.clone();
+    fn aborted(&self, op: &'static str, abort: &GroupAbort) -> CollectiveError {
+        let GroupAbort { rank, reason } = abort.clone();
         CollectiveError::Aborted { op, rank, device: self.devices[rank], reason }
     }
 
@@ -149,11 +149,12 @@ impl Rendezvous {
     fn why_over(&self, op: &'static str) -> CollectiveError {
         let abort = self.state.lock().why_over(u64::MAX);
         // There is a reason as long as a rank is in the operation, which keeps others from a restart.
-        let abort = abort.unwrap_or(Abort { rank: 0, reason: "the group was restarted".into() });
+        let abort =
+            abort.unwrap_or(GroupAbort { rank: 0, reason: "the group was restarted".into() });
         self.aborted(op, &abort)
     }
 
-    fn is_over(&self, operation: &Operation) -> bool {
+    fn is_over(&self, operation: &SharedOperation) -> bool {
         self.is_aborted.load(Ordering::Acquire) || operation.is_doomed()
     }
 }
@@ -166,30 +167,30 @@ impl GroupState {
             next: vec![0; ranks],
             inside: 0,
             abort: None,
-            departed: vec![false; ranks],
+            departed: Vec::new(),
         }
     }
 
     /// Why the operation with this number cannot be done.
-    fn why_over(&self, number: u64) -> Option<Abort> {
+    fn why_over(&self, number: u64) -> Option<GroupAbort> {
         if self.abort.is_some() {
             return self.abort.clone();
         }
-        let is_missing = |&rank: &usize| self.departed[rank] && self.next[rank] <= number;
-        let rank = (0..self.next.len()).find(is_missing)?;
-        Some(Abort { rank, reason: "it has left the group".into() })
+        // The first to leave: others may have left because of it.
+        let rank = *self.departed.iter().find(|&&rank| self.next[rank] <= number)?;
+        Some(GroupAbort { rank, reason: "it has left the group".into() })
     }
 }
 
 /// A rank that is in an operation. Where it leaves without having come to the end, all ranks end.
-pub(crate) struct Visit<'a> {
+pub(crate) struct RankVisit<'a> {
     rendezvous: &'a Rendezvous,
     pub(crate) rank: usize,
-    pub(crate) operation: Arc<Operation>,
+    pub(crate) operation: Arc<SharedOperation>,
     is_done: Cell<bool>,
 }
 
-impl Visit<'_> {
+impl RankVisit<'_> {
     /// The event of a signal. It waits until the signal's rank has recorded it.
     ///
     /// # Errors
@@ -241,7 +242,7 @@ fn is_of_group(error: &tensor::Error) -> bool {
     matches!(error, tensor::Error::Other(error) if error.is::<CollectiveError>())
 }
 
-impl Drop for Visit<'_> {
+impl Drop for RankVisit<'_> {
     fn drop(&mut self) {
         if !self.is_done.get() {
             self.rendezvous.abort(self.rank, "it left the operation before its end");

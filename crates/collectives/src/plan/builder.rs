@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::step::{Buffer, Lane, Region, Signal, Step};
+use super::step::{BufferRegion, Lane, PlanStep, RankBuffer, Signal};
 
 /// The most places that one step combines: as many operands as a fused kernel takes.
 pub(super) const MAX_INPUTS: usize = 8;
@@ -11,8 +11,8 @@ pub(super) const MAX_INPUTS: usize = 8;
 ///
 /// A wait can be added only when its signal has been. So the order in which a plan was written is one
 /// in which it can run, and there is no cycle.
-pub(super) struct PlanBuilder {
-    pub(super) steps: Vec<Vec<Step>>,
+pub(super) struct StepWriter {
+    pub(super) steps: Vec<Vec<PlanStep>>,
     pub(super) scratch: Vec<usize>,
     signals: Vec<usize>,
     /// By rank and lane, the signals of each rank that the lane has waited for.
@@ -20,11 +20,11 @@ pub(super) struct PlanBuilder {
     ready: Vec<Signal>,
 }
 
-impl PlanBuilder {
+impl StepWriter {
     /// Plans that begin with a signal of each rank that its memory may be used.
-    pub(super) fn new(ranks: usize) -> PlanBuilder {
+    pub(super) fn new(ranks: usize) -> StepWriter {
         let none = || std::array::from_fn(|_| vec![None; ranks]);
-        let mut plan = PlanBuilder {
+        let mut plan = StepWriter {
             steps: vec![Vec::new(); ranks],
             scratch: vec![0; ranks],
             signals: vec![0; ranks],
@@ -43,7 +43,7 @@ impl PlanBuilder {
     pub(super) fn signal(&mut self, rank: usize, lane: Lane) -> Signal {
         let signal = Signal { rank, number: self.signals[rank] };
         self.signals[rank] += 1;
-        self.steps[rank].push(Step::Signal { lane, signal });
+        self.steps[rank].push(PlanStep::Signal { lane, signal });
         signal
     }
 
@@ -54,7 +54,7 @@ impl PlanBuilder {
             return;
         }
         *known = Some(signal.number);
-        self.steps[rank].push(Step::Wait { lane, signal });
+        self.steps[rank].push(PlanStep::Wait { lane, signal });
     }
 
     /// Makes a lane wait until the memory of a rank may be used.
@@ -69,12 +69,12 @@ impl PlanBuilder {
         &mut self,
         rank: usize,
         lane: Lane,
-        from: Region,
-        (to_rank, to): (usize, Region),
+        from: BufferRegion,
+        (to_rank, to): (usize, BufferRegion),
     ) {
         debug_assert_eq!(from.len(), to.len(), "a copy has two ends of one length");
         if !from.is_empty() {
-            self.steps[rank].push(Step::Copy { lane, from, to_rank, to });
+            self.steps[rank].push(PlanStep::Copy { lane, from, to_rank, to });
         }
     }
 
@@ -83,8 +83,8 @@ impl PlanBuilder {
         &mut self,
         rank: usize,
         lane: Lane,
-        from: Region,
-        (to_rank, to): (usize, Region),
+        from: BufferRegion,
+        (to_rank, to): (usize, BufferRegion),
     ) {
         self.wait_ready(rank, lane, rank);
         self.wait_ready(rank, lane, to_rank);
@@ -96,16 +96,16 @@ impl PlanBuilder {
     pub(super) fn reduce(
         &mut self,
         rank: usize,
-        into: &Region,
-        inputs: &[Region],
-        partial: &Region,
+        into: &BufferRegion,
+        inputs: &[BufferRegion],
+        partial: &BufferRegion,
         is_last: bool,
     ) {
         if into.is_empty() {
             return;
         }
         let mut rest = inputs;
-        let mut so_far: Option<Region> = None;
+        let mut so_far: Option<BufferRegion> = None;
         loop {
             let taken = rest.len().min(MAX_INPUTS - usize::from(so_far.is_some()));
             let (now, later) = rest.split_at(taken);
@@ -113,7 +113,7 @@ impl PlanBuilder {
             rest = later;
             let ends = rest.is_empty();
             let place = if ends { into } else { partial };
-            let step = Step::Reduce { into: place.clone(), inputs, is_last: is_last && ends };
+            let step = PlanStep::Reduce { into: place.clone(), inputs, is_last: is_last && ends };
             self.steps[rank].push(step);
             if ends {
                 return;
@@ -134,7 +134,7 @@ impl PlanBuilder {
     pub(super) fn end_of_copies(&mut self, rank: usize, number: usize) -> Option<Signal> {
         let lane = Lane::Copy(number);
         match self.steps[rank].iter().rev().find(|step| step.lane() == lane)? {
-            Step::Signal { signal, .. } => Some(*signal),
+            PlanStep::Signal { signal, .. } => Some(*signal),
             _ => Some(self.signal(rank, lane)),
         }
     }
@@ -156,16 +156,18 @@ pub(super) fn part(elements: usize, ranks: usize, rank: usize) -> Range<usize> {
     const GRANULE: usize = 128;
     let granule = if elements >= 64 * GRANULE * ranks { GRANULE } else { 1 };
     let granules = elements.div_ceil(granule);
-    let start = |rank: usize| (granules * rank / ranks * granule).min(elements);
+    // Wider, since the product of what memory holds and a number of ranks may not fit.
+    let granules_before = |rank: usize| (granules as u128 * rank as u128 / ranks as u128) as usize;
+    let start = |rank: usize| granules_before(rank).saturating_mul(granule).min(elements);
     start(rank)..start(rank + 1)
 }
 
 /// A region of scratch memory.
-pub(super) fn scratch(range: &Range<usize>) -> Region {
-    Region::of(Buffer::Scratch, range)
+pub(super) fn scratch(range: &Range<usize>) -> BufferRegion {
+    BufferRegion::of(RankBuffer::Scratch, range)
 }
 
 /// A region of the rank's tensor.
-pub(super) fn tensor(range: &Range<usize>) -> Region {
-    Region::of(Buffer::Tensor, range)
+pub(super) fn tensor(range: &Range<usize>) -> BufferRegion {
+    BufferRegion::of(RankBuffer::Tensor, range)
 }

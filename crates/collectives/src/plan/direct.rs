@@ -7,11 +7,11 @@
 
 use std::ops::Range;
 
-use super::builder::{PlanBuilder, part, scratch, tensor};
-use super::step::{Buffer, Lane, Region, Signal};
+use super::builder::{StepWriter, part, scratch, tensor};
+use super::step::{BufferRegion, Lane, RankBuffer, Signal};
 
 /// A part that is reduced, and the signals after which its pieces are there.
-type Pieces = Vec<(Range<usize>, Signal)>;
+type ReducedPieces = Vec<(Range<usize>, Signal)>;
 
 /// The fewest elements of a part that is cut into two pieces: while the second piece is on its way,
 /// the first is combined.
@@ -27,7 +27,7 @@ fn cut(part: &Range<usize>) -> Vec<Range<usize>> {
 }
 
 /// All-reduce of what is small: each rank gets everything and combines it by itself.
-pub(super) fn all_reduce_at_once(plan: &mut PlanBuilder, elements: usize) {
+pub(super) fn all_reduce_at_once(plan: &mut StepWriter, elements: usize) {
     let (ranks, all) = (plan.ranks(), 0..elements);
     let slots: Vec<Vec<Range<usize>>> = slots(plan, |_| elements);
     let sent: Vec<Vec<Signal>> = (0..ranks)
@@ -47,7 +47,7 @@ pub(super) fn all_reduce_at_once(plan: &mut PlanBuilder, elements: usize) {
 }
 
 /// All-reduce of what is large: parts are combined by their owners, who then send them to all.
-pub(super) fn all_reduce(plan: &mut PlanBuilder, elements: usize) {
+pub(super) fn all_reduce(plan: &mut StepWriter, elements: usize) {
     let parts: Vec<_> = (0..plan.ranks()).map(|rank| part(elements, plan.ranks(), rank)).collect();
     let reduced = reduce_parts(plan, &parts, |_, piece, _| tensor(piece));
     spread_parts(plan, &parts, &reduced);
@@ -55,18 +55,18 @@ pub(super) fn all_reduce(plan: &mut PlanBuilder, elements: usize) {
 }
 
 /// Reduces equal parts, of which each rank gets its own as a result.
-pub(super) fn reduce_scatter(plan: &mut PlanBuilder, elements: usize) {
+pub(super) fn reduce_scatter(plan: &mut StepWriter, elements: usize) {
     let parts: Vec<_> =
         (0..plan.ranks()).map(|rank| rank * elements..(rank + 1) * elements).collect();
     reduce_parts(plan, &parts, |rank, piece, _| {
         let start = parts[rank].start;
-        Region { buffer: Buffer::Result, range: piece.start - start..piece.end - start }
+        BufferRegion { buffer: RankBuffer::Result, range: piece.start - start..piece.end - start }
     });
     (0..parts.len()).for_each(|rank| plan.join(rank));
 }
 
 /// Reduces to the tensor of one rank; those of others stay as they are.
-pub(super) fn reduce(plan: &mut PlanBuilder, elements: usize, target: usize) {
+pub(super) fn reduce(plan: &mut StepWriter, elements: usize, target: usize) {
     let ranks = plan.ranks();
     let parts: Vec<_> = (0..ranks).map(|rank| part(elements, ranks, rank)).collect();
     let reduced =
@@ -95,10 +95,10 @@ pub(super) fn reduce(plan: &mut PlanBuilder, elements: usize, target: usize) {
 }
 
 /// Every rank's tensor goes to all results.
-pub(super) fn all_gather(plan: &mut PlanBuilder, elements: usize) {
+pub(super) fn all_gather(plan: &mut StepWriter, elements: usize) {
     let (ranks, all) = (plan.ranks(), 0..elements);
-    let place = |rank: usize| Region {
-        buffer: Buffer::Result,
+    let place = |rank: usize| BufferRegion {
+        buffer: RankBuffer::Result,
         range: rank * elements..(rank + 1) * elements,
     };
     let mut sent = Vec::new();
@@ -115,7 +115,7 @@ pub(super) fn all_gather(plan: &mut PlanBuilder, elements: usize) {
 }
 
 /// One rank's tensor goes to all others', whole.
-pub(super) fn broadcast(plan: &mut PlanBuilder, elements: usize, source: usize) {
+pub(super) fn broadcast(plan: &mut StepWriter, elements: usize, source: usize) {
     let all = 0..elements;
     let sent = send_to_all(plan, source, |_| tensor(&all), |to| (to, tensor(&all)));
     finish_from(plan, source, &sent);
@@ -125,7 +125,7 @@ pub(super) fn broadcast(plan: &mut PlanBuilder, elements: usize, source: usize) 
 const FORWARDED: usize = 1 << 19;
 
 /// One rank's tensor goes to all others': to each a part, which that sends to the rest meanwhile.
-pub(super) fn broadcast_by_parts(plan: &mut PlanBuilder, elements: usize, source: usize) {
+pub(super) fn broadcast_by_parts(plan: &mut StepWriter, elements: usize, source: usize) {
     let ranks = plan.ranks();
     let rounds = elements.div_ceil(FORWARDED * (ranks - 1)).clamp(1, 16);
     let mut last = vec![Vec::new(); ranks];
@@ -138,12 +138,10 @@ pub(super) fn broadcast_by_parts(plan: &mut PlanBuilder, elements: usize, source
             let lane = Lane::of_copy(round * (ranks - 1) + step);
             plan.first_copy(source, lane, tensor(&own), (owner, tensor(&own)));
             let arrived = plan.signal(source, lane);
-            for further in (1..ranks).map(|further| (owner + further) % ranks) {
-                if further != source {
-                    let lane = Lane::of_copy(further);
-                    plan.wait(owner, lane, arrived);
-                    plan.first_copy(owner, lane, tensor(&own), (further, tensor(&own)));
-                }
+            for turn in (1..ranks).filter(|turn| (owner + turn) % ranks != source) {
+                let lane = Lane::of_copy(turn);
+                plan.wait(owner, lane, arrived);
+                plan.first_copy(owner, lane, tensor(&own), ((owner + turn) % ranks, tensor(&own)));
             }
             last[owner].push(arrived);
         }
@@ -156,8 +154,8 @@ pub(super) fn broadcast_by_parts(plan: &mut PlanBuilder, elements: usize, source
             plan.wait(rank, Lane::Compute, signal);
         }
         for from in others(rank, ranks).filter(|&from| from != source) {
-            let further = (rank + ranks - from) % ranks;
-            if let Some(signal) = forwarded[from][further % 2] {
+            let turn = (rank + ranks - from) % ranks;
+            if let Some(signal) = forwarded[from][turn % 2] {
                 plan.wait(rank, Lane::Compute, signal);
             }
         }
@@ -166,8 +164,8 @@ pub(super) fn broadcast_by_parts(plan: &mut PlanBuilder, elements: usize, source
 }
 
 /// Each rank gets its part of one rank's tensor.
-pub(super) fn scatter(plan: &mut PlanBuilder, elements: usize, source: usize) {
-    let result = Region { buffer: Buffer::Result, range: 0..elements };
+pub(super) fn scatter(plan: &mut StepWriter, elements: usize, source: usize) {
+    let result = BufferRegion { buffer: RankBuffer::Result, range: 0..elements };
     let own = |rank: usize| tensor(&(rank * elements..(rank + 1) * elements));
     plan.copy(source, Lane::Compute, own(source), (source, result.clone()));
     let sent = send_to_all(plan, source, own, |to| (to, result.clone()));
@@ -175,11 +173,13 @@ pub(super) fn scatter(plan: &mut PlanBuilder, elements: usize, source: usize) {
 }
 
 /// One rank gets the tensors of all.
-pub(super) fn gather(plan: &mut PlanBuilder, elements: usize, target: usize) {
+pub(super) fn gather(plan: &mut StepWriter, elements: usize, target: usize) {
     let ranks = plan.ranks();
     for rank in 0..ranks {
-        let place =
-            Region { buffer: Buffer::Result, range: rank * elements..(rank + 1) * elements };
+        let place = BufferRegion {
+            buffer: RankBuffer::Result,
+            range: rank * elements..(rank + 1) * elements,
+        };
         if rank == target {
             plan.copy(rank, Lane::Compute, tensor(&(0..elements)), (rank, place));
             continue;
@@ -193,7 +193,7 @@ pub(super) fn gather(plan: &mut PlanBuilder, elements: usize, target: usize) {
 }
 
 /// Ends an operation in which one rank has sent to all others.
-fn finish_from(plan: &mut PlanBuilder, source: usize, sent: &[Signal]) {
+fn finish_from(plan: &mut StepWriter, source: usize, sent: &[Signal]) {
     for rank in others(source, plan.ranks()) {
         plan.wait(rank, Lane::Compute, sent[rank]);
     }
@@ -206,9 +206,9 @@ fn others(rank: usize, ranks: usize) -> impl Iterator<Item = usize> {
 
 /// Scratch memory of each rank for what every other one sends: by receiver and sender, in the order
 /// of senders.
-fn slots(plan: &mut PlanBuilder, size: impl Fn(usize) -> usize) -> Vec<Vec<Range<usize>>> {
+fn slots(plan: &mut StepWriter, size: impl Fn(usize) -> usize) -> Vec<Vec<Range<usize>>> {
     let ranks = plan.ranks();
-    let of = |plan: &mut PlanBuilder, rank: usize| {
+    let of = |plan: &mut StepWriter, rank: usize| {
         let slot = |from: usize| if from == rank { 0..0 } else { plan.scratch(rank, size(rank)) };
         (0..ranks).map(slot).collect()
     };
@@ -218,10 +218,10 @@ fn slots(plan: &mut PlanBuilder, size: impl Fn(usize) -> usize) -> Vec<Vec<Range
 /// Sends something to each other rank, in turn from the next one on. By receiver, the signal after
 /// which it has arrived.
 fn send_to_all(
-    plan: &mut PlanBuilder,
+    plan: &mut StepWriter,
     rank: usize,
-    from: impl Fn(usize) -> Region,
-    place: impl Fn(usize) -> (usize, Region),
+    from: impl Fn(usize) -> BufferRegion,
+    place: impl Fn(usize) -> (usize, BufferRegion),
 ) -> Vec<Signal> {
     let ranks = plan.ranks();
     let turns = (1..ranks).map(|step| (step, (rank + step) % ranks));
@@ -235,7 +235,7 @@ fn send_to_all(
 }
 
 /// Signals after so many copies, the first of which was number 1, by lane for copies.
-fn lane_ends(plan: &mut PlanBuilder, rank: usize, copies: usize) -> [Signal; 2] {
+fn lane_ends(plan: &mut StepWriter, rank: usize, copies: usize) -> [Signal; 2] {
     let odd = plan.signal(rank, Lane::Copy(1));
     let even = if copies > 1 { plan.signal(rank, Lane::Copy(0)) } else { odd };
     [even, odd]
@@ -243,16 +243,16 @@ fn lane_ends(plan: &mut PlanBuilder, rank: usize, copies: usize) -> [Signal; 2] 
 
 /// Combines a rank's own elements with what others have sent, in the order of ranks.
 fn combine(
-    plan: &mut PlanBuilder,
+    plan: &mut StepWriter,
     rank: usize,
-    (own, into): (&Region, &Region),
+    (own, into): (&BufferRegion, &BufferRegion),
     slots: &[Range<usize>],
     is_last: bool,
 ) {
     let place = |(from, slot): (usize, &Range<usize>)| {
         if from == rank { own.clone() } else { scratch(slot) }
     };
-    let inputs: Vec<Region> = slots.iter().enumerate().map(place).collect();
+    let inputs: Vec<BufferRegion> = slots.iter().enumerate().map(place).collect();
     let partial = scratch(&slots[usize::from(rank == 0)]);
     plan.reduce(rank, into, &inputs, &partial, is_last);
 }
@@ -260,10 +260,10 @@ fn combine(
 /// Sends each rank its part of all other ranks' tensors, and has it combine them. `into` says where
 /// the result of a piece goes, given scratch memory of that size that nobody needs any more.
 fn reduce_parts(
-    plan: &mut PlanBuilder,
+    plan: &mut StepWriter,
     parts: &[Range<usize>],
-    into: impl Fn(usize, &Range<usize>, &Range<usize>) -> Region,
-) -> Vec<Pieces> {
+    into: impl Fn(usize, &Range<usize>, &Range<usize>) -> BufferRegion,
+) -> Vec<ReducedPieces> {
     let ranks = plan.ranks();
     let slots = slots(plan, |rank| parts[rank].len());
     let within = |owner: usize, from: usize, piece: &Range<usize>| {
@@ -308,13 +308,13 @@ struct SentParts {
 
 impl SentParts {
     fn send(
-        plan: &mut PlanBuilder,
+        plan: &mut StepWriter,
         rank: usize,
         parts: &[Range<usize>],
         place: impl Fn(usize, &Range<usize>) -> Range<usize>,
     ) -> SentParts {
         let ranks = plan.ranks();
-        let send = |plan: &mut PlanBuilder, step: usize, to: usize, piece: &Range<usize>| {
+        let send = |plan: &mut StepWriter, step: usize, to: usize, piece: &Range<usize>| {
             let there = (to, scratch(&place(to, piece)));
             plan.first_copy(rank, Lane::of_copy(step), tensor(piece), there);
         };
@@ -351,7 +351,7 @@ impl SentParts {
 }
 
 /// Sends the part of each rank to all others, whose memory may be written since they have sent theirs.
-fn spread_parts(plan: &mut PlanBuilder, parts: &[Range<usize>], reduced: &[Pieces]) {
+fn spread_parts(plan: &mut StepWriter, parts: &[Range<usize>], reduced: &[ReducedPieces]) {
     let ranks = plan.ranks();
     let mut ends = Vec::new();
     for rank in 0..ranks {

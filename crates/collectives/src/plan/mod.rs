@@ -3,12 +3,15 @@
 mod builder;
 mod choice;
 mod direct;
+mod halving;
+mod ring;
 mod step;
+mod tree;
 
-pub use choice::Links;
-pub use step::{Buffer, Lane, Region, Signal, Step};
+pub use choice::GroupLinks;
+pub use step::{BufferRegion, Lane, PlanStep, RankBuffer, Signal};
 
-use builder::PlanBuilder;
+use builder::StepWriter;
 
 /// An operation in which all ranks of a group take part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,32 +66,38 @@ pub enum Algorithm {
     AtOnce,
     /// Every rank sends each other one its part; who has combined or got a part sends it to the rest.
     Direct,
+    /// Ranks exchange halves, quarters and so on in pairs, and back: for as many as a power of two.
+    Halving,
+    /// Parts go from each rank to the next one, all around.
+    Ring,
+    /// Tensors go up a binary tree, and down again.
+    Tree,
 }
 
 /// The steps of every rank in a collective operation: a pure function of the operation, the
 /// algorithm, the number of ranks and the number of elements.
 ///
-/// A rank enqueues its steps in order. Before it enqueues a [`Step::Wait`], the signal must have been
+/// A rank enqueues its steps in order. Before it enqueues a [`PlanStep::Wait`], the signal must have been
 /// enqueued; no order in which ranks do so ends in each waiting for another.
 ///
 /// ```
-/// use collectives::{Algorithm, Collective, Plan};
+/// use collectives::{Algorithm, Collective, CollectivePlan};
 ///
 /// let (ranks, elements) = (8, 1 << 24);
-/// let plan = Plan::new(Collective::AllReduce, Algorithm::Direct, ranks, elements);
+/// let plan = CollectivePlan::new(Collective::AllReduce, Algorithm::Direct, ranks, elements);
 /// let least = 2 * (ranks - 1) * elements / ranks;
 /// assert!((0..ranks).all(|rank| plan.sent_by(rank) as f64 <= 1.02 * least as f64));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct CollectivePlan {
     collective: Collective,
     algorithm: Algorithm,
     elements: usize,
-    steps: Vec<Vec<Step>>,
+    steps: Vec<Vec<PlanStep>>,
     scratch: Vec<usize>,
 }
 
-impl Plan {
+impl CollectivePlan {
     /// The plan of an operation of so many ranks. `elements` is what each rank puts in, or gets where
     /// that is less: a whole tensor of an all-reduce, a reduction and a broadcast, one rank's part of
     /// all others.
@@ -101,13 +110,13 @@ impl Plan {
         algorithm: Algorithm,
         ranks: usize,
         elements: usize,
-    ) -> Plan {
-        let mut plan = PlanBuilder::new(ranks);
+    ) -> CollectivePlan {
+        let mut plan = StepWriter::new(ranks);
         if ranks > 1 && elements > 0 {
             write(&mut plan, collective, algorithm, elements);
         }
-        let PlanBuilder { steps, scratch, .. } = plan;
-        Plan { collective, algorithm, elements, steps, scratch }
+        let StepWriter { steps, scratch, .. } = plan;
+        CollectivePlan { collective, algorithm, elements, steps, scratch }
     }
 
     /// The operation.
@@ -131,7 +140,7 @@ impl Plan {
     }
 
     /// The steps of a rank, none if there is no such rank.
-    pub fn steps(&self, rank: usize) -> &[Step] {
+    pub fn steps(&self, rank: usize) -> &[PlanStep] {
         self.steps.get(rank).map_or(&[], Vec::as_slice)
     }
 
@@ -153,18 +162,26 @@ impl Plan {
     /// The number of elements that go over the link from one rank to another one.
     pub fn sent(&self, from: usize, to: usize) -> usize {
         let sent = self.steps(from).iter().map(|step| match step {
-            Step::Copy { to_rank, from, .. } if *to_rank == to => from.len(),
+            PlanStep::Copy { to_rank, from, .. } if *to_rank == to => from.len(),
             _ => 0,
         });
         if from == to { 0 } else { sent.sum() }
     }
 }
 
-fn write(plan: &mut PlanBuilder, collective: Collective, algorithm: Algorithm, elements: usize) {
+fn write(plan: &mut StepWriter, collective: Collective, algorithm: Algorithm, elements: usize) {
     let ranks = plan.ranks();
     match (collective, algorithm) {
         (Collective::AllReduce, Algorithm::AtOnce) => direct::all_reduce_at_once(plan, elements),
-        (Collective::AllReduce, Algorithm::Direct) => direct::all_reduce(plan, elements),
+        (Collective::AllReduce, Algorithm::Halving) if ranks.is_power_of_two() => {
+            halving::all_reduce(plan, elements);
+        }
+        (Collective::AllReduce, Algorithm::Ring) => ring::all_reduce(plan, elements),
+        (Collective::AllReduce, Algorithm::Tree) => tree::all_reduce(plan, elements),
+        (Collective::AllReduce, _) => direct::all_reduce(plan, elements),
+        (Collective::Broadcast { source }, Algorithm::Tree) => {
+            tree::broadcast(plan, elements, source % ranks);
+        }
         (Collective::Broadcast { source }, Algorithm::AtOnce) => {
             direct::broadcast(plan, elements, source % ranks);
         }

@@ -32,7 +32,7 @@ impl Lane {
 
 /// A piece of memory that a rank has in an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Buffer {
+pub enum RankBuffer {
     /// The rank's tensor: what it puts in, and in operations in place also what it gets.
     Tensor,
     /// The rank's result, where that is a tensor of its own.
@@ -43,16 +43,16 @@ pub enum Buffer {
 
 /// Elements of one buffer of one rank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Region {
+pub struct BufferRegion {
     /// The buffer.
-    pub buffer: Buffer,
+    pub buffer: RankBuffer,
     /// The numbers of the elements.
     pub range: Range<usize>,
 }
 
-impl Region {
-    pub(super) fn of(buffer: Buffer, range: &Range<usize>) -> Region {
-        Region { buffer, range: range.clone() }
+impl BufferRegion {
+    pub(super) fn of(buffer: RankBuffer, range: &Range<usize>) -> BufferRegion {
+        BufferRegion { buffer, range: range.clone() }
     }
 
     /// The number of elements.
@@ -77,24 +77,24 @@ pub struct Signal {
 
 /// One thing that a rank enqueues.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum PlanStep {
     /// Copies elements of the rank to memory of a rank, itself perhaps.
     Copy {
         /// The lane that copies.
         lane: Lane,
         /// The elements that are copied.
-        from: Region,
+        from: BufferRegion,
         /// The rank that gets them.
         to_rank: usize,
         /// The place where they go.
-        to: Region,
+        to: BufferRegion,
     },
     /// Combines elements of several places, in the order given, on the lane for reductions.
     Reduce {
         /// The place of the result, which may be one of the inputs.
-        into: Region,
+        into: BufferRegion,
         /// What is combined.
-        inputs: Vec<Region>,
+        inputs: Vec<BufferRegion>,
         /// Whether the result is that of all ranks, so that a mean is now divided by their number.
         is_last: bool,
     },
@@ -114,12 +114,14 @@ pub enum Step {
     },
 }
 
-impl Step {
+impl PlanStep {
     /// The lane that the step is enqueued on.
     pub fn lane(&self) -> Lane {
         match self {
-            Step::Copy { lane, .. } | Step::Signal { lane, .. } | Step::Wait { lane, .. } => *lane,
-            Step::Reduce { .. } => Lane::Compute,
+            PlanStep::Copy { lane, .. }
+            | PlanStep::Signal { lane, .. }
+            | PlanStep::Wait { lane, .. } => *lane,
+            PlanStep::Reduce { .. } => Lane::Compute,
         }
     }
 }

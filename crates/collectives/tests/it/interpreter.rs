@@ -2,50 +2,50 @@
 
 use std::collections::HashMap;
 
-use collectives::{Buffer, Lane, Plan, Region, Signal, Step};
+use collectives::{BufferRegion, CollectivePlan, Lane, PlanStep, RankBuffer, Signal};
 
 /// The vector time of a lane of a rank: of each lane, the number of its steps that come before.
 type Clock = Vec<usize>;
 
 /// The accesses to one element since the last write.
 #[derive(Clone, Default)]
-struct Accesses {
+struct ElementAccesses {
     write: Option<(usize, usize)>,
     reads: Vec<(usize, usize)>,
 }
 
 /// The memory of all ranks, and who has accessed it.
-pub struct Machine {
-    pub memory: HashMap<(usize, Buffer), Vec<i64>>,
-    accesses: HashMap<(usize, Buffer), Vec<Accesses>>,
+pub struct PlanMachine {
+    pub memory: HashMap<(usize, RankBuffer), Vec<i64>>,
+    accesses: HashMap<(usize, RankBuffer), Vec<ElementAccesses>>,
     clocks: Vec<Clock>,
     signals: HashMap<Signal, Clock>,
 }
 
-impl Machine {
+impl PlanMachine {
     /// A machine whose ranks have these tensors, and results of so many elements.
-    pub fn new(plan: &Plan, tensors: Vec<Vec<i64>>, result: usize) -> Machine {
+    pub fn new(plan: &CollectivePlan, tensors: Vec<Vec<i64>>, result: usize) -> PlanMachine {
         let mut memory = HashMap::new();
         for (rank, tensor) in tensors.into_iter().enumerate() {
-            memory.insert((rank, Buffer::Tensor), tensor);
-            memory.insert((rank, Buffer::Result), vec![i64::MIN; result]);
-            memory.insert((rank, Buffer::Scratch), vec![i64::MIN; plan.scratch(rank)]);
+            memory.insert((rank, RankBuffer::Tensor), tensor);
+            memory.insert((rank, RankBuffer::Result), vec![i64::MIN; result]);
+            memory.insert((rank, RankBuffer::Scratch), vec![i64::MIN; plan.scratch(rank)]);
         }
-        let none = |(place, elements): (&(usize, Buffer), &Vec<i64>)| {
-            (*place, vec![Accesses::default(); elements.len()])
+        let none = |(place, elements): (&(usize, RankBuffer), &Vec<i64>)| {
+            (*place, vec![ElementAccesses::default(); elements.len()])
         };
         let accesses = memory.iter().map(none).collect();
         let lanes = plan.ranks() * Lane::COUNT;
         let clocks = vec![vec![0; lanes]; lanes];
-        Machine { memory, accesses, clocks, signals: HashMap::new() }
+        PlanMachine { memory, accesses, clocks, signals: HashMap::new() }
     }
 
     /// Runs the ranks as threads would: `next` picks one of those that can go on.
-    pub fn run(&mut self, plan: &Plan, mut next: impl FnMut(usize) -> usize) {
+    pub fn run(&mut self, plan: &CollectivePlan, mut next: impl FnMut(usize) -> usize) {
         let mut done = vec![0; plan.ranks()];
         loop {
             let can = |&rank: &usize| match plan.steps(rank).get(done[rank]) {
-                Some(Step::Wait { signal, .. }) => self.signals.contains_key(signal),
+                Some(PlanStep::Wait { signal, .. }) => self.signals.contains_key(signal),
                 step => step.is_some(),
             };
             let able: Vec<usize> = (0..plan.ranks()).filter(can).collect();
@@ -59,19 +59,19 @@ impl Machine {
         for rank in 0..plan.ranks() {
             assert_eq!(done[rank], plan.steps(rank).len(), "rank {rank} waits for ever: {plan:?}");
         }
-        self.check_end(plan);
+        self.check_end();
     }
 
-    fn step(&mut self, rank: usize, step: &Step) {
+    fn step(&mut self, rank: usize, step: &PlanStep) {
         let lane = lane(rank, step.lane());
         self.clocks[lane][lane] += 1;
         match step {
-            Step::Copy { from, to_rank, to, .. } => {
+            PlanStep::Copy { from, to_rank, to, .. } => {
                 assert_eq!(from.len(), to.len());
                 let values = self.read(lane, rank, from);
                 self.write(lane, *to_rank, to, values);
             }
-            Step::Reduce { into, inputs, .. } => {
+            PlanStep::Reduce { into, inputs, .. } => {
                 assert!(inputs.len() > 1 && inputs.len() <= 8, "{} inputs", inputs.len());
                 let mut sum = vec![0; into.len()];
                 for input in inputs {
@@ -81,19 +81,19 @@ impl Machine {
                 }
                 self.write(lane, rank, into, sum);
             }
-            Step::Signal { signal, .. } => {
+            PlanStep::Signal { signal, .. } => {
                 assert_eq!(signal.rank, rank);
                 let known = self.signals.insert(*signal, self.clocks[lane].clone());
                 assert!(known.is_none(), "a signal is recorded once");
             }
-            Step::Wait { signal, .. } => {
+            PlanStep::Wait { signal, .. } => {
                 let clock = self.signals[signal].clone();
                 join(&mut self.clocks[lane], &clock);
             }
         }
     }
 
-    fn read(&mut self, lane: usize, rank: usize, region: &Region) -> Vec<i64> {
+    fn read(&mut self, lane: usize, rank: usize, region: &BufferRegion) -> Vec<i64> {
         let (place, range) = ((rank, region.buffer), region.range.clone());
         let now = (lane, self.clocks[lane][lane]);
         for accesses in &mut self.accesses.get_mut(&place).expect("memory")[range.clone()] {
@@ -104,7 +104,7 @@ impl Machine {
         self.memory[&place][range].to_vec()
     }
 
-    fn write(&mut self, lane: usize, rank: usize, region: &Region, values: Vec<i64>) {
+    fn write(&mut self, lane: usize, rank: usize, region: &BufferRegion, values: Vec<i64>) {
         let (place, range) = ((rank, region.buffer), region.range.clone());
         let now = (lane, self.clocks[lane][lane]);
         for accesses in &mut self.accesses.get_mut(&place).expect("memory")[range.clone()] {
@@ -115,14 +115,14 @@ impl Machine {
                     "lane {lane} writes {region:?} of rank {rank}, lane {other} uses it"
                 );
             }
-            *accesses = Accesses { write: Some(now), reads: Vec::new() };
+            *accesses = ElementAccesses { write: Some(now), reads: Vec::new() };
         }
         self.memory.get_mut(&place).expect("memory")[range].copy_from_slice(&values);
     }
 
     /// A rank's lane for reductions comes after all uses of its memory, and a write needs to know
     /// that the rank has begun.
-    fn check_end(&self, plan: &Plan) {
+    fn check_end(&self) {
         for ((rank, buffer), accesses) in &self.accesses {
             let end = &self.clocks[lane(*rank, Lane::Compute)];
             for &(lane, time) in
@@ -130,7 +130,7 @@ impl Machine {
             {
                 assert!(
                     end[lane] >= time,
-                    "{buffer:?} of rank {rank} is still in use by {lane}: {plan:?}"
+                    "{buffer:?} of rank {rank} is in use at the end, by lane {lane}"
                 );
             }
         }
@@ -138,7 +138,7 @@ impl Machine {
 }
 
 /// Whether each access of a rank's memory by others comes after the rank's first signal.
-pub fn begins_in_order(plan: &Plan) -> bool {
+pub fn begins_in_order(plan: &CollectivePlan) -> bool {
     let mut known: HashMap<Signal, Vec<bool>> = HashMap::new();
     let mut done = vec![0; plan.ranks()];
     let mut lanes = vec![vec![false; plan.ranks()]; plan.ranks() * Lane::COUNT];
@@ -148,21 +148,23 @@ pub fn begins_in_order(plan: &Plan) -> bool {
             while let Some(step) = plan.steps(rank).get(done[rank]) {
                 let lane = lane(rank, step.lane());
                 match step {
-                    Step::Signal { signal, .. } => {
+                    PlanStep::Signal { signal, .. } => {
                         if signal.number == 0 {
                             lanes[lane][rank] = true;
                         }
                         known.insert(*signal, lanes[lane].clone());
                     }
-                    Step::Wait { signal, .. } => match known.get(signal) {
+                    PlanStep::Wait { signal, .. } => match known.get(signal) {
                         None => break,
                         Some(of) => lanes[lane].iter_mut().zip(of).for_each(|(a, b)| *a |= b),
                     },
-                    Step::Copy { to_rank, .. } if !(lanes[lane][*to_rank] && lanes[lane][rank]) => {
+                    PlanStep::Copy { to_rank, .. }
+                        if !(lanes[lane][*to_rank] && lanes[lane][rank]) =>
+                    {
                         return false;
                     }
-                    Step::Reduce { .. } if !lanes[lane][rank] => return false,
-                    Step::Copy { .. } | Step::Reduce { .. } => {}
+                    PlanStep::Reduce { .. } if !lanes[lane][rank] => return false,
+                    PlanStep::Copy { .. } | PlanStep::Reduce { .. } => {}
                 }
                 done[rank] += 1;
             }

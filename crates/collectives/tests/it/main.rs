@@ -1,7 +1,10 @@
 //! Collective operations: their plans, and on software GPUs.
 
 mod interpreter;
+mod lists;
 mod plans;
+mod pytorch;
+mod steered;
 mod threads;
 
 use cuda_sim::control::{CheckKinds, Config, configure};

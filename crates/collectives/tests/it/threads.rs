@@ -8,7 +8,7 @@ use tensor::{DType, Result, Tensor};
 use crate::devices;
 
 /// Runs `f` in a thread for each rank, and gives what each returned.
-fn in_threads<R: Send>(
+pub(crate) fn in_threads<R: Send>(
     group: &DeviceGroup,
     f: impl Fn(&DeviceCommunicator) -> Result<R> + Sync,
 ) -> Vec<Result<R>> {

@@ -52,9 +52,10 @@ impl Device {
     }
 
     /// Opens the direct way for copies from this device to `peer`, if the machine has a sound one, and
-    /// says whether it has. Without it a driver may send them through the host. Nothing else changes:
-    /// kernels may reach `peer`'s memory only after
-    /// [`enable_peer_access`](Device::enable_peer_access), whose first call blocks as this one's does.
+    /// says whether it has. Without it, copies go through page-locked memory of the host from then on,
+    /// whatever the driver would do with them. Nothing else changes: kernels may reach `peer`'s memory
+    /// only after [`enable_peer_access`](Device::enable_peer_access), whose first call blocks as this
+    /// one's does.
     ///
     /// # Errors
     /// The driver's.
@@ -66,7 +67,12 @@ impl Device {
         captures::permit("connect devices")?;
         match self.open_link(peer) {
             Ok(()) => Ok(true),
-            Err(Error::PeerAccessUnsupported { .. } | Error::PeerLinkCorrupt { .. }) => Ok(false),
+            Err(Error::PeerAccessUnsupported { .. }) if self == peer => Ok(false),
+            Err(Error::PeerAccessUnsupported { .. }) => {
+                peer_link::stage(self, peer)?;
+                Ok(false)
+            }
+            Err(Error::PeerLinkCorrupt { .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }

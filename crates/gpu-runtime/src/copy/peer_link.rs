@@ -30,9 +30,9 @@ static LINKS: PerDevice<PerDevice<PeerLink>> = PerDevice::new();
 /// The result of testing the way between two devices.
 enum LinkState {
     Sound,
-    /// The bytes that are sent arrive as others. Copies are staged in the host: from the device with the
-    /// lower index to the other, and back.
-    Corrupt([HostStaging; 2]),
+    /// The machine does not connect them, or the bytes that are sent arrive as others. Copies are staged
+    /// in the host: from the device with the lower index to the other, and back.
+    Staged([HostStaging; 2]),
 }
 
 impl Default for PeerLink {
@@ -56,7 +56,7 @@ pub(super) fn access(of: Device, to: Device) -> &'static AtomicBool {
 /// Tells of what a device keeps for copies that are staged in the host.
 pub(crate) fn tell_cached(device: Device, tell: &mut dyn FnMut(CachedItem)) {
     for link in LINKS.of(device).all() {
-        if let Some(LinkState::Corrupt(both)) = link.state.get() {
+        if let Some(LinkState::Staged(both)) = link.state.get() {
             both.iter().for_each(|staging| staging.tell_cached(tell));
         }
     }
@@ -74,12 +74,18 @@ pub(crate) fn is_sound(one: Device, other: Device) -> Result<bool> {
     state.map(|state| matches!(state, LinkState::Sound))
 }
 
+/// Has copies between two devices, which the machine does not connect, staged in the host.
+pub(crate) fn stage(one: Device, other: Device) -> Result<()> {
+    let state = &link(one, other).state;
+    state.get_or_try_init(|| staged(one.min(other), one.max(other))).map(drop)
+}
+
 /// The staging that copies from one device to another must take, if the direct way is not sound.
 #[inline]
 pub(crate) fn staging(from: Device, to: Device) -> Option<&'static HostStaging> {
     match link(from, to).state.get()? {
         LinkState::Sound => None,
-        LinkState::Corrupt(both) => Some(&both[usize::from(from > to)]),
+        LinkState::Staged(both) => Some(&both[usize::from(from > to)]),
     }
 }
 
@@ -100,7 +106,11 @@ fn test(lower: Device, upper: Device) -> Result<LinkState> {
         "what one of the two devices sends to the other arrives as something else: copies between \
          them go through the host from now on, and neither gets access to the other's memory"
     );
-    Ok(LinkState::Corrupt([HostStaging::new(lower, upper)?, HostStaging::new(upper, lower)?]))
+    staged(lower, upper)
+}
+
+fn staged(lower: Device, upper: Device) -> Result<LinkState> {
+    Ok(LinkState::Staged([HostStaging::new(lower, upper)?, HostStaging::new(upper, lower)?]))
 }
 
 /// Whether a pattern arrives as it was sent.

@@ -1,0 +1,7 @@
+//! What devices and processes exchange: all-reduce, broadcast and their like (`torch.distributed`,
+//! `torch.cuda.comm`).
+
+pub use collectives::{
+    Algorithm, BufferRegion, Collective, CollectiveError, CollectivePlan, Communicator,
+    DeviceCommunicator, DeviceGroup, GroupLinks, Lane, PlanStep, RankBuffer, ReduceOp, Signal,
+};
