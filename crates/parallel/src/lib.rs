@@ -46,12 +46,25 @@ mod data;
 mod data_parallel;
 mod loader;
 
-pub use batch::{Collate, PinMemory, ToDevice};
-pub use data::{Dataset, MapDataset, Subset, TensorDataset, TensorSample, random_split};
+pub use batch::{Collate, PinMemory, Samples, ToDevice};
+pub use data::{
+    BatchSampler, ConcatDataset, Dataset, DistributedSampler, IterableDataset, MapDataset,
+    RandomSampler, SampleOrder, Sampler, SequentialSampler, Subset, SubsetRandomSampler,
+    TensorDataset, TensorSample, WeightedRandomSampler, random_split,
+};
 pub use data_parallel::{DataParallel, DataParallelError};
 pub use loader::{
-    Batches, BuildError, DataLoader, DataLoaderBuilder, DataLoaderState, LoaderError,
+    Batches, BuildError, DataLoader, DataLoaderBuilder, DataLoaderState, EpochCanceller, Iterable,
+    LoaderError, SampleSource, WorkerInfo, get_worker_info, is_cancelled,
 };
+
+pub use nn_derive::Collate;
+
+/// The names that derived code needs.
+#[doc(hidden)]
+pub mod derived {
+    pub use tensor::{Blocking, Device, Result};
+}
 
 /// The README's example is tested as the documentation's are.
 #[cfg(doctest)]

@@ -2,11 +2,14 @@
 //! types.
 
 mod collate;
+mod collate_nested;
 mod nested;
+mod samples;
 
 use tensor::{Blocking, Device, Result, Tensor};
 
 pub use collate::Collate;
+pub use samples::Samples;
 
 /// A batch, or a part of one, that can be copied to page-locked memory.
 ///

@@ -3,6 +3,7 @@
 use tensor::cuda::{Stream, current_stream};
 use tensor::{Blocking, Device};
 
+use super::task::Made;
 use super::{LoaderError, Move};
 
 /// The device that batches are copied to, and the function that copies them.
@@ -32,18 +33,17 @@ pub(super) struct Prefetcher<B> {
     prefetch: Prefetch<B>,
     stream: Option<Stream>,
     ahead: Option<Copied<B>>,
-    next: usize,
 }
 
 /// A batch whose copy is enqueued, for which no other stream waits yet.
 pub(super) struct Copied<B> {
     batch: usize,
-    result: Result<B, LoaderError>,
+    result: Made<B>,
 }
 
 impl<B> Prefetcher<B> {
     pub(super) fn new(prefetch: Prefetch<B>) -> Self {
-        Prefetcher { prefetch, stream: None, ahead: None, next: 0 }
+        Prefetcher { prefetch, stream: None, ahead: None }
     }
 
     /// Takes the batch that was copied ahead.
@@ -52,9 +52,7 @@ impl<B> Prefetcher<B> {
     }
 
     /// Enqueues the copy of a batch.
-    pub(super) fn copy(&mut self, made: Result<B, LoaderError>) -> Copied<B> {
-        let batch = self.next;
-        self.next += 1;
+    pub(super) fn copy(&mut self, batch: usize, made: Made<B>) -> Copied<B> {
         let device = self.prefetch.device;
         let result = made.and_then(|made| {
             self.enqueue(made).map_err(|source| LoaderError::Prefetch { batch, device, source })
@@ -63,20 +61,19 @@ impl<B> Prefetcher<B> {
     }
 
     /// Enqueues the copy of the batch that the loop takes next.
-    pub(super) fn copy_ahead(&mut self, made: Result<B, LoaderError>) {
-        self.ahead = Some(self.copy(made));
+    pub(super) fn copy_ahead(&mut self, batch: usize, made: Made<B>) {
+        self.ahead = Some(self.copy(batch, made));
     }
 
     /// Gives the batch to the loop, whose current stream waits for the copy.
-    pub(super) fn hand_over(&self, copied: Copied<B>) -> Result<B, LoaderError> {
+    pub(super) fn hand_over(&self, copied: Copied<B>) -> (usize, Made<B>) {
         let (batch, device) = (copied.batch, self.prefetch.device);
-        let made = copied.result?;
-        self.order_before_the_loop().map_err(|source| LoaderError::Prefetch {
-            batch,
-            device,
-            source,
-        })?;
-        Ok(made)
+        let given = copied.result.and_then(|copy| {
+            let ordered = self.order_before_the_loop();
+            ordered.map_err(|source| LoaderError::Prefetch { batch, device, source })?;
+            Ok(copy)
+        });
+        (batch, given)
     }
 
     fn order_before_the_loop(&self) -> tensor::Result<()> {
