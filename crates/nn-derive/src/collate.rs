@@ -150,9 +150,10 @@ fn batch_impls(
             |ty| parse_quote!(<#ty as #parallel::Collate>::Batch: #parallel::#bound),
         )
     };
-    let (pinned, moved) = (with("PinMemory"), with("ToDevice"));
+    let (pinned, moved, split) = (with("PinMemory"), with("ToDevice"), with("Split"));
     let (parameters, arguments, pinned) = pinned.split_for_impl();
-    let (_, _, moved) = moved.split_for_impl();
+    let ((_, _, moved), (_, _, split)) = (moved.split_for_impl(), split.split_for_impl());
+    let names: Vec<Ident> = (0..members.len()).map(|index| format_ident!("part{index}")).collect();
     let derived = quote!(#parallel::derived);
     quote! {
         #[automatically_derived]
@@ -174,6 +175,29 @@ fn batch_impls(
                 ::core::result::Result::Ok(Self {
                     #(#members: #parallel::ToDevice::into_device(self.#members, device, blocking)?,)*
                 })
+            }
+        }
+
+        #[automatically_derived]
+        impl #parameters #parallel::Split for #batch #arguments #split {
+            fn samples(&self) -> ::core::option::Option<usize> {
+                ::core::option::Option::None
+                    #(.or_else(|| #parallel::Split::samples(&self.#members)))*
+            }
+
+            fn split(
+                self,
+                sizes: &[usize],
+            ) -> #derived::Result<::std::vec::Vec<Self>> {
+                #(let mut #names = #parallel::Split::split(self.#members, sizes)?.into_iter();)*
+                ::core::result::Result::Ok(
+                    sizes
+                        .iter()
+                        .map_while(|_| {
+                            ::core::option::Option::Some(Self { #(#members: #names.next()?,)* })
+                        })
+                        .collect(),
+                )
             }
         }
     }

@@ -40,7 +40,7 @@ pub fn derive_module(input: TokenStream) -> TokenStream {
 ///
 /// Each field of the struct is joined by its own type's `Collate`. The batch is a struct of the same
 /// fields, each of which is the batch of the samples' field; for `Image` it is called `ImageBatch`.
-/// It can be pinned and moved to a device, if its fields can.
+/// It can be pinned, moved to a device and split, if its fields can.
 ///
 /// # Attributes of the struct
 /// - `#[collate(batch = Name)]`: the struct of batches has this name.

@@ -24,11 +24,14 @@
 //! ```
 //!
 //! # Where to go on
-//! - [`Dataset`]: numbered samples; [`TensorDataset`] makes one of tensors, [`random_split`] splits one.
+//! - [`Dataset`]: numbered samples; [`TensorDataset`] makes one of tensors, [`random_split`] splits one,
+//!   [`ConcatDataset`] joins several. [`IterableDataset`]: samples that come one after the other.
 //! - [`DataLoader::builder`]: batches, with shuffling, worker threads, page-locked memory and prefetching to
-//!   a device.
-//! - [`Collate`], [`PinMemory`], [`ToDevice`]: the traits by which samples and batches of one's own types
-//!   are joined, pinned and moved.
+//!   a device, or in parts to several ([`Batches::parts`]).
+//! - [`Sampler`]: the order of the samples, also of one of several processes
+//!   ([`DistributedSampler`]).
+//! - [`Collate`], which can be derived, [`PinMemory`], [`ToDevice`], [`Split`]: the traits by which samples
+//!   and batches of one's own types are joined, pinned, moved and split.
 //! - [`DataParallel`]: splits each batch between devices, runs a replica of the module on each, and sums
 //!   the gradients on the first device.
 //! - The example `digits` of the crate `sluice` is a whole training program.
@@ -39,24 +42,30 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   loader
-//   batch, data, data_parallel
+//   loader, replicas
+//   batch, data, data_parallel, distributed
 mod batch;
 mod data;
 mod data_parallel;
+mod distributed;
 mod loader;
+mod replicas;
 
-pub use batch::{Collate, PinMemory, Samples, ToDevice};
+pub use batch::{Collate, PinMemory, Samples, Split, ToDevice};
 pub use data::{
     BatchSampler, ConcatDataset, Dataset, DistributedSampler, IterableDataset, MapDataset,
     RandomSampler, SampleOrder, Sampler, SequentialSampler, Subset, SubsetRandomSampler,
     TensorDataset, TensorSample, WeightedRandomSampler, random_split,
 };
 pub use data_parallel::{DataParallel, DataParallelError};
-pub use loader::{
-    Batches, BuildError, DataLoader, DataLoaderBuilder, DataLoaderState, EpochCanceller, Iterable,
-    LoaderError, SampleSource, WorkerInfo, get_worker_info, is_cancelled,
+pub use distributed::{
+    BufferSync, DistributedDataParallel, DistributedDataParallelBuilder, DistributedError,
 };
+pub use loader::{
+    BatchParts, Batches, BuildError, DataLoader, DataLoaderBuilder, DataLoaderState,
+    EpochCanceller, Iterable, LoaderError, SampleSource, WorkerInfo, get_worker_info, is_cancelled,
+};
+pub use replicas::{Replicas, ReplicasBuilder, ReplicasError, StepLosses};
 
 pub use nn_derive::Collate;
 

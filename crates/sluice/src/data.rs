@@ -1,11 +1,12 @@
 //! Data sets, and loaders that make batches of them (`torch.utils.data`).
 
 pub use parallel::{
-    BatchSampler, Batches, BuildError, Collate, ConcatDataset, DataLoader, DataLoaderBuilder,
-    DataLoaderState, Dataset, DistributedSampler, EpochCanceller, Iterable, IterableDataset,
-    LoaderError, MapDataset, PinMemory, RandomSampler, SampleOrder, SampleSource, Sampler, Samples,
-    SequentialSampler, Subset, SubsetRandomSampler, TensorDataset, TensorSample, ToDevice,
-    WeightedRandomSampler, WorkerInfo, get_worker_info, is_cancelled, random_split,
+    BatchParts, BatchSampler, Batches, BuildError, Collate, ConcatDataset, DataLoader,
+    DataLoaderBuilder, DataLoaderState, Dataset, DistributedSampler, EpochCanceller, Iterable,
+    IterableDataset, LoaderError, MapDataset, PinMemory, RandomSampler, SampleOrder, SampleSource,
+    Sampler, Samples, SequentialSampler, Split, Subset, SubsetRandomSampler, TensorDataset,
+    TensorSample, ToDevice, WeightedRandomSampler, WorkerInfo, get_worker_info, is_cancelled,
+    random_split,
 };
 
 #[doc(hidden)]

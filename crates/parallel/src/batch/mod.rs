@@ -1,15 +1,18 @@
-//! Joining samples to batches, and pinning and moving batches: a trait for each, also for nested
-//! types.
+//! Joining samples to batches, and pinning, moving and splitting batches: a trait for each, also for
+//! nested types.
 
 mod collate;
 mod collate_nested;
 mod nested;
 mod samples;
+mod split;
 
 use tensor::{Blocking, Device, Result, Tensor};
 
 pub use collate::Collate;
 pub use samples::Samples;
+pub use split::Split;
+pub(crate) use split::shares;
 
 /// A batch, or a part of one, that can be copied to page-locked memory.
 ///

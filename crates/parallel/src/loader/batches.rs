@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use gpu_runtime::panics::discard;
+use tensor::Device;
 
 use super::cancel::{CancelFlag, EpochCanceller};
 use super::epochs::EpochId;
 use super::pool::{Turned, WorkerPool};
-use super::prefetch::{Prefetch, Prefetcher};
+use super::prefetch::Prefetcher;
 use super::reader::Reader;
 use super::state::LoaderProgress;
 use super::task::{Made, Maker, Recipe, Workbench};
 use super::{BatchOf, IdleBench, LoaderError, SampleOf, Seeds};
-use crate::{Collate, SampleSource};
+use crate::{Collate, SampleSource, Split, ToDevice};
 
 /// An iterator over the batches of an epoch. Dropping it ends the epoch: workers stop after the
 /// samples that they are reading, and the drop waits for that, at most as long as the
@@ -21,8 +22,25 @@ pub struct Batches<D: SampleSource>
 where
     SampleOf<D>: Collate,
 {
+    epoch: EpochOfLoop<D>,
+    prefetcher: Option<Prefetcher<BatchOf<D>, BatchOf<D>>>,
+}
+
+/// An iterator over the parts of the batches of an epoch: see [`Batches::parts`].
+pub struct BatchParts<D: SampleSource>
+where
+    SampleOf<D>: Collate,
+{
+    epoch: EpochOfLoop<D>,
+    prefetcher: Prefetcher<BatchOf<D>, Vec<BatchOf<D>>>,
+}
+
+/// An epoch as the loop has it.
+struct EpochOfLoop<D: SampleSource>
+where
+    SampleOf<D>: Collate,
+{
     source: BatchSource<D>,
-    prefetcher: Option<Prefetcher<BatchOf<D>>>,
     begun: BegunEpoch,
     cancel: Arc<CancelFlag>,
 }
@@ -80,28 +98,36 @@ where
         source: BatchSource<D>,
         begun: BegunEpoch,
         cancel: Arc<CancelFlag>,
-        prefetch: Option<Prefetch<BatchOf<D>>>,
+        prefetcher: Option<Prefetcher<BatchOf<D>, BatchOf<D>>>,
     ) -> Self {
-        Batches { source, prefetcher: prefetch.map(Prefetcher::new), begun, cancel }
+        Batches { epoch: EpochOfLoop { source, begun, cancel }, prefetcher }
     }
 
-    /// The next batch on the device: the one that was copied ahead, or a new one.
-    fn next_prefetched(&mut self) -> Option<(usize, Made<BatchOf<D>>)> {
-        let prefetcher = self.prefetcher.as_mut()?;
-        let current = match prefetcher.take() {
-            Some(copied) => copied,
-            None => {
-                let (batch, made) = self.source.next(&self.cancel)?;
-                prefetcher.copy(batch, made)
-            }
-        };
-        let given = prefetcher.hand_over(current);
-        // The next batch is copied while the loop computes, but only if it is made: the loop must
-        // not wait.
-        if let Some((batch, made)) = self.source.take_made() {
-            prefetcher.copy_ahead(batch, made);
-        }
-        Some(given)
+    /// The batches in parts of almost the same size, each on a device of its own: what is left of
+    /// the epoch, for replicas on several devices. The parts are copied as
+    /// [`prefetch_to`](crate::DataLoaderBuilder::prefetch_to) copies whole batches, which it replaces.
+    /// Of a batch with fewer samples than there are devices, the last ones get no part.
+    ///
+    /// ```
+    /// # gpu_runtime::choose_driver("software:2".parse()?)?;
+    /// use parallel::{DataLoader, TensorDataset};
+    /// use tensor::{Device, Tensor};
+    ///
+    /// let devices = [Device::cuda_at(0), Device::cuda_at(1)];
+    /// let data = TensorDataset::new(Tensor::arange(6, ())?)?;
+    /// let loader = DataLoader::builder(data).batch_size(3).workers(1).pin_memory(true).build()?;
+    /// for parts in loader.iter().parts(devices) {
+    ///     let parts = parts?;
+    ///     assert_eq!((parts[0].shape(), parts[1].shape()), (&[2][..], &[1][..]));
+    ///     assert_eq!((parts[0].device(), parts[1].device()), (devices[0], devices[1]));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn parts(self, devices: impl IntoIterator<Item = Device>) -> BatchParts<D>
+    where
+        BatchOf<D>: Split + ToDevice + 'static,
+    {
+        BatchParts { epoch: self.epoch, prefetcher: Prefetcher::parts(devices) }
     }
 }
 
@@ -132,11 +158,11 @@ where
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn canceller(&self) -> EpochCanceller {
-        let waiting = match &self.source {
+        let waiting = match &self.epoch.source {
             BatchSource::Workers(workers) => Some(workers.pool.waiting()),
             BatchSource::Caller(_) | BatchSource::Ended(_) => None,
         };
-        EpochCanceller::new(&self.cancel, waiting)
+        EpochCanceller::new(&self.epoch.cancel, waiting)
     }
 }
 
@@ -148,30 +174,79 @@ where
     type Item = Result<BatchOf<D>, LoaderError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = match self.prefetcher {
-            Some(_) => self.next_prefetched(),
-            None => self.source.next(&self.cancel),
+        let next = match &mut self.prefetcher {
+            Some(prefetcher) => self.epoch.next_prefetched(prefetcher),
+            None => self.epoch.source.next(&self.epoch.cancel),
         };
+        self.epoch.note(next)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, self.epoch.begun.left)
+    }
+}
+
+impl<D> Iterator for BatchParts<D>
+where
+    D: SampleSource,
+    SampleOf<D>: Collate,
+{
+    type Item = Result<Vec<BatchOf<D>>, LoaderError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.epoch.next_prefetched(&mut self.prefetcher);
+        self.epoch.note(next)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, self.epoch.begun.left)
+    }
+}
+
+impl<D> EpochOfLoop<D>
+where
+    D: SampleSource,
+    SampleOf<D>: Collate,
+{
+    /// The next batch where it was copied to: the one that was copied ahead, or a new one.
+    fn next_prefetched<C>(
+        &mut self,
+        prefetcher: &mut Prefetcher<BatchOf<D>, C>,
+    ) -> Option<(usize, Made<C>)> {
+        let current = match prefetcher.take() {
+            Some(copied) => copied,
+            None => {
+                let (batch, made) = self.source.next(&self.cancel)?;
+                prefetcher.copy(batch, made)
+            }
+        };
+        let given = prefetcher.hand_over(current);
+        // The next batch is copied while the loop computes, but only if it is made: the loop must
+        // not wait.
+        if let Some((batch, made)) = self.source.take_made() {
+            prefetcher.copy_ahead(batch, made);
+        }
+        Some(given)
+    }
+
+    /// Notes what is handed to the loop.
+    fn note<C>(&mut self, next: Option<(usize, Made<C>)>) -> Option<Made<C>> {
         let BegunEpoch { epoch, total, left, progress } = &mut self.begun;
         match next {
-            Some((batch, made)) if batch != NO_BATCH => {
+            Some((NO_BATCH, failed)) => Some(failed),
+            Some((batch, made)) => {
                 *left = left.map(|left| left.saturating_sub(1));
                 progress.handed_out(*epoch, batch, *total);
                 Some(made)
             }
-            Some((_, failed)) => Some(failed),
             None => {
                 *left = Some(0);
-                if !self.cancel.is_set() && !matches!(self.source, BatchSource::Ended(_)) {
+                if !matches!(self.source, BatchSource::Ended(_)) {
                     progress.ended(*epoch);
                 }
                 None
             }
         }
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (0, self.begun.left)
     }
 }
 
@@ -252,17 +327,5 @@ where
 {
     fn drop(&mut self) {
         self.pool.close(self.id);
-    }
-}
-
-impl<D> Drop for Batches<D>
-where
-    D: SampleSource,
-    SampleOf<D>: Collate,
-{
-    fn drop(&mut self) {
-        self.cancel.set();
-        // A batch that was copied ahead may panic when it is dropped, as any other.
-        discard(self.prefetcher.take());
     }
 }

@@ -7,12 +7,11 @@ use std::time::Duration;
 use tensor::Device;
 
 use super::pool::WorkerPool;
-use super::prefetch::Prefetch;
 use super::reader::BatchSize;
 use super::source::ReadOrder;
 use super::state::LoaderProgress;
 use super::task::Recipe;
-use super::{BatchOf, DataLoader, IdleBench, Pin, SampleOf};
+use super::{BatchOf, DataLoader, IdleBench, Move, Pin, SampleOf};
 use crate::{Collate, Dataset, PinMemory, SampleSource, Sampler, ToDevice};
 
 /// A builder of a [`DataLoader`]. Without further calls the loader makes batches of one sample, in
@@ -33,7 +32,7 @@ where
     prefetch_factor: Option<usize>,
     timeout: Option<Duration>,
     pin: Option<Pin<BatchOf<D>>>,
-    prefetch: Option<Prefetch<BatchOf<D>>>,
+    prefetch: Option<(Device, Move<BatchOf<D>>)>,
 }
 
 /// The reason why a loader cannot be built.
@@ -170,7 +169,7 @@ where
     where
         BatchOf<D>: ToDevice,
     {
-        self.prefetch = Some(Prefetch::new(device, BatchOf::<D>::into_device));
+        self.prefetch = Some((device, BatchOf::<D>::into_device));
         self
     }
 

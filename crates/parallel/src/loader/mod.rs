@@ -21,7 +21,7 @@ use nn::{StateDict, Stateful};
 use parking_lot::Mutex;
 use tensor::{Device, ExecutionContext, Result};
 
-pub use batches::Batches;
+pub use batches::{BatchParts, Batches};
 use batches::{BatchSource, BegunEpoch, CallerEpoch, WorkersEpoch};
 pub use build::{BuildError, DataLoaderBuilder};
 use cancel::CancelFlag;
@@ -29,7 +29,7 @@ pub use cancel::{EpochCanceller, is_cancelled};
 use epochs::{OpenEpoch, Reading};
 pub use error::LoaderError;
 use pool::WorkerPool;
-use prefetch::Prefetch;
+use prefetch::Prefetcher;
 use reader::{BatchSize, Reader};
 use seeds::Seeds;
 use source::ReadOrder;
@@ -101,7 +101,7 @@ where
     in_order: bool,
     workers: usize,
     prefetch_factor: usize,
-    prefetch: Option<Prefetch<BatchOf<D>>>,
+    prefetch: Option<(Device, Move<BatchOf<D>>)>,
     progress: LoaderProgress,
     idle: IdleBench<D>,
 }
@@ -224,7 +224,8 @@ where
             Err(error) => BatchSource::Ended(Some(error)),
         };
         let begun = BegunEpoch { epoch, total, left, progress: self.progress.clone() };
-        Batches::new(source, begun, cancel, self.prefetch.clone())
+        let prefetcher = self.prefetch.map(|(device, copy)| Prefetcher::whole(device, copy));
+        Batches::new(source, begun, cancel, prefetcher)
     }
 
     /// Begins to read, in this thread or in workers.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use parallel::{Collate, PinMemory, ToDevice};
+use parallel::{Collate, PinMemory, Split, ToDevice};
 use tensor::{Blocking, DType, Device, Result, Tensor, tensor};
 
 use crate::four_devices;
@@ -74,7 +74,7 @@ fn a_slot_that_was_left_in_the_middle_of_a_batch_begins_anew() -> Result<()> {
     let mut slot = Sample::slot(false);
     Sample::begin(&mut slot, 3);
     sample(1).add(&mut slot)?;
-    let other = (vec![1, 2], None, BTreeMap::from([(8, 1)]), String::new());
+    let other: Sample = (vec![1, 2], None, BTreeMap::from([(8, 1)]), String::new());
     assert!(other.clone().add(&mut slot).is_err());
     for _ in 0..2 {
         Sample::begin(&mut slot, 2);
@@ -117,6 +117,10 @@ fn a_derived_sample_has_a_batch_of_its_fields_which_can_be_pinned_and_moved() ->
     let batch: Pairs = Pair::collate(vec![Pair(image(1)?, Some(0.5)), Pair(image(2)?, Some(1.5))])?;
     let batch = batch.into_pinned()?;
     assert!(batch.0.pixels.is_pinned() && batch.1.as_ref().is_some_and(Tensor::is_pinned));
+    assert_eq!(batch.samples(), Some(2));
+    let parts = batch.split(&[1, 1])?;
+    assert_eq!(parts[1].0.label.to_vec::<i64>()?, [2]);
+    let batch = Pair::collate(vec![Pair(image(1)?, Some(0.5)), Pair(image(2)?, Some(1.5))])?;
     let Pairs(images, halves) = batch.into_device(Device::cuda_at(1), Blocking::No)?;
     let ImageBatch { pixels, label, name } = images;
     assert_eq!(pixels.device(), Device::cuda_at(1));

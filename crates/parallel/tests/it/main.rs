@@ -7,6 +7,7 @@ mod loader;
 mod loader_failures;
 mod loader_panics;
 mod loader_waits;
+mod replicas;
 mod samplers;
 
 use cuda_sim::control::{CheckKinds, Config, configure};

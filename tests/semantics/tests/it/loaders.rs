@@ -15,7 +15,7 @@ use std::time::Duration;
 use gpu_runtime::panics::discard;
 use parallel::{
     Collate, DataLoader, DataLoaderBuilder, DataLoaderState, Dataset, Iterable, IterableDataset,
-    LoaderError, RandomSampler, Sampler, SampleSource, Samples, get_worker_info,
+    LoaderError, RandomSampler, SampleSource, Sampler, Samples, get_worker_info,
 };
 use tensor::{Result, Tensor, fold_in};
 use test_support::isolate;
@@ -238,7 +238,8 @@ fn one_loop<D>(
     let mut epoch = loader.iter();
     let left = if chance.one_in(4) { usize::MAX } else { chance.below(12) };
     let canceller = chance.one_in(4).then(|| {
-        let (canceller, after) = (epoch.canceller(), Duration::from_micros(chance.below(300) as u64));
+        let (canceller, after) =
+            (epoch.canceller(), Duration::from_micros(chance.below(300) as u64));
         std::thread::spawn(move || {
             std::thread::sleep(after);
             canceller.cancel();
@@ -366,7 +367,11 @@ impl IterableDataset for Noisy {
 }
 
 /// What a loader gives from a batch on, to the end of the epoch.
-fn rest<D>(builder: DataLoaderBuilder<D>, workers: usize, batches: usize) -> Vec<(Vec<i64>, Vec<f32>)>
+fn rest<D>(
+    builder: DataLoaderBuilder<D>,
+    workers: usize,
+    batches: usize,
+) -> Vec<(Vec<i64>, Vec<f32>)>
 where
     D: SampleSource<Sample = (i64, Tensor)> + 'static,
 {

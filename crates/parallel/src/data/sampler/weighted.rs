@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn without_replacement_the_first_index_follows_the_weights_and_each_comes_once() -> Result<()> {
         let sampler = WeightedRandomSampler::new(vec![3.0, 1.0, 0.0, 4.0], 3, false, 1)?;
-        let mut first = [0; 4];
+        let mut first = [0u32; 4];
         for epoch in 0..2000 {
             let mut drawn: Vec<usize> = sampler.iter(epoch)?.collect();
             first[drawn[0]] += 1;
