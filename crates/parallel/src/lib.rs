@@ -43,15 +43,18 @@
 // Layers, the top one first; a module imports only from lines below its own.
 //
 //   loader, replicas
-//   batch, data, data_parallel, distributed
+//   data, data_parallel, distributed
+//   batch, coalesce, device_threads
 mod batch;
+mod coalesce;
 mod data;
 mod data_parallel;
+mod device_threads;
 mod distributed;
 mod loader;
 mod replicas;
 
-pub use batch::{Collate, PinMemory, Samples, Split, ToDevice};
+pub use batch::{Collate, Gather, PinMemory, Samples, Split, ToDevice};
 pub use data::{
     BatchSampler, ConcatDataset, Dataset, DistributedSampler, IterableDataset, MapDataset,
     RandomSampler, SampleOrder, Sampler, SequentialSampler, Subset, SubsetRandomSampler,

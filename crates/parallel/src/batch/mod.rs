@@ -1,8 +1,9 @@
-//! Joining samples to batches, and pinning, moving and splitting batches: a trait for each, also for
-//! nested types.
+//! Joining samples to batches; pinning, moving and splitting batches; and joining what was computed
+//! from the parts: a trait for each, also for nested types.
 
 mod collate;
 mod collate_nested;
+mod gather;
 mod nested;
 mod samples;
 mod split;
@@ -10,9 +11,10 @@ mod split;
 use tensor::{Blocking, Device, Result, Tensor};
 
 pub use collate::Collate;
+pub use gather::Gather;
 pub use samples::Samples;
 pub use split::Split;
-pub(crate) use split::shares;
+pub(crate) use split::even_sizes;
 
 /// A batch, or a part of one, that can be copied to page-locked memory.
 ///

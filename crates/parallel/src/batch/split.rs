@@ -1,4 +1,4 @@
-//! Batches that are split into parts for several devices.
+//! Splitting batches into parts for several devices.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hash};
@@ -181,9 +181,10 @@ macro_rules! for_all_samples {
 }
 for_all_samples! { () bool u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 }
 
-/// The sizes of up to so many parts of so many samples: almost the same, the larger ones first.
-pub(crate) fn shares(samples: usize, parts: usize) -> Vec<usize> {
-    let parts = parts.min(samples);
+/// The sizes of parts of almost the same size, the larger ones first: one for each of `most`, or for
+/// each sample if there are fewer.
+pub(crate) fn even_sizes(samples: usize, most: usize) -> Vec<usize> {
+    let parts = most.min(samples);
     (0..parts).map(|part| samples / parts + usize::from(part < samples % parts)).collect()
 }
 

@@ -6,7 +6,7 @@ use tensor::{Blocking, Device};
 
 use super::task::Made;
 use super::{LoaderError, Move};
-use crate::batch::shares;
+use crate::batch::even_sizes;
 use crate::{Split, ToDevice};
 
 /// The devices that batches are copied to, each with a stream of its own for the copies.
@@ -46,7 +46,7 @@ impl<B: Split + ToDevice + 'static> Prefetcher<B, Vec<B>> {
     pub(super) fn parts(devices: impl IntoIterator<Item = Device>) -> Self {
         let enqueue = |streams: &mut SideStreams, batch: B| {
             let sizes = match batch.samples() {
-                Some(samples) => shares(samples, streams.0.len()),
+                Some(samples) => even_sizes(samples, streams.0.len()),
                 None => vec![0; streams.0.len()],
             };
             let first = streams.0.first().map_or(Device::Cpu, |(device, _)| *device);

@@ -197,8 +197,8 @@ impl<M: Module> Replicas<M> {
     }
 
     /// The devices, with their indices, in the order of the replicas.
-    pub fn devices(&self) -> Vec<Device> {
-        self.threads.devices().collect()
+    pub fn devices(&self) -> &[Device] {
+        self.threads.devices()
     }
 
     /// Switches all replicas to training.

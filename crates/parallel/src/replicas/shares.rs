@@ -4,7 +4,7 @@ use tensor::Tensor;
 
 use super::{Result, StepLosses};
 use crate::Split;
-use crate::batch::shares;
+use crate::batch::even_sizes;
 
 /// The sizes of the parts of a batch, of which there are at most as many as replicas, and the weight
 /// of each part's loss.
@@ -31,7 +31,7 @@ pub(super) fn of(batch: &impl Split, replicas: usize) -> Result<Shares> {
         }
         .into());
     }
-    let sizes = shares(samples, replicas);
+    let sizes = even_sizes(samples, replicas);
     let weights = sizes.iter().map(|&size| size as f64 / samples as f64).collect();
     Ok(Shares { sizes, weights })
 }

@@ -7,6 +7,7 @@ mod loader;
 mod loader_failures;
 mod loader_panics;
 mod loader_waits;
+mod replica_faults;
 mod replicas;
 mod samplers;
 
