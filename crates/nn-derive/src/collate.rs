@@ -120,8 +120,8 @@ fn sample_impl(
                 #(<#types as #collate>::begin(&mut slot.#places, samples);)*
             }
 
-            fn add(self, slot: &mut Self::Slot) -> #result<()> {
-                #(<#types as #collate>::add(self.#members, &mut slot.#places)?;)*
+            fn put(self, slot: &mut Self::Slot) -> #result<()> {
+                #(<#types as #collate>::put(self.#members, &mut slot.#places)?;)*
                 ::core::result::Result::Ok(())
             }
 

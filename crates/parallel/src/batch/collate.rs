@@ -57,7 +57,7 @@ use super::Samples;
 ///         slot.begin(samples);
 ///     }
 ///
-///     fn add(self, slot: &mut Samples<Sequence>) -> Result<()> {
+///     fn put(self, slot: &mut Samples<Sequence>) -> Result<()> {
 ///         slot.push(self);
 ///         Ok(())
 ///     }
@@ -95,7 +95,7 @@ pub trait Collate: Sized {
     /// # Errors
     /// It does not fit to those before it: its shape, dtype, device or keys differ. Or memory is
     /// short.
-    fn add(self, slot: &mut Self::Slot) -> Result<()>;
+    fn put(self, slot: &mut Self::Slot) -> Result<()>;
 
     /// Gives the batch, after as many samples as were announced.
     ///
@@ -106,11 +106,11 @@ pub trait Collate: Sized {
     /// Joins the samples, in their order.
     ///
     /// # Errors
-    /// As [`add`](Collate::add) and [`finish`](Collate::finish).
+    /// As [`put`](Collate::put) and [`finish`](Collate::finish).
     fn collate(samples: Vec<Self>) -> Result<Self::Batch> {
         let mut slot = Self::slot(false);
         Self::begin(&mut slot, samples.len());
-        samples.into_iter().try_for_each(|sample| sample.add(&mut slot))?;
+        samples.into_iter().try_for_each(|sample| sample.put(&mut slot))?;
         Self::finish(&mut slot)
     }
 }
@@ -127,7 +127,7 @@ impl Collate for Tensor {
         slot.begin(samples);
     }
 
-    fn add(self, slot: &mut StackBuffer) -> Result<()> {
+    fn put(self, slot: &mut StackBuffer) -> Result<()> {
         slot.push(&self)
     }
 
@@ -148,7 +148,7 @@ impl Collate for String {
         slot.begin(samples);
     }
 
-    fn add(self, slot: &mut Samples<String>) -> Result<()> {
+    fn put(self, slot: &mut Samples<String>) -> Result<()> {
         slot.push(self);
         Ok(())
     }
@@ -173,7 +173,7 @@ macro_rules! rows {
                 slot.begin(samples);
             }
 
-            fn add(self, slot: &mut StackBuffer) -> Result<()> {
+            fn put(self, slot: &mut StackBuffer) -> Result<()> {
                 let $sample = self;
                 slot.push_data(&$row)
             }

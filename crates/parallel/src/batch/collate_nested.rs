@@ -29,7 +29,7 @@ impl<T: Collate> Collate for Option<T> {
         T::begin(&mut slot.inner, 0);
     }
 
-    fn add(self, slot: &mut OptionSlot<T::Slot>) -> Result<()> {
+    fn put(self, slot: &mut OptionSlot<T::Slot>) -> Result<()> {
         match slot.is_present {
             None => {
                 slot.is_present = Some(self.is_some());
@@ -40,7 +40,7 @@ impl<T: Collate> Collate for Option<T> {
                 return Err(unfit("an Option", "all samples of a batch have a value, or none has"));
             }
         }
-        self.map_or(Ok(()), |present| present.add(&mut slot.inner))
+        self.map_or(Ok(()), |present| present.put(&mut slot.inner))
     }
 
     fn finish(slot: &mut OptionSlot<T::Slot>) -> Result<Option<T::Batch>> {
@@ -73,7 +73,7 @@ impl<T: Collate> Collate for Vec<T> {
         slot.places.iter_mut().for_each(|place| T::begin(place, 0));
     }
 
-    fn add(self, slot: &mut ListSlot<T::Slot>) -> Result<()> {
+    fn put(self, slot: &mut ListSlot<T::Slot>) -> Result<()> {
         let is_first = slot.len.is_none();
         let len = *slot.len.get_or_insert(self.len());
         if self.len() != len {
@@ -88,7 +88,7 @@ impl<T: Collate> Collate for Vec<T> {
             if is_first {
                 T::begin(place, slot.announced);
             }
-            part.add(place)?;
+            part.put(place)?;
         }
         Ok(())
     }
@@ -136,7 +136,7 @@ macro_rules! for_maps {
                 });
             }
 
-            fn add(self, slot: &mut Self::Slot) -> Result<()> {
+            fn put(self, slot: &mut Self::Slot) -> Result<()> {
                 let mut keys = 0;
                 for (key, value) in self {
                     keys += 1;
@@ -144,13 +144,13 @@ macro_rules! for_maps {
                         let new = || KeySlot { inner: T::slot(slot.pin_memory), added: None };
                         let part = slot.parts.entry(key).or_insert_with(new);
                         T::begin(&mut part.inner, slot.announced);
-                        value.add(&mut part.inner)?;
+                        value.put(&mut part.inner)?;
                         part.added = Some(1);
                         continue;
                     }
                     match slot.parts.get_mut(&key) {
                         Some(KeySlot { inner, added: Some(added) }) => {
-                            value.add(inner)?;
+                            value.put(inner)?;
                             *added += 1;
                         }
                         _ => return Err(missing(&key)),
@@ -195,8 +195,8 @@ macro_rules! for_tuples {
                 $($part::begin(&mut slot.$index, samples);)+
             }
 
-            fn add(self, slot: &mut Self::Slot) -> Result<()> {
-                $(self.$index.add(&mut slot.$index)?;)+
+            fn put(self, slot: &mut Self::Slot) -> Result<()> {
+                $(self.$index.put(&mut slot.$index)?;)+
                 Ok(())
             }
 

@@ -57,8 +57,8 @@ pub enum BuildError {
     /// A sampler of batches says itself which samples a batch has.
     #[error("there is a batch_sampler, which excludes {0}; leave one of them out")]
     BatchSamplerExcludes(&'static str),
-    /// There is no page-locked memory without a driver.
-    #[error("pin_memory is true, but there is no driver: {0}; call pin_memory(false)")]
+    /// There is no page-locked memory without a driver and a device.
+    #[error("pin_memory is true, but there is no driver to do it: {0}; call pin_memory(false)")]
     PinMemoryWithoutDriver(String),
 }
 
@@ -187,8 +187,8 @@ where
         if let (Some(timeout), 0) = (self.timeout, self.workers) {
             return Err(BuildError::TimeoutWithoutWorkers(timeout));
         }
-        if let (Some(_), Err(why)) = (self.pin, gpu_runtime::Device::count()) {
-            return Err(BuildError::PinMemoryWithoutDriver(why.to_string()));
+        if self.pin.is_some() {
+            expect_driver()?;
         }
         let seed = self.seed.or(self.shuffle);
         let recipe = Arc::new(Recipe { dataset: self.dataset, pin: self.pin });
@@ -232,6 +232,16 @@ where
         }
         let (batch_size, drop_last) = (batch_size.unwrap_or(1), drop_last.unwrap_or(false));
         Ok((order, BatchSize { batch_size, drop_last }))
+    }
+}
+
+/// # Errors
+/// There is no driver that pins memory.
+fn expect_driver() -> Result<(), BuildError> {
+    match gpu_runtime::Device::count() {
+        Ok(0) => Err(BuildError::PinMemoryWithoutDriver("it has no device".to_owned())),
+        Ok(_) => Ok(()),
+        Err(why) => Err(BuildError::PinMemoryWithoutDriver(why.to_string())),
     }
 }
 

@@ -202,7 +202,8 @@ where
     /// of that epoch. Its batches are those that would have come, for any number of workers, if the
     /// data set and the options of the loader are the same; without
     /// [`shuffle`](DataLoaderBuilder::shuffle) the thread's [`tensor::initial_seed`] has to be, too.
-    pub fn set_state(&self, state: DataLoaderState) {
+    pub fn set_state(&self, mut state: DataLoaderState) {
+        state.early.sort_unstable();
         self.progress.set_state(state);
     }
 }
@@ -217,7 +218,8 @@ where
     pub fn iter(&self) -> Batches<D> {
         let state = self.progress.begin();
         let (epoch, total) = (state.epoch, self.total());
-        let left = total.map(|total| total.saturating_sub(state.batches));
+        let handed_out = state.batches.saturating_add(state.early.len());
+        let left = total.map(|total| total.saturating_sub(handed_out));
         let cancel = Arc::new(CancelFlag::default());
         let source = match self.begin(state, left, &cancel) {
             Ok(source) => source,
@@ -277,7 +279,7 @@ where
     }
 
     fn set_state(&mut self, state: &StateDict) -> Result<()> {
-        self.progress.set_state(state::taken_over(state)?);
+        DataLoader::set_state(self, state::taken_over(state)?);
         Ok(())
     }
 }

@@ -75,7 +75,8 @@ impl<I> Reader<I> {
         seeds: Seeds,
         state: DataLoaderState,
     ) -> Reader<I> {
-        let (batch, left_out) = (state.batches, state.early.into());
+        let batch = state.batches;
+        let left_out = state.early.into_iter().filter(|&early| early >= batch).collect();
         let stream = skipped(stream, batch, size.batch_size);
         let position = batch.saturating_mul(size.batch_size);
         Reader { stream, size, seeds, batch, position, left_out }

@@ -54,8 +54,7 @@ pub(super) fn taken_over(state: &StateDict) -> Result<DataLoaderState> {
         }),
     };
     let early = state.get(EARLY).map(Tensor::to_vec::<i64>).transpose()?.unwrap_or_default();
-    let mut early: Vec<usize> = early.into_iter().map(|batch| batch as usize).collect();
-    early.sort_unstable();
+    let early = early.into_iter().map(|batch| batch as usize).collect();
     Ok(DataLoaderState { epoch: number(EPOCH)? as u64, batches: number(BATCHES)? as usize, early })
 }
 

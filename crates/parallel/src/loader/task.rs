@@ -127,7 +127,7 @@ where
             }
             with_manual_seed(maker.seeds.of_sample(index.get()), || {
                 let source = |source| LoaderError::Sample { batch, index: index.get(), source };
-                self.dataset.make(item).map_err(source)?.add(slot).map_err(collate)
+                self.dataset.make(item).map_err(source)?.put(slot).map_err(collate)
             })?;
         }
         index.set(first.unwrap_or(read.position));

@@ -73,13 +73,13 @@ fn a_slot_that_was_left_in_the_middle_of_a_batch_begins_anew() -> Result<()> {
     let sample = |n: i64| (vec![n], Some(n), BTreeMap::from([(7, n)]), n.to_string());
     let mut slot = Sample::slot(false);
     Sample::begin(&mut slot, 3);
-    sample(1).add(&mut slot)?;
+    sample(1).put(&mut slot)?;
     let other: Sample = (vec![1, 2], None, BTreeMap::from([(8, 1)]), String::new());
-    assert!(other.clone().add(&mut slot).is_err());
+    assert!(other.clone().put(&mut slot).is_err());
     for _ in 0..2 {
         Sample::begin(&mut slot, 2);
-        sample(4).add(&mut slot)?;
-        sample(5).add(&mut slot)?;
+        sample(4).put(&mut slot)?;
+        sample(5).put(&mut slot)?;
         let (list, option, map, texts) = Sample::finish(&mut slot)?;
         assert_eq!(
             (numbers(&list[0]), option.as_ref().map(numbers)),
@@ -90,7 +90,7 @@ fn a_slot_that_was_left_in_the_middle_of_a_batch_begins_anew() -> Result<()> {
             (1, vec![4, 5], vec!["4".into(), "5".into()])
         );
         Sample::begin(&mut slot, 1);
-        other.clone().add(&mut slot)?;
+        other.clone().put(&mut slot)?;
         let (list, option, map, _) = Sample::finish(&mut slot)?;
         assert_eq!((list.len(), option.is_none(), numbers(&map[&8])), (2, true, vec![1]));
     }

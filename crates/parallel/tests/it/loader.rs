@@ -229,7 +229,7 @@ impl Collate for Augmented {
         slot.begin(samples);
     }
 
-    fn add(self, slot: &mut Samples<Self>) -> tensor::Result<()> {
+    fn put(self, slot: &mut Samples<Self>) -> tensor::Result<()> {
         slot.push(self);
         Ok(())
     }

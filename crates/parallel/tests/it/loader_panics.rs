@@ -33,7 +33,7 @@ impl Collate for Bomb {
         slot.begin(samples);
     }
 
-    fn add(self, slot: &mut Samples<Self>) -> tensor::Result<()> {
+    fn put(self, slot: &mut Samples<Self>) -> tensor::Result<()> {
         slot.push(self);
         Ok(())
     }
@@ -120,7 +120,7 @@ impl Collate for Joined {
         slot.begin(samples);
     }
 
-    fn add(self, slot: &mut Samples<Self>) -> tensor::Result<()> {
+    fn put(self, slot: &mut Samples<Self>) -> tensor::Result<()> {
         slot.push(self);
         Ok(())
     }

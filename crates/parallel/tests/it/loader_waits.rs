@@ -198,6 +198,6 @@ fn page_locked_memory_without_a_driver_is_refused_when_the_loader_is_built() {
         assert!(build(false).is_ok());
     })
     .env("GPU_DRIVER", "nvidia")
-    .env("LD_LIBRARY_PATH", "/nonexistent")
+    .env("CUDA_VISIBLE_DEVICES", "-1")
     .run();
 }

@@ -102,7 +102,7 @@ impl Collate for Counted<usize> {
         slot.begin(samples);
     }
 
-    fn add(self, slot: &mut Samples<Self>) -> Result<()> {
+    fn put(self, slot: &mut Samples<Self>) -> Result<()> {
         slot.push(self);
         Ok(())
     }

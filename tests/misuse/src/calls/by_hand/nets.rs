@@ -128,7 +128,7 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         }
     };
     "parallel::Collate::collate", "parallel::Collate::slot", "parallel::Collate::begin",
-    "parallel::Collate::add", "parallel::Collate::finish", "parallel::Samples::begin",
+    "parallel::Collate::put", "parallel::Collate::finish", "parallel::Samples::begin",
     "parallel::Samples::push" => |d| {
         let samples = d.owned_tensors()?;
         d.look(Tensor::collate(samples).ok());
@@ -138,7 +138,7 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
             if d.flag()? {
                 <(Vec<Tensor>, String)>::begin(&mut slot, d.rng().below(4));
             }
-            let _ = (d.owned_tensors()?, d.text()?).add(&mut slot);
+            let _ = (d.owned_tensors()?, d.text()?).put(&mut slot);
         }
         let finished = <(Vec<Tensor>, String)>::finish(&mut slot).ok();
         d.look_at_all(finished.map_or(Ok(Vec::new()), |(tensors, _)| Ok(tensors)));
