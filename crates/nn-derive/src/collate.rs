@@ -40,7 +40,7 @@ fn fields(input: &DeriveInput) -> Result<&Fields> {
         Data::Struct(_) => "`Collate` cannot be derived for a struct without fields",
         Data::Enum(_) => {
             "`Collate` cannot be derived for an enum, whose samples may be of different variants: \
-             implement it, with `Samples` as the slot"
+             implement it, with `SampleList` as the slot"
         }
         Data::Union(_) => "`Collate` cannot be derived for a union",
     };

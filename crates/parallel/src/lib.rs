@@ -54,7 +54,7 @@ mod distributed;
 mod loader;
 mod replicas;
 
-pub use batch::{Collate, Gather, PinMemory, Samples, Split, ToDevice};
+pub use batch::{Collate, Gather, PinMemory, SampleList, Split, ToDevice};
 pub use data::{
     BatchSampler, ConcatDataset, Dataset, DistributedSampler, IterableDataset, MapDataset,
     RandomSampler, SampleOrder, Sampler, SequentialSampler, Subset, SubsetRandomSampler,

@@ -3,8 +3,8 @@
 pub use parallel::{
     BatchParts, BatchSampler, Batches, BuildError, Collate, ConcatDataset, DataLoader,
     DataLoaderBuilder, DataLoaderState, Dataset, DistributedSampler, EpochCanceller, Iterable,
-    IterableDataset, LoaderError, MapDataset, PinMemory, RandomSampler, SampleOrder, SampleSource,
-    Sampler, Samples, SequentialSampler, Split, Subset, SubsetRandomSampler, TensorDataset,
+    IterableDataset, LoaderError, MapDataset, PinMemory, RandomSampler, SampleList, SampleOrder,
+    SampleSource, Sampler, SequentialSampler, Split, Subset, SubsetRandomSampler, TensorDataset,
     TensorSample, ToDevice, WeightedRandomSampler, WorkerInfo, get_worker_info, is_cancelled,
     random_split,
 };

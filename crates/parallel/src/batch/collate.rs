@@ -2,7 +2,7 @@
 
 use tensor::{Data, Error, Result, StackBuffer, Tensor};
 
-use super::Samples;
+use super::SampleList;
 
 /// A sample that can be joined with others to a batch (`default_collate`).
 ///
@@ -36,33 +36,33 @@ use super::Samples;
 /// # One's own way of joining
 /// Each worker of a loader has a [`Slot`](Collate::Slot), in which it makes one batch after the
 /// other: samples are added as they are read. A slot can keep memory from batch to batch, as
-/// [`StackBuffer`] does. Where all samples have to be there before they can be joined, [`Samples`] is
+/// [`StackBuffer`] does. Where all samples have to be there before they can be joined, [`SampleList`] is
 /// the slot, here to pad sequences to the longest:
 ///
 /// ```
-/// use parallel::{Collate, Samples};
+/// use parallel::{Collate, SampleList};
 /// use tensor::{Result, Tensor, tensor};
 ///
 /// struct Sequence(Tensor);
 ///
 /// impl Collate for Sequence {
 ///     type Batch = Tensor;
-///     type Slot = Samples<Sequence>;
+///     type Slot = SampleList<Sequence>;
 ///
-///     fn slot(_pin_memory: bool) -> Samples<Sequence> {
-///         Samples::new()
+///     fn slot(_pin_memory: bool) -> SampleList<Sequence> {
+///         SampleList::new()
 ///     }
 ///
-///     fn begin(slot: &mut Samples<Sequence>, samples: usize) {
+///     fn begin(slot: &mut SampleList<Sequence>, samples: usize) {
 ///         slot.begin(samples);
 ///     }
 ///
-///     fn put(self, slot: &mut Samples<Sequence>) -> Result<()> {
+///     fn put(self, slot: &mut SampleList<Sequence>) -> Result<()> {
 ///         slot.push(self);
 ///         Ok(())
 ///     }
 ///
-///     fn finish(slot: &mut Samples<Sequence>) -> Result<Tensor> {
+///     fn finish(slot: &mut SampleList<Sequence>) -> Result<Tensor> {
 ///         let sequences = slot.take();
 ///         let longest = sequences.iter().map(|one| one.0.numel()).max().unwrap_or(0);
 ///         let pad = |Sequence(one): &Sequence| {
@@ -138,27 +138,27 @@ impl Collate for Tensor {
 
 impl Collate for String {
     type Batch = Vec<String>;
-    type Slot = Samples<String>;
+    type Slot = SampleList<String>;
 
-    fn slot(_pin_memory: bool) -> Samples<String> {
-        Samples::new()
+    fn slot(_pin_memory: bool) -> SampleList<String> {
+        SampleList::new()
     }
 
-    fn begin(slot: &mut Samples<String>, samples: usize) {
+    fn begin(slot: &mut SampleList<String>, samples: usize) {
         slot.begin(samples);
     }
 
-    fn put(self, slot: &mut Samples<String>) -> Result<()> {
+    fn put(self, slot: &mut SampleList<String>) -> Result<()> {
         slot.push(self);
         Ok(())
     }
 
-    fn finish(slot: &mut Samples<String>) -> Result<Vec<String>> {
+    fn finish(slot: &mut SampleList<String>) -> Result<Vec<String>> {
         Ok(slot.take())
     }
 }
 
-/// Samples that become a row of a tensor: `$row` gives the numbers.
+/// SampleList that become a row of a tensor: `$row` gives the numbers.
 macro_rules! rows {
     ($([$($generics:tt)*] $type:ty, $sample:ident => $row:expr;)+) => {$(
         impl<$($generics)*> Collate for $type {

@@ -5,14 +5,14 @@ mod collate;
 mod collate_nested;
 mod gather;
 mod nested;
-mod samples;
+mod sample_list;
 mod split;
 
 use tensor::{Blocking, Device, Result, Tensor};
 
 pub use collate::Collate;
 pub use gather::Gather;
-pub use samples::Samples;
+pub use sample_list::SampleList;
 pub use split::Split;
 pub(crate) use split::even_sizes;
 

@@ -7,12 +7,14 @@ use tensor::Device;
 
 use super::cancel::{CancelFlag, EpochCanceller};
 use super::epochs::EpochId;
+use super::error::LoaderError;
 use super::pool::{Turned, WorkerPool};
 use super::prefetch::Prefetcher;
-use super::reader::Reader;
+use super::reader::EpochReader;
+use super::seeds::Seeds;
+use super::source::{BatchOf, SampleOf};
 use super::state::LoaderProgress;
-use super::task::{Made, Maker, Recipe, Workbench};
-use super::{BatchOf, IdleBench, LoaderError, SampleOf, Seeds};
+use super::task::{IdleBench, Made, Maker, Recipe, Workbench};
 use crate::{Collate, SampleSource, Split, ToDevice};
 
 /// An iterator over the batches of an epoch. Dropping it ends the epoch: workers stop after the
@@ -73,7 +75,7 @@ where
     SampleOf<D>: Collate,
 {
     pub(super) recipe: Arc<Recipe<D>>,
-    pub(super) reader: Reader<D::Item>,
+    pub(super) reader: EpochReader<D::Item>,
     pub(super) seeds: Seeds,
     pub(super) bench: Option<Workbench<D>>,
     /// The place where the loader keeps the bench between epochs.

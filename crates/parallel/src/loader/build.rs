@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use tensor::Device;
 
+use super::DataLoader;
 use super::pool::WorkerPool;
 use super::reader::BatchSize;
-use super::source::ReadOrder;
+use super::source::{BatchOf, Move, Pin, ReadOrder, SampleOf};
 use super::state::LoaderProgress;
-use super::task::Recipe;
-use super::{BatchOf, DataLoader, IdleBench, Move, Pin, SampleOf};
+use super::task::{IdleBench, Recipe};
 use crate::{Collate, Dataset, PinMemory, SampleSource, Sampler, ToDevice};
 
 /// A builder of a [`DataLoader`]. Without further calls the loader makes batches of one sample, in
@@ -51,7 +51,7 @@ pub enum BuildError {
     /// The calling thread, which makes the batches, cannot give up on itself.
     #[error("timeout is {0:?}, but there are no workers; call workers(n), or leave it out")]
     TimeoutWithoutWorkers(Duration),
-    /// Samples have one order.
+    /// SampleList have one order.
     #[error("there is a sampler and shuffle; shuffle in the sampler, or leave one of them out")]
     SamplerAndShuffle,
     /// A sampler of batches says itself which samples a batch has.

@@ -20,7 +20,7 @@ impl CancelFlag {
 }
 
 /// Something that threads wait at, and that can have them look again.
-pub(super) trait Wake: Send + Sync {
+pub(super) trait WakeLoops: Send + Sync {
     fn wake(&self);
 }
 
@@ -28,11 +28,14 @@ pub(super) trait Wake: Send + Sync {
 #[derive(Clone)]
 pub struct EpochCanceller {
     flag: Arc<CancelFlag>,
-    waiting: Option<Weak<dyn Wake>>,
+    waiting: Option<Weak<dyn WakeLoops>>,
 }
 
 impl EpochCanceller {
-    pub(super) fn new(flag: &Arc<CancelFlag>, waiting: Option<Weak<dyn Wake>>) -> EpochCanceller {
+    pub(super) fn new(
+        flag: &Arc<CancelFlag>,
+        waiting: Option<Weak<dyn WakeLoops>>,
+    ) -> EpochCanceller {
         EpochCanceller { flag: Arc::clone(flag), waiting }
     }
 

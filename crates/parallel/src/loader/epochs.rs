@@ -1,14 +1,23 @@
 //! The epochs that a loader's workers work on, as the pool's lock guards them.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use gpu_runtime::panics::discard;
+use tensor::ExecutionContext;
 
-use super::pool::{Cancel, Inherited};
-use super::reader::Reader;
+use super::cancel::CancelFlag;
+use super::error::LoaderError;
+use super::reader::EpochReader;
+use super::seeds::Seeds;
+use super::source::{BatchOf, SampleOf};
 use super::task::Made;
-use super::{BatchOf, LoaderError, SampleOf, Seeds};
 use crate::{Collate, SampleSource};
+
+/// The settings of the thread that began an epoch, which its workers have meanwhile.
+type Inherited = Arc<ExecutionContext>;
+/// The signal by which an epoch is cancelled.
+type Cancel = Arc<CancelFlag>;
 
 /// The number of an open epoch, which no later one has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +57,7 @@ where
 
 /// The reading of an epoch's items: by one worker at a time.
 pub(super) enum Reading<I> {
-    Free(Reader<I>),
+    Free(EpochReader<I>),
     Busy,
     Over,
 }
@@ -67,9 +76,9 @@ enum EntryState<B> {
 }
 
 /// An epoch's reader, lent to a worker that is to read and make the next batch.
-pub(super) struct Claim<D: SampleSource> {
+pub(super) struct EpochClaim<D: SampleSource> {
     pub(super) id: EpochId,
-    pub(super) reader: Reader<D::Item>,
+    pub(super) reader: EpochReader<D::Item>,
     pub(super) seeds: Seeds,
     pub(super) context: Inherited,
     pub(super) cancel: Cancel,
@@ -109,13 +118,13 @@ where
     }
 
     /// Lends the reader of an epoch that may get a further batch, of the oldest such epoch.
-    pub(super) fn claim(&mut self) -> Option<Claim<D>> {
+    pub(super) fn claim(&mut self) -> Option<EpochClaim<D>> {
         let (id, epoch) = self.epochs.iter_mut().find(|(_, epoch)| epoch.may_be_read())?;
         let Reading::Free(reader) = std::mem::replace(&mut epoch.reading, Reading::Busy) else {
             return None;
         };
         let (context, cancel) = (Inherited::clone(&epoch.context), Cancel::clone(&epoch.cancel));
-        Some(Claim { id: *id, reader, seeds: epoch.seeds, context, cancel })
+        Some(EpochClaim { id: *id, reader, seeds: epoch.seeds, context, cancel })
     }
 
     /// Gives the reader back, with the number of the batch that was read, if there was one. Of an
@@ -123,9 +132,9 @@ where
     pub(super) fn put_back(
         &mut self,
         id: EpochId,
-        reader: Reader<D::Item>,
+        reader: EpochReader<D::Item>,
         batch: Option<usize>,
-    ) -> Option<Reader<D::Item>> {
+    ) -> Option<EpochReader<D::Item>> {
         let Some(epoch) = self.get(id) else { return Some(reader) };
         match batch {
             Some(batch) => {
@@ -152,7 +161,7 @@ where
         let Some(batch) = batch else {
             // The worker ended while it read: with the reader, which nobody gets back.
             epoch.reading = Reading::Over;
-            let batch = epoch.window.back().map_or(0, |last| last.batch + 1);
+            let batch = epoch.window.back().map_or(0, |last| last.batch.saturating_add(1));
             let state = EntryState::Made(Err(LoaderError::WorkerGone { batch }));
             epoch.window.push_back(Entry { batch, state });
             return made;

@@ -18,7 +18,6 @@ use std::sync::Arc;
 
 use gpu_runtime::panics::attempt;
 use nn::{StateDict, Stateful};
-use parking_lot::Mutex;
 use tensor::{Device, ExecutionContext, Result};
 
 pub use batches::{BatchParts, Batches};
@@ -30,27 +29,19 @@ use epochs::{OpenEpoch, Reading};
 pub use error::LoaderError;
 use pool::WorkerPool;
 use prefetch::Prefetcher;
-use reader::{BatchSize, Reader};
+use reader::{BatchSize, EpochReader};
 use seeds::Seeds;
-use source::ReadOrder;
+use source::{BatchOf, Move, ReadOrder, SampleOf};
 pub use source::{Iterable, SampleSource};
 pub use state::DataLoaderState;
 use state::LoaderProgress;
-use task::{Recipe, Workbench};
+use task::{IdleBench, Recipe};
 pub use worker_info::{WorkerInfo, get_worker_info};
 
 use crate::{Collate, Dataset, IterableDataset};
 
 /// The most batches that are made ahead of the loop.
 const MAX_AHEAD: usize = 1 << 16;
-
-/// A sample of what a loader reads, the batch that samples are joined to, and the slot in which
-/// that happens.
-type SampleOf<D> = <D as SampleSource>::Sample;
-type BatchOf<D> = <SampleOf<D> as Collate>::Batch;
-type SlotOf<D> = <SampleOf<D> as Collate>::Slot;
-/// The place for what the calling thread makes batches with, between epochs.
-type IdleBench<D> = Arc<Mutex<Option<Workbench<D>>>>;
 
 /// Batches of a dataset (`torch.utils.data.DataLoader`).
 ///
@@ -105,11 +96,6 @@ where
     progress: LoaderProgress,
     idle: IdleBench<D>,
 }
-
-/// The function that pins a batch.
-type Pin<B> = fn(B) -> Result<B>;
-/// The function that copies a batch to a device.
-type Move<B> = fn(B, Device, tensor::Blocking) -> Result<B>;
 
 impl<D> DataLoader<D>
 where
@@ -242,7 +228,7 @@ where
         // Code of the program, which passes over what was handed out.
         let reader = attempt(|| {
             let stream = self.recipe.dataset.begin(&self.order, epoch)?;
-            Ok(Reader::new(stream, self.size, seeds, state))
+            Ok(EpochReader::new(stream, self.size, seeds, state))
         });
         let reader = reader
             .unwrap_or_else(|message| Err(format!("the calling thread panicked: {message}").into()))

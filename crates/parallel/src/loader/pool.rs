@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use gpu_runtime::panics::discard;
 use parking_lot::{Condvar, Mutex};
-use tensor::ExecutionContext;
 
-use super::cancel::{CancelFlag, Wake};
-use super::epochs::{Claim, EpochId, OpenEpoch, OpenEpochs};
+use super::cancel::WakeLoops;
+use super::epochs::{EpochClaim, EpochId, OpenEpoch, OpenEpochs};
+use super::error::LoaderError;
+use super::source::{BatchOf, SampleOf};
 use super::task::{Made, Maker, Recipe, Workbench};
 use super::worker_info::become_worker;
-use super::{BatchOf, LoaderError, SampleOf};
 use crate::{Collate, SampleSource};
 
 /// Worker threads, which are started when they are needed, and end with the loader and its last
@@ -22,13 +22,13 @@ pub(super) struct WorkerPool<D: SampleSource>
 where
     SampleOf<D>: Collate,
 {
-    shared: Arc<Shared<D>>,
+    shared: Arc<PoolShared<D>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     timeout: Option<Duration>,
 }
 
-/// What the workers and the loops of a loader share.
-struct Shared<D: SampleSource>
+/// The part of a pool that workers and loops share.
+struct PoolShared<D: SampleSource>
 where
     SampleOf<D>: Collate,
 {
@@ -61,7 +61,7 @@ where
         workers: usize,
         timeout: Option<Duration>,
     ) -> WorkerPool<D> {
-        let shared = Shared {
+        let shared = PoolShared {
             recipe: Arc::clone(recipe),
             workers,
             alive: AtomicUsize::new(0),
@@ -156,8 +156,8 @@ where
     }
 
     /// Something that wakes the loops that wait here.
-    pub(super) fn waiting(&self) -> Weak<dyn Wake> {
-        let shared: Weak<Shared<D>> = Arc::downgrade(&self.shared);
+    pub(super) fn waiting(&self) -> Weak<dyn WakeLoops> {
+        let shared: Weak<PoolShared<D>> = Arc::downgrade(&self.shared);
         shared
     }
 
@@ -213,14 +213,14 @@ struct Alive<D: SampleSource>
 where
     SampleOf<D>: Collate,
 {
-    shared: Option<Arc<Shared<D>>>,
+    shared: Option<Arc<PoolShared<D>>>,
 }
 
 impl<D: SampleSource> Alive<D>
 where
     SampleOf<D>: Collate,
 {
-    fn shared(&self) -> &Shared<D> {
+    fn shared(&self) -> &PoolShared<D> {
         self.shared.as_deref().expect("it is there until the thread ends")
     }
 }
@@ -241,7 +241,7 @@ where
     }
 }
 
-impl<D: SampleSource> Wake for Shared<D>
+impl<D: SampleSource> WakeLoops for PoolShared<D>
 where
     SampleOf<D>: Collate,
     BatchOf<D>: Send,
@@ -252,7 +252,7 @@ where
     }
 }
 
-impl<D: SampleSource> Shared<D>
+impl<D: SampleSource> PoolShared<D>
 where
     SampleOf<D>: Collate,
 {
@@ -287,7 +287,7 @@ where
     }
 
     /// Waits for an epoch with a batch to read; `None` when the pool is closed.
-    fn claim(&self) -> Option<Claim<D>> {
+    fn claim(&self) -> Option<EpochClaim<D>> {
         let mut state = self.state.lock();
         loop {
             if state.is_closed() {
@@ -301,8 +301,8 @@ where
     }
 
     /// Reads a batch of the epoch and makes it.
-    fn make(&self, claim: Claim<D>, bench: &mut Workbench<D>, name: &str) {
-        let Claim { id, mut reader, seeds, context, cancel } = claim;
+    fn make(&self, claim: EpochClaim<D>, bench: &mut Workbench<D>, name: &str) {
+        let EpochClaim { id, mut reader, seeds, context, cancel } = claim;
         let mut turn = Turn { shared: self, id, batch: None, made: None };
         let _inherited = context.enter();
         let is_read = reader.read(&mut bench.read, name);
@@ -326,7 +326,7 @@ struct Turn<'a, D: SampleSource>
 where
     SampleOf<D>: Collate,
 {
-    shared: &'a Shared<D>,
+    shared: &'a PoolShared<D>,
     id: EpochId,
     /// `None` while it is being read.
     batch: Option<usize>,
@@ -344,8 +344,3 @@ where
         discard(unwanted);
     }
 }
-
-/// The settings of the thread that began an epoch, which its workers have meanwhile.
-pub(super) type Inherited = Arc<ExecutionContext>;
-/// The signal by which an epoch is cancelled.
-pub(super) type Cancel = Arc<CancelFlag>;

@@ -4,8 +4,9 @@ use gpu_runtime::panics::discard;
 use tensor::cuda::{Stream, current_stream};
 use tensor::{Blocking, Device};
 
+use super::error::LoaderError;
+use super::source::Move;
 use super::task::Made;
-use super::{LoaderError, Move};
 use crate::batch::even_sizes;
 use crate::{Split, ToDevice};
 
@@ -14,17 +15,17 @@ use crate::{Split, ToDevice};
 /// The loop gets a batch as soon as its copies are enqueued. The loop's current streams are made to
 /// wait for these, in manual order too, since a program cannot wait for a stream that it does not
 /// know.
-pub(super) struct SideStreams(Vec<(Device, Option<Stream>)>);
+pub(super) struct CopyStreams(Vec<(Device, Option<Stream>)>);
 
 /// Copies batches one ahead of the loop. What becomes of a batch of type `B` is of type `C`.
 pub(super) struct Prefetcher<B, C> {
-    streams: SideStreams,
+    streams: CopyStreams,
     enqueue: Enqueue<B, C>,
     ahead: Option<Copied<C>>,
 }
 
 /// The function that enqueues the copies of a batch. Where it fails it says for which device.
-type Enqueue<B, C> = Box<dyn Fn(&mut SideStreams, B) -> Result<C, PrefetchFailure> + Send>;
+type Enqueue<B, C> = Box<dyn Fn(&mut CopyStreams, B) -> Result<C, PrefetchFailure> + Send>;
 type PrefetchFailure = (Device, tensor::Error);
 
 /// A batch whose copies are enqueued, for which no other stream waits yet.
@@ -36,7 +37,7 @@ pub(super) struct Copied<C> {
 impl<B: 'static> Prefetcher<B, B> {
     /// Copies whole batches to a device.
     pub(super) fn whole(device: Device, to_device: Move<B>) -> Self {
-        let enqueue = move |streams: &mut SideStreams, batch| streams.enqueue(0, batch, to_device);
+        let enqueue = move |streams: &mut CopyStreams, batch| streams.enqueue(0, batch, to_device);
         Prefetcher::new([device], Box::new(enqueue))
     }
 }
@@ -44,7 +45,7 @@ impl<B: 'static> Prefetcher<B, B> {
 impl<B: Split + ToDevice + 'static> Prefetcher<B, Vec<B>> {
     /// Splits batches into parts of almost the same size, and copies each to its device.
     pub(super) fn parts(devices: impl IntoIterator<Item = Device>) -> Self {
-        let enqueue = |streams: &mut SideStreams, batch: B| {
+        let enqueue = |streams: &mut CopyStreams, batch: B| {
             let sizes = match batch.samples() {
                 Some(samples) => even_sizes(samples, streams.0.len()),
                 None => vec![0; streams.0.len()],
@@ -61,7 +62,7 @@ impl<B: Split + ToDevice + 'static> Prefetcher<B, Vec<B>> {
 impl<B, C> Prefetcher<B, C> {
     fn new(devices: impl IntoIterator<Item = Device>, enqueue: Enqueue<B, C>) -> Self {
         let streams = devices.into_iter().map(|device| (device, None)).collect();
-        Prefetcher { streams: SideStreams(streams), enqueue, ahead: None }
+        Prefetcher { streams: CopyStreams(streams), enqueue, ahead: None }
     }
 
     /// Takes the batch that was copied ahead.
@@ -101,7 +102,7 @@ impl<B, C> Drop for Prefetcher<B, C> {
     }
 }
 
-impl SideStreams {
+impl CopyStreams {
     /// Enqueues the copy of a batch, or a part of one, to the device at that place.
     fn enqueue<B>(
         &mut self,

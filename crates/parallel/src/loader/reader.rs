@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use gpu_runtime::panics::{attempt, discard};
 use tensor::with_manual_seed;
 
+use super::error::LoaderError;
+use super::seeds::Seeds;
 use super::source::{DatasetError, ItemStream};
 use super::state::DataLoaderState;
-use super::{LoaderError, Seeds};
 
 /// The rules by which items are cut into batches.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +26,7 @@ impl BatchSize {
 }
 
 /// The items of an epoch that are still to be read. One thread at a time has it.
-pub(super) struct Reader<I> {
+pub(super) struct EpochReader<I> {
     /// `None` once it has ended.
     stream: Option<ItemStream<I>>,
     size: BatchSize,
@@ -67,19 +68,19 @@ impl<I> Drop for ReadBatch<I> {
     }
 }
 
-impl<I> Reader<I> {
+impl<I> EpochReader<I> {
     /// A reader of what is left of an epoch from a place on.
     pub(super) fn new(
         stream: ItemStream<I>,
         size: BatchSize,
         seeds: Seeds,
         state: DataLoaderState,
-    ) -> Reader<I> {
+    ) -> EpochReader<I> {
         let batch = state.batches;
         let left_out = state.early.into_iter().filter(|&early| early >= batch).collect();
         let stream = skipped(stream, batch, size.batch_size);
         let position = batch.saturating_mul(size.batch_size);
-        Reader { stream, size, seeds, batch, position, left_out }
+        EpochReader { stream, size, seeds, batch, position, left_out }
     }
 
     /// The number of the next batch.
@@ -96,7 +97,7 @@ impl<I> Reader<I> {
             let seed = self.seeds.of_reading(self.batch);
             let read = attempt(|| with_manual_seed(seed, || self.read_items(into)));
             let is_read = read.unwrap_or_else(|message| {
-                let (batch, index) = (into.batch, into.position + into.items.len());
+                let (batch, index) = (into.batch, into.position.saturating_add(into.items.len()));
                 let thread = thread.to_owned();
                 into.failed = Some(LoaderError::Panicked { batch, index, thread, message });
                 discard(self.stream.take());
@@ -106,7 +107,7 @@ impl<I> Reader<I> {
                 discard(self.stream.take());
                 return false;
             }
-            self.batch += 1;
+            self.batch = self.batch.saturating_add(1);
             if self.left_out.front() != Some(&into.batch) {
                 return true;
             }
@@ -121,7 +122,7 @@ impl<I> Reader<I> {
                 None => false,
                 Some(items) => {
                     into.items.extend(items);
-                    self.position += into.items.len();
+                    self.position = self.position.saturating_add(into.items.len());
                     true
                 }
             },
@@ -134,10 +135,10 @@ impl<I> Reader<I> {
     }
 }
 
-type Items<'a, I> = &'a mut (dyn Iterator<Item = Result<I, DatasetError>> + Send);
+type ItemIter<'a, I> = &'a mut (dyn Iterator<Item = Result<I, DatasetError>> + Send);
 
 /// Reads up to `batch_size` items, and gives their number. Those that cannot be read count, too.
-fn take_items<I>(items: Items<'_, I>, batch_size: usize, into: &mut ReadBatch<I>) -> usize {
+fn take_items<I>(items: ItemIter<'_, I>, batch_size: usize, into: &mut ReadBatch<I>) -> usize {
     let (batch, samples) = (into.batch, batch_size.min(items.size_hint().0));
     let too_large = |source| LoaderError::TooLarge { batch, samples, source };
     if let Err(error) = into.items.try_reserve(samples) {
@@ -158,7 +159,7 @@ fn take_items<I>(items: Items<'_, I>, batch_size: usize, into: &mut ReadBatch<I>
                 }
             }
             Some(Err(source)) => {
-                let index = into.position + read;
+                let index = into.position.saturating_add(read);
                 into.failed.get_or_insert(LoaderError::Sample { batch, index, source });
             }
         }
@@ -193,7 +194,7 @@ mod tests {
     fn read(samples: usize, size: BatchSize, state: DataLoaderState) -> Vec<Vec<usize>> {
         let order: SampleOrder = SequentialSampler::new(samples).iter(0).expect("an order");
         let stream = ItemStream::Items(Box::new(order.map(Ok)));
-        let mut reader = Reader::new(stream, size, Seeds::of_epoch(0, 0), state);
+        let mut reader = EpochReader::new(stream, size, Seeds::of_epoch(0, 0), state);
         let mut batch = ReadBatch::new();
         let mut all = Vec::new();
         while reader.read(&mut batch, "a test") {

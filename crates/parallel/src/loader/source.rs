@@ -4,13 +4,27 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use crate::{Dataset, IterableDataset, RandomSampler, SampleOrder, Sampler, SequentialSampler};
+use tensor::{Blocking, Device, Result as TensorResult};
+
+use crate::{
+    Collate, Dataset, IterableDataset, RandomSampler, SampleOrder, Sampler, SequentialSampler,
+};
+
+/// A sample of what a loader reads, the batch that samples are joined to, and the slot in which
+/// that happens.
+pub(super) type SampleOf<D> = <D as SampleSource>::Sample;
+pub(super) type BatchOf<D> = <SampleOf<D> as Collate>::Batch;
+pub(super) type SlotOf<D> = <SampleOf<D> as Collate>::Slot;
+/// The function that pins a batch.
+pub(super) type Pin<B> = fn(B) -> TensorResult<B>;
+/// The function that copies a batch to a device.
+pub(super) type Move<B> = fn(B, Device, Blocking) -> TensorResult<B>;
 
 /// The error of a dataset, of whatever type.
 pub(super) type DatasetError = Box<dyn Error + Send + Sync>;
 
-/// What a [`DataLoader`](crate::DataLoader) reads: any [`Dataset`], and [`Iterable`], which holds
-/// an [`IterableDataset`]. Nothing else can be one.
+/// The data of a [`DataLoader`](crate::DataLoader): any [`Dataset`], and [`Iterable`], which holds an
+/// [`IterableDataset`]. Nothing else can be one.
 pub trait SampleSource: Send + Sync + sealed::Sealed {
     /// The type of a sample.
     type Sample;
@@ -52,13 +66,13 @@ pub struct Iterable<I>(pub(super) I);
 /// The order in which a loader reads a dataset.
 #[derive(Clone)]
 pub enum ReadOrder {
-    /// That of the indices.
+    /// The order of the indices.
     Sequential,
     /// Shuffled by a seed.
     Shuffled(u64),
     /// A sampler's.
     Sampler(Arc<dyn Sampler>),
-    /// That of a sampler of batches.
+    /// The order of a sampler of batches.
     Batches(Arc<dyn Sampler<Vec<usize>>>),
 }
 

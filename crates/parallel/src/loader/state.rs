@@ -102,8 +102,9 @@ impl LoaderProgress {
             let place = now.early.partition_point(|&early| early < batch);
             return now.early.insert(place, batch);
         }
-        now.batches += 1;
-        let follows = |(index, batch): (usize, &usize)| *batch == now.batches + index;
+        now.batches = now.batches.saturating_add(1);
+        let follows =
+            |(index, batch): (usize, &usize)| batch.checked_sub(now.batches) == Some(index);
         let caught_up = now.early.iter().enumerate().take_while(|&next| follows(next)).count();
         now.early.drain(..caught_up);
         now.batches += caught_up;

@@ -4,11 +4,14 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use gpu_runtime::panics::{attempt, discard};
+use parking_lot::Mutex;
 use tensor::with_manual_seed;
 
 use super::cancel::{CancelFlag, enter_cancelled};
+use super::error::LoaderError;
 use super::reader::ReadBatch;
-use super::{BatchOf, LoaderError, Pin, SampleOf, Seeds, SlotOf};
+use super::seeds::Seeds;
+use super::source::{BatchOf, Pin, SampleOf, SlotOf};
 use crate::{Collate, SampleSource};
 
 /// The dataset and the functions by which every thread makes batches.
@@ -21,11 +24,14 @@ where
     pub(super) pin: Option<Pin<BatchOf<D>>>,
 }
 
+/// The place for what the calling thread makes batches with, between epochs.
+pub(super) type IdleBench<D> = Arc<Mutex<Option<Workbench<D>>>>;
+
 /// A result of the making of a batch.
 pub(super) type Made<B> = Result<B, LoaderError>;
 
-/// What a thread keeps from batch to batch: the items of the batch at hand, and the slot in which it
-/// is made.
+/// The memory that a thread keeps from batch to batch: the items of the batch at hand, and the slot
+/// in which it is made.
 pub(super) struct Workbench<D: SampleSource>
 where
     SampleOf<D>: Collate,
@@ -117,9 +123,10 @@ where
         let collate = |source| LoaderError::Collate { batch, source };
         SampleOf::<D>::begin(slot, read.items.len());
         let mut first = None;
-        for position in read.position.. {
-            let Some(item) = read.items.pop_front() else { break };
+        let mut position = read.position;
+        while let Some(item) = read.items.pop_front() {
             index.set(D::index(&item, position));
+            position = position.saturating_add(1);
             first.get_or_insert(index.get());
             if maker.cancel.is_set() {
                 discard(item);

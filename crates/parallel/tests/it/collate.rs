@@ -1,4 +1,4 @@
-//! Samples of all kinds become batches.
+//! SampleList of all kinds become batches.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parallel::{
-    BatchSampler, BuildError, Collate, DataLoader, DataLoaderState, Dataset, PinMemory, Samples,
+    BatchSampler, BuildError, Collate, DataLoader, DataLoaderState, Dataset, PinMemory, SampleList,
     SequentialSampler, TensorDataset, ToDevice,
 };
 use tensor::{Blocking, DType, Device, Tensor, cuda};
@@ -219,22 +219,22 @@ struct Augmented(i64, Tensor);
 
 impl Collate for Augmented {
     type Batch = (Vec<(i64, f32)>, f32);
-    type Slot = Samples<Self>;
+    type Slot = SampleList<Self>;
 
-    fn slot(_pin_memory: bool) -> Samples<Self> {
-        Samples::new()
+    fn slot(_pin_memory: bool) -> SampleList<Self> {
+        SampleList::new()
     }
 
-    fn begin(slot: &mut Samples<Self>, samples: usize) {
+    fn begin(slot: &mut SampleList<Self>, samples: usize) {
         slot.begin(samples);
     }
 
-    fn put(self, slot: &mut Samples<Self>) -> tensor::Result<()> {
+    fn put(self, slot: &mut SampleList<Self>) -> tensor::Result<()> {
         slot.push(self);
         Ok(())
     }
 
-    fn finish(slot: &mut Samples<Self>) -> tensor::Result<Self::Batch> {
+    fn finish(slot: &mut SampleList<Self>) -> tensor::Result<Self::Batch> {
         let joined = Tensor::rand([1], ())?.item()?;
         let samples =
             slot.take().into_iter().map(|Augmented(index, number)| Ok((index, number.item()?)));

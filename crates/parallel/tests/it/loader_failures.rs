@@ -88,7 +88,7 @@ fn errors_and_panics_take_the_place_of_their_batches_and_the_others_follow() {
     }
 }
 
-/// Samples of different shapes cannot be joined.
+/// SampleList of different shapes cannot be joined.
 struct Ragged;
 
 impl Dataset for Ragged {

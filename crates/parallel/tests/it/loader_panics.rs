@@ -5,7 +5,7 @@ use std::panic::panic_any;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use parallel::{Collate, DataLoader, Dataset, LoaderError, Samples};
+use parallel::{Collate, DataLoader, Dataset, LoaderError, SampleList};
 use test_support::isolate;
 
 #[derive(Debug, thiserror::Error)]
@@ -23,22 +23,22 @@ impl Drop for Bomb {
 
 impl Collate for Bomb {
     type Batch = usize;
-    type Slot = Samples<Self>;
+    type Slot = SampleList<Self>;
 
-    fn slot(_pin_memory: bool) -> Samples<Self> {
-        Samples::new()
+    fn slot(_pin_memory: bool) -> SampleList<Self> {
+        SampleList::new()
     }
 
-    fn begin(slot: &mut Samples<Self>, samples: usize) {
+    fn begin(slot: &mut SampleList<Self>, samples: usize) {
         slot.begin(samples);
     }
 
-    fn put(self, slot: &mut Samples<Self>) -> tensor::Result<()> {
+    fn put(self, slot: &mut SampleList<Self>) -> tensor::Result<()> {
         slot.push(self);
         Ok(())
     }
 
-    fn finish(slot: &mut Samples<Self>) -> tensor::Result<usize> {
+    fn finish(slot: &mut SampleList<Self>) -> tensor::Result<usize> {
         let samples = slot.take();
         let count = samples.len();
         samples.into_iter().for_each(test_support::forget);
@@ -110,22 +110,22 @@ struct Joined(usize);
 
 impl Collate for Joined {
     type Batch = Bomb;
-    type Slot = Samples<Self>;
+    type Slot = SampleList<Self>;
 
-    fn slot(_pin_memory: bool) -> Samples<Self> {
-        Samples::new()
+    fn slot(_pin_memory: bool) -> SampleList<Self> {
+        SampleList::new()
     }
 
-    fn begin(slot: &mut Samples<Self>, samples: usize) {
+    fn begin(slot: &mut SampleList<Self>, samples: usize) {
         slot.begin(samples);
     }
 
-    fn put(self, slot: &mut Samples<Self>) -> tensor::Result<()> {
+    fn put(self, slot: &mut SampleList<Self>) -> tensor::Result<()> {
         slot.push(self);
         Ok(())
     }
 
-    fn finish(slot: &mut Samples<Self>) -> tensor::Result<Bomb> {
+    fn finish(slot: &mut SampleList<Self>) -> tensor::Result<Bomb> {
         match slot.take()[0].0 {
             2 => panic!("cannot be joined"),
             4 => panic_any(Bomb),

@@ -40,14 +40,14 @@ pub struct StackBuffer {
     pin_memory: bool,
     /// The number of rows that the stack will have.
     rows: usize,
-    stack: Stack,
+    stack: StackState,
     kept: VecDeque<Option<Tensor>>,
     /// The sizes and numbers of a row of Rust data.
     sizes: Vec<usize>,
 }
 
 /// The stack that is being made.
-enum Stack {
+enum StackState {
     Empty,
     Filling {
         target: ExclusiveTensor,
@@ -60,14 +60,16 @@ enum Stack {
 impl StackBuffer {
     /// A buffer whose tensors lie in page-locked memory or not. Nothing is allocated yet.
     pub fn new(pin_memory: bool) -> StackBuffer {
-        let (stack, kept, sizes) = (Stack::Empty, VecDeque::new(), Vec::new());
+        let (stack, kept, sizes) = (StackState::Empty, VecDeque::new(), Vec::new());
         StackBuffer { pin_memory, rows: 0, stack, kept, sizes }
     }
 
     /// Begins a stack of so many rows. One that was not finished is forgotten.
     pub fn begin(&mut self, rows: usize) {
         self.rows = rows;
-        if let Stack::Filling { target, .. } = std::mem::replace(&mut self.stack, Stack::Empty) {
+        if let StackState::Filling { target, .. } =
+            std::mem::replace(&mut self.stack, StackState::Empty)
+        {
             self.keep(target.into_tensor());
         }
     }
@@ -80,17 +82,17 @@ impl StackBuffer {
     #[track_caller]
     pub fn push(&mut self, row: &Tensor) -> Result<()> {
         match &mut self.stack {
-            Stack::Empty if row.is_cuda() || row.requires_grad() => {
-                self.stack = Stack::Rows(vec![row.clone()]);
+            StackState::Empty if row.is_cuda() || row.requires_grad() => {
+                self.stack = StackState::Rows(vec![row.clone()]);
                 return Ok(());
             }
-            Stack::Rows(rows) => {
+            StackState::Rows(rows) => {
                 let first = &rows[0];
                 expect_same((first.shape(), first.dtype()), (row.shape(), row.dtype()))?;
                 rows.push(row.clone());
                 return Ok(());
             }
-            Stack::Empty | Stack::Filling { .. } => {}
+            StackState::Empty | StackState::Filling { .. } => {}
         }
         if row.is_cuda() {
             let arguments = vec![("the first", Device::Cpu), ("the next", row.device())];
@@ -145,11 +147,11 @@ impl StackBuffer {
         dtype: DType,
         write: impl FnOnce(&mut ExclusiveTensor, usize) -> Result<()>,
     ) -> Result<()> {
-        if matches!(self.stack, Stack::Empty) && self.rows > 0 {
-            self.stack = Stack::Filling { target: self.target(shape, dtype)?, filled: 0 };
+        if matches!(self.stack, StackState::Empty) && self.rows > 0 {
+            self.stack = StackState::Filling { target: self.target(shape, dtype)?, filled: 0 };
         }
         match &mut self.stack {
-            Stack::Filling { target, filled } if *filled < self.rows => {
+            StackState::Filling { target, filled } if *filled < self.rows => {
                 let first = target.shape().get(1..).unwrap_or_default();
                 expect_same((first, target.dtype()), (shape, dtype))?;
                 write(target, *filled * shape.iter().product::<usize>())?;
@@ -188,13 +190,13 @@ impl StackBuffer {
     /// There are fewer rows than were announced, or none.
     #[track_caller]
     pub fn finish(&mut self) -> Result<Tensor> {
-        match std::mem::replace(&mut self.stack, Stack::Empty) {
-            Stack::Filling { target, filled } if filled == self.rows => {
+        match std::mem::replace(&mut self.stack, StackState::Empty) {
+            StackState::Filling { target, filled } if filled == self.rows => {
                 let tensor = target.into_tensor();
                 self.keep(tensor.clone());
                 Ok(tensor)
             }
-            Stack::Rows(rows) if rows.len() == self.rows => Tensor::stack(rows, 0),
+            StackState::Rows(rows) if rows.len() == self.rows => Tensor::stack(rows, 0),
             _ => Err(Error::InvalidArgument {
                 op: OP,
                 argument: "rows",

@@ -141,10 +141,10 @@ pub(crate) struct SeedScope {
 /// The generators of a scope.
 #[derive(Clone, Debug)]
 enum SeedOrigin {
-    /// Those of the process.
+    /// The generators of the process.
     Process,
-    /// Those of a scope with its own seed, which are made when the first number is drawn: a loader
-    /// enters a scope for each sample, and few samples draw.
+    /// The generators of a scope with its own seed, which are made when the first number is drawn: a
+    /// loader enters a scope for each sample, and few samples draw.
     Seed(u64),
     /// The same, since then.
     Generators(Arc<DeviceGenerators>),

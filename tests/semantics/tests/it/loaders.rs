@@ -15,7 +15,7 @@ use std::time::Duration;
 use gpu_runtime::panics::discard;
 use parallel::{
     Collate, DataLoader, DataLoaderBuilder, DataLoaderState, Dataset, Iterable, IterableDataset,
-    LoaderError, RandomSampler, SampleSource, Sampler, Samples, get_worker_info,
+    LoaderError, RandomSampler, SampleList, SampleSource, Sampler, get_worker_info,
 };
 use tensor::{Result, Tensor, fold_in};
 use test_support::isolate;
@@ -92,22 +92,22 @@ fn counted<T>(value: T, panics_in_drop: bool, living: &Arc<Living>) -> Counted<T
 
 impl Collate for Counted<usize> {
     type Batch = Counted<Vec<usize>>;
-    type Slot = Samples<Self>;
+    type Slot = SampleList<Self>;
 
-    fn slot(_pin_memory: bool) -> Samples<Self> {
-        Samples::new()
+    fn slot(_pin_memory: bool) -> SampleList<Self> {
+        SampleList::new()
     }
 
-    fn begin(slot: &mut Samples<Self>, samples: usize) {
+    fn begin(slot: &mut SampleList<Self>, samples: usize) {
         slot.begin(samples);
     }
 
-    fn put(self, slot: &mut Samples<Self>) -> Result<()> {
+    fn put(self, slot: &mut SampleList<Self>) -> Result<()> {
         slot.push(self);
         Ok(())
     }
 
-    fn finish(slot: &mut Samples<Self>) -> Result<Self::Batch> {
+    fn finish(slot: &mut SampleList<Self>) -> Result<Self::Batch> {
         let samples = slot.take();
         let living = Arc::clone(&samples[0].living);
         let indices: Vec<usize> = samples.iter().map(|sample| sample.value).collect();

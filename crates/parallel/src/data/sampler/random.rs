@@ -1,4 +1,4 @@
-//! Samples in random order.
+//! SampleList in random order.
 
 use tensor::Result;
 

@@ -1,4 +1,4 @@
-//! Samples in their own order.
+//! SampleList in their own order.
 
 use tensor::Result;
 

@@ -1,11 +1,11 @@
-//! Samples that come as often as their weights say.
+//! SampleList that come as often as their weights say.
 
 use tensor::{Error, Result};
 
 use super::{SampleOrder, Sampler};
 use crate::data::random::SampleRandom;
 
-/// Samples drawn with probabilities that are proportional to their weights
+/// SampleList drawn with probabilities that are proportional to their weights
 /// (`torch.utils.data.WeightedRandomSampler`), anew in each epoch.
 ///
 /// ```

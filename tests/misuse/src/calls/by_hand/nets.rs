@@ -11,11 +11,11 @@ use nn::{
 };
 use parallel::{
     BatchSampler, Collate, ConcatDataset, DataLoader, DataLoaderBuilder, DataLoaderState,
-    DataParallel, Dataset, DistributedSampler, PinMemory, RandomSampler, Sampler, Samples,
+    DataParallel, Dataset, DistributedSampler, PinMemory, RandomSampler, SampleList, Sampler,
     SequentialSampler, Subset, SubsetRandomSampler, TensorDataset, TensorSample, ToDevice,
     WeightedRandomSampler, random_split,
 };
-use tensor::Tensor;
+use tensor::{StackBuffer, Tensor};
 
 use crate::calls::entry::{CallEntry, entries};
 use crate::draw::Draw;
@@ -128,8 +128,8 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         }
     };
     "parallel::Collate::collate", "parallel::Collate::slot", "parallel::Collate::begin",
-    "parallel::Collate::put", "parallel::Collate::finish", "parallel::Samples::begin",
-    "parallel::Samples::push" => |d| {
+    "parallel::Collate::put", "parallel::Collate::finish", "parallel::SampleList::begin",
+    "parallel::SampleList::push" => |d| {
         let samples = d.owned_tensors()?;
         d.look(Tensor::collate(samples).ok());
         let _ = Collate::collate(vec![(1.5f32, d.integer()?); d.rng().below(3)]);
@@ -142,10 +142,22 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         }
         let finished = <(Vec<Tensor>, String)>::finish(&mut slot).ok();
         d.look_at_all(finished.map_or(Ok(Vec::new()), |(tensors, _)| Ok(tensors)));
-        let mut samples = Samples::new();
+        let mut samples = SampleList::new();
         samples.begin(d.size()?);
         samples.push(d.tensor()?);
         samples.take().into_iter().for_each(|sample| d.look(Some(sample)));
+        Some(())
+    };
+    "tensor::StackBuffer::begin", "tensor::StackBuffer::push", "tensor::StackBuffer::push_data" => |d| {
+        let mut buffer = StackBuffer::new(d.flag()?);
+        for _ in 0..d.rng().below(4) {
+            buffer.begin(d.rng().below(4));
+            for _ in 0..d.rng().below(4) {
+                let _ = buffer.push(&d.tensor()?);
+                let _ = buffer.push_data(&vec![[d.integer()?; 2]; d.rng().below(3)]);
+            }
+            d.look(buffer.finish().ok());
+        }
         Some(())
     };
     "parallel::Sampler::iter", "parallel::BatchSampler::new", "parallel::DistributedSampler::new",
@@ -177,7 +189,7 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
     "parallel::DataLoaderBuilder::pin_memory", "parallel::DataLoaderBuilder::prefetch_factor",
     "parallel::DataLoaderBuilder::prefetch_to", "parallel::DataLoaderBuilder::shuffle",
     "parallel::DataLoaderBuilder::workers", "parallel::DataLoaderBuilder::build",
-    "parallel::DataLoaderBuilder::batch_sampler", "parallel::DataLoaderBuilder::in_order",
+    "parallel::Batches::parts", "parallel::DataLoaderBuilder::batch_sampler", "parallel::DataLoaderBuilder::in_order",
     "parallel::DataLoaderBuilder::sampler", "parallel::DataLoaderBuilder::seed",
     "parallel::DataLoaderBuilder::timeout" => |d| {
         let loader = DataLoader::builder(d.dataset()?);
@@ -188,6 +200,11 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
                 let early = (0..d.rng().below(3)).map(|_| d.size()).collect::<Option<_>>()?;
                 loader.set_state(DataLoaderState { epoch: d.word()?, batches: d.size()?, early });
             }
+        }
+        if d.rng().one_in(4) {
+            let devices = d.devices()?;
+            let parts = loader.iter().parts(devices).take(2).flatten().flatten();
+            parts.for_each(|(one, two)| [one, two].into_iter().for_each(|part| d.look(Some(part))));
         }
         let batches = d.rng().below(5);
         for (one, two) in loader.iter().take(batches).flatten() {

@@ -1,4 +1,4 @@
-//! Samples that wait until their batch is complete.
+//! SampleList that wait until their batch is complete.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use gpu_runtime::panics::discard;
 
 /// The samples of a batch, collected until all of them are there: the
 /// [`Slot`](crate::Collate::Slot) of samples that cannot be joined one by one.
-pub struct Samples<T>(Vec<T>);
+pub struct SampleList<T>(Vec<T>);
 
-impl<T> Samples<T> {
+impl<T> SampleList<T> {
     /// No samples.
-    pub fn new() -> Samples<T> {
-        Samples(Vec::new())
+    pub fn new() -> SampleList<T> {
+        SampleList(Vec::new())
     }
 
     /// Drops what is there, and makes room for so many samples.
@@ -38,20 +38,20 @@ impl<T> Samples<T> {
     }
 }
 
-impl<T> Default for Samples<T> {
-    fn default() -> Samples<T> {
-        Samples::new()
+impl<T> Default for SampleList<T> {
+    fn default() -> SampleList<T> {
+        SampleList::new()
     }
 }
 
-impl<T> Drop for Samples<T> {
+impl<T> Drop for SampleList<T> {
     fn drop(&mut self) {
         self.clear();
     }
 }
 
-impl<T> fmt::Debug for Samples<T> {
+impl<T> fmt::Debug for SampleList<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Samples({})", self.0.len())
+        write!(f, "SampleList({})", self.0.len())
     }
 }
