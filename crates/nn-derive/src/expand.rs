@@ -183,7 +183,7 @@ fn bounded(generics: &Generics, parts: &[ModulePart<'_>], nn: &Path) -> Generics
 }
 
 /// Whether the text of a type names one of the parameters.
-fn mentions(tokens: TokenStream, parameters: &[Ident]) -> bool {
+pub(crate) fn mentions(tokens: TokenStream, parameters: &[Ident]) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Ident(ident) => parameters.contains(&ident),
         TokenTree::Group(group) => mentions(group.stream(), parameters),

@@ -1,10 +1,11 @@
-//! The derive of `nn::Module`.
+//! The derives of `nn::Module` and `parallel::Collate`.
 //!
-//! Programs depend on `nn` or `sluice`, which export it; what fields may be is said in
-//! `nn::fields`.
+//! Programs depend on `nn`, `parallel` or `sluice`, which export them; what fields of a module may
+//! be is said in `nn::fields`.
 #![forbid(unsafe_code)]
 
 mod attributes;
+mod collate;
 mod expand;
 mod paths;
 
@@ -33,4 +34,19 @@ use syn::{DeriveInput, parse_macro_input};
 pub fn derive_module(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     expand::module(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Says how samples are joined to a batch: implements `parallel::Collate`.
+///
+/// Each field of the struct is joined by its own type's `Collate`. The batch is a struct of the same
+/// fields, each of which is the batch of the samples' field; for `Image` it is called `ImageBatch`.
+/// It can be pinned, moved to a device and split, if its fields can.
+///
+/// # Attributes of the struct
+/// - `#[collate(batch = Name)]`: the struct of batches has this name.
+/// - `#[collate(crate = path)]`: `parallel` is found there.
+#[proc_macro_derive(Collate, attributes(collate))]
+pub fn derive_collate(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    collate::collate(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }

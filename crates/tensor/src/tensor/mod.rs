@@ -13,8 +13,8 @@ use crate::dims::resolve_dim;
 use crate::layout::{Layout, NoLayout};
 use crate::resolved_device::ResolvedDevice;
 use crate::shared::{Counted, WeakCounted};
-use crate::storage::{Fresh, Storage};
-use crate::{DType, Device, Error, Result, Shape};
+use crate::storage::{Fresh, HostMemory, Storage};
+use crate::{DType, Device, Error, Result, Shape, inference};
 
 /// An array of numbers of one dtype on one device.
 ///
@@ -373,6 +373,21 @@ impl Tensor {
         is_sole(self)
             && self.view_of_base().is_none_or(|view| is_sole(&view.base))
             && self.storage().is_sole()
+    }
+
+    /// Makes the tensor as good as new, if its owner has the only handle on it and on its memory on
+    /// the host, which nobody uses, and which the program could not tell from new memory: its
+    /// elements may be written without a lock then, and its history is gone.
+    pub(crate) fn renew(&mut self) -> bool {
+        let Some(inner) = Counted::get_mut(&mut self.inner) else { return false };
+        let TensorMemory::Own(storage) = &inner.memory else { return false };
+        let is_as_new = storage.is_sole()
+            && storage.is_inference() == inference::is_enabled()
+            && storage.host().is_some_and(HostMemory::is_idle);
+        if is_as_new {
+            inner.autograd = Meta::none();
+        }
+        is_as_new
     }
 
     /// # Errors

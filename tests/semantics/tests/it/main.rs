@@ -4,6 +4,7 @@ mod agnostic;
 mod asynchronous;
 mod devices;
 mod graphs;
+mod loaders;
 mod memory;
 mod overlap;
 mod pinned;

@@ -1,5 +1,7 @@
 //! Modules, optimizers, loaders, replicas.
 
+use std::time::Duration;
+
 use nn::checkpoint::{self, Generators};
 use nn::fields::ExtraRepr;
 use nn::optim::{CosineAnnealingLr, LinearLr, LrSchedule, LrScheduler, Optimizer, StepLr};
@@ -8,10 +10,12 @@ use nn::{
     StateDict, Stateful,
 };
 use parallel::{
-    Collate, DataLoader, DataLoaderBuilder, DataLoaderState, DataParallel, Dataset, PinMemory,
-    TensorDataset, TensorSample, ToDevice, random_split,
+    BatchSampler, Collate, ConcatDataset, DataLoader, DataLoaderBuilder, DataLoaderState,
+    DataParallel, Dataset, DistributedSampler, PinMemory, RandomSampler, SampleList, Sampler,
+    SequentialSampler, Subset, SubsetRandomSampler, TensorDataset, TensorSample, ToDevice,
+    WeightedRandomSampler, random_split,
 };
-use tensor::Tensor;
+use tensor::{StackBuffer, Tensor};
 
 use crate::calls::entry::{CallEntry, entries};
 use crate::draw::Draw;
@@ -123,10 +127,60 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
             steps(d, optimizer.ok()?)
         }
     };
-    "parallel::Collate::collate" => |d| {
+    "parallel::Collate::collate", "parallel::Collate::slot", "parallel::Collate::begin",
+    "parallel::Collate::put", "parallel::Collate::finish", "parallel::SampleList::begin",
+    "parallel::SampleList::push" => |d| {
         let samples = d.owned_tensors()?;
         d.look(Tensor::collate(samples).ok());
         let _ = Collate::collate(vec![(1.5f32, d.integer()?); d.rng().below(3)]);
+        let mut slot = <(Vec<Tensor>, String)>::slot(d.flag()?);
+        for _ in 0..d.rng().below(4) {
+            if d.flag()? {
+                <(Vec<Tensor>, String)>::begin(&mut slot, d.rng().below(4));
+            }
+            let _ = (d.owned_tensors()?, d.text()?).put(&mut slot);
+        }
+        let finished = <(Vec<Tensor>, String)>::finish(&mut slot).ok();
+        d.look_at_all(finished.map_or(Ok(Vec::new()), |(tensors, _)| Ok(tensors)));
+        let mut samples = SampleList::new();
+        samples.begin(d.size()?);
+        samples.push(d.tensor()?);
+        samples.take().into_iter().for_each(|sample| d.look(Some(sample)));
+        Some(())
+    };
+    "tensor::StackBuffer::begin", "tensor::StackBuffer::push", "tensor::StackBuffer::push_data" => |d| {
+        let mut buffer = StackBuffer::new(d.flag()?);
+        for _ in 0..d.rng().below(4) {
+            buffer.begin(d.rng().below(4));
+            for _ in 0..d.rng().below(4) {
+                let _ = buffer.push(&d.tensor()?);
+                let _ = buffer.push_data(&vec![[d.integer()?; 2]; d.rng().below(3)]);
+            }
+            d.look(buffer.finish().ok());
+        }
+        Some(())
+    };
+    "parallel::Sampler::iter", "parallel::BatchSampler::new", "parallel::DistributedSampler::new",
+    "parallel::DistributedSampler::shuffle", "parallel::DistributedSampler::drop_last",
+    "parallel::RandomSampler::new", "parallel::RandomSampler::replacement",
+    "parallel::RandomSampler::num_samples", "parallel::SequentialSampler::new",
+    "parallel::SubsetRandomSampler::new", "parallel::WeightedRandomSampler::new" => |d| {
+        let (epoch, seed, few) = (d.word()?, d.word()?, d.rng().below(5));
+        let look = |sampler: &dyn Sampler| {
+            let _ = (sampler.len(), sampler.iter(epoch).map(|order| order.take(9).count()));
+        };
+        let shared = DistributedSampler::new(d.size()?, d.size()?, d.size()?).ok();
+        shared.inspect(|sampler| look(sampler)).map(|sampler| look(&sampler.drop_last(true)));
+        let shuffled = DistributedSampler::new(few, d.size()?, d.rng().below(3)).ok();
+        shuffled.map(|sampler| look(&sampler.shuffle(seed)));
+        look(&RandomSampler::new(d.size()?, seed).replacement(true));
+        look(&RandomSampler::new(few, seed).num_samples(d.size()?).replacement(d.flag()?));
+        look(&SubsetRandomSampler::new(vec![d.size()?; few], seed));
+        let weights = (0..few).map(|_| d.number()).collect::<Option<_>>()?;
+        let _ = WeightedRandomSampler::new(weights, d.size()?, d.flag()?, seed).map(|all| look(&all));
+        let all = SequentialSampler::new(d.size()?);
+        let batches = BatchSampler::new(all, d.rng().below(9), d.flag()?).ok()?;
+        let _ = (batches.len(), batches.iter(epoch).map(|order| order.take(3).count()));
         Some(())
     };
     "parallel::DataLoader::builder", "parallel::DataLoader::set_epoch",
@@ -134,12 +188,23 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
     "parallel::DataLoaderBuilder::batch_size", "parallel::DataLoaderBuilder::drop_last",
     "parallel::DataLoaderBuilder::pin_memory", "parallel::DataLoaderBuilder::prefetch_factor",
     "parallel::DataLoaderBuilder::prefetch_to", "parallel::DataLoaderBuilder::shuffle",
-    "parallel::DataLoaderBuilder::workers", "parallel::DataLoaderBuilder::build" => |d| {
+    "parallel::DataLoaderBuilder::workers", "parallel::DataLoaderBuilder::build",
+    "parallel::Batches::parts", "parallel::DataLoaderBuilder::batch_sampler", "parallel::DataLoaderBuilder::in_order",
+    "parallel::DataLoaderBuilder::sampler", "parallel::DataLoaderBuilder::seed",
+    "parallel::DataLoaderBuilder::timeout" => |d| {
         let loader = DataLoader::builder(d.dataset()?);
         let loader = configured(d, loader)?.build().ok()?;
         match d.flag()? {
             true => loader.set_epoch(d.word()?),
-            false => loader.set_state(DataLoaderState { epoch: d.word()?, batches: d.size()? }),
+            false => {
+                let early = (0..d.rng().below(3)).map(|_| d.size()).collect::<Option<_>>()?;
+                loader.set_state(DataLoaderState { epoch: d.word()?, batches: d.size()?, early });
+            }
+        }
+        if d.rng().one_in(4) {
+            let devices = d.devices()?;
+            let parts = loader.iter().parts(devices).take(2).flatten().flatten();
+            parts.for_each(|(one, two)| [one, two].into_iter().for_each(|part| d.look(Some(part))));
         }
         let batches = d.rng().below(5);
         for (one, two) in loader.iter().take(batches).flatten() {
@@ -158,7 +223,11 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         d.look(model.forward(&input).ok());
         Some(())
     };
-    "parallel::Dataset::get", "parallel::Dataset::map" => |d| {
+    "parallel::Dataset::get", "parallel::Dataset::map", "parallel::ConcatDataset::new",
+    "parallel::Subset::new" => |d| {
+        let both = ConcatDataset::new(vec![d.dataset()?, d.dataset()?]).ok()?;
+        let _ = both.get(d.size()?);
+        let _ = Subset::new(both, vec![d.size()?, d.size()?]).get(d.rng().below(3));
         let dataset = d.dataset()?;
         let _ = dataset.get(d.size()?);
         let mapped = dataset.map(|(one, two)| one.add(&two));
@@ -217,7 +286,17 @@ fn configured(
     d: &mut Draw,
     mut loader: DataLoaderBuilder<Pairs>,
 ) -> Option<DataLoaderBuilder<Pairs>> {
-    loader = loader.batch_size(d.size()?).drop_last(d.flag()?);
+    if d.rng().one_in(8) {
+        let batches = BatchSampler::new(RandomSampler::new(3, d.word()?), 2, d.flag()?).ok()?;
+        return Some(loader.batch_sampler(batches).seed(d.word()?));
+    }
+    loader = loader.batch_size(d.size()?).drop_last(d.flag()?).in_order(d.flag()?);
+    if d.rng().one_in(4) {
+        loader = loader.sampler(SequentialSampler::new(d.size()?));
+    }
+    if d.rng().one_in(8) {
+        loader = loader.timeout(Duration::from_millis(d.word()?)).seed(d.word()?);
+    }
     if d.flag()? {
         loader = loader.shuffle(d.word()?);
     }
