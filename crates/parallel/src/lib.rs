@@ -24,7 +24,8 @@
 //! ```
 //!
 //! # Where to go on
-//! - [`Dataset`]: numbered samples; [`TensorDataset`] makes one of tensors, [`random_split`] splits one.
+//! - [`Dataset`]: numbered samples; [`TensorDataset`] makes one of tensors, [`from_fn`] one of a
+//!   function, [`random_split`] splits one.
 //! - [`DataLoader::builder`]: batches, with shuffling, worker threads, page-locked memory and prefetching to
 //!   a device.
 //! - [`Collate`], [`PinMemory`], [`ToDevice`]: the traits by which samples and batches of one's own types
@@ -47,7 +48,9 @@ mod data_parallel;
 mod loader;
 
 pub use batch::{Collate, PinMemory, ToDevice};
-pub use data::{Dataset, MapDataset, Subset, TensorDataset, TensorSample, random_split};
+pub use data::{
+    Dataset, FnDataset, MapDataset, Subset, TensorDataset, TensorSample, from_fn, random_split,
+};
 pub use data_parallel::{DataParallel, DataParallelError};
 pub use loader::{
     Batches, BuildError, DataLoader, DataLoaderBuilder, DataLoaderState, LoaderError,

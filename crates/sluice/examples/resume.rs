@@ -38,11 +38,12 @@ struct ResumableTraining {
 
 impl ResumableTraining {
     fn new(device: Device, epochs: u64) -> Result<ResumableTraining> {
-        let mut model = nn::Sequential::new()
-            .push(nn::Linear::new(8, 32)?)
-            .push(nn::GELU)
-            .push(nn::Dropout::new(0.2)?)
-            .push(nn::Linear::new(32, 1)?);
+        let mut model = sequential![
+            nn::Linear::new(8, 32)?,
+            nn::GELU,
+            nn::Dropout::new(0.2)?,
+            nn::Linear::new(32, 1)?
+        ];
         model.to(device)?;
         let mut optimizer = optim::Adam::new(model.parameters(), 0.01).build()?;
         let schedule = CosineAnnealingLr { t_max: epochs, eta_min: 1e-4 };

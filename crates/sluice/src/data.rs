@@ -2,6 +2,6 @@
 
 pub use parallel::{
     Batches, BuildError, Collate, DataLoader, DataLoaderBuilder, DataLoaderState, Dataset,
-    LoaderError, MapDataset, PinMemory, Subset, TensorDataset, TensorSample, ToDevice,
-    random_split,
+    FnDataset, LoaderError, MapDataset, PinMemory, Subset, TensorDataset, TensorSample, ToDevice,
+    from_fn, random_split,
 };

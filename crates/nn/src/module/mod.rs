@@ -16,8 +16,8 @@ use crate::state::{LoadOptions, LoadReport, StateDict, StateError};
 /// A part of a module, as [`Module::visit`] shows it.
 ///
 /// ```
-/// use nn::{Dropout, Linear, Member, Module, Sequential};
-/// let model = Sequential::new().push(Linear::new(4, 2)?).push(Dropout::new(0.1)?);
+/// use nn::{Dropout, Linear, Member, Module, sequential};
+/// let model = sequential![Linear::new(4, 2)?, Dropout::new(0.1)?];
 /// let mut modules = 0;
 /// model.visit(&mut |_, member| modules += usize::from(matches!(member, Member::Module(_))));
 /// assert_eq!(modules, 2);
@@ -177,8 +177,8 @@ pub trait Module: Any + AsModule + Send + Sync {
     /// the first.
     ///
     /// ```
-    /// use nn::{Linear, Module, ReLU, Sequential};
-    /// let model = Sequential::new().push(Linear::new(4, 2)?).push(ReLU);
+    /// use nn::{Linear, Module, ReLU, sequential};
+    /// let model = sequential![Linear::new(4, 2)?, ReLU];
     /// let names: Vec<_> = model.named_parameters().into_iter().map(|(name, _)| name).collect();
     /// assert_eq!(names, ["0.weight", "0.bias"]);
     /// # Ok::<(), tensor::Error>(())
@@ -206,8 +206,8 @@ pub trait Module: Any + AsModule + Send + Sync {
     /// before those inside of it.
     ///
     /// ```
-    /// use nn::{Linear, Module, ReLU, Sequential};
-    /// let model = Sequential::new().push(Linear::new(4, 2)?).push(ReLU);
+    /// use nn::{Linear, Module, ReLU, sequential};
+    /// let model = sequential![Linear::new(4, 2)?, ReLU];
     /// let linear = |(_, module): &(String, &dyn Module)| module.is::<Linear>();
     /// assert_eq!(model.named_modules().into_iter().filter(linear).count(), 1);
     /// # Ok::<(), tensor::Error>(())
@@ -222,9 +222,9 @@ pub trait Module: Any + AsModule + Send + Sync {
     /// at the first error.
     ///
     /// ```
-    /// use nn::{Linear, Module, ReLU, Sequential};
+    /// use nn::{Linear, Module, ReLU, sequential};
     /// use tensor::no_grad;
-    /// let mut model = Sequential::new().push(Linear::new(4, 2)?).push(ReLU);
+    /// let mut model = sequential![Linear::new(4, 2)?, ReLU];
     /// model.apply(&mut |module| {
     ///     if let Some(linear) = module.downcast_mut::<Linear>() {
     ///         no_grad(|| linear.weight().fill_(1.0))?;

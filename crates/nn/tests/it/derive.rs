@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use nn::{
     Dropout, Embedding, Flatten, Forward, GELU, LayerNorm, Linear, Member, Module, ReLU, Result,
-    Sequential,
+    Sequential, sequential,
 };
 use serde_json::Value;
 use tensor::{DType, Tensor};
@@ -32,7 +32,7 @@ struct Net {
 
 impl Net {
     fn new() -> Result<Net> {
-        let tail = Sequential::new().push(ReLU).push(Dropout::new(0.5)?);
+        let tail = sequential![ReLU, Dropout::new(0.5)?];
         let heads: [(&str, AnyLayer); 2] =
             [("a", Box::new(Linear::new(3, 2)?)), ("b", Box::new(tail))];
         Ok(Net {
@@ -85,9 +85,8 @@ fn tied() -> Result<Tied> {
 
 /// The modules of `expected/modules.py`, by their names there.
 fn modules() -> Result<Vec<(&'static str, Box<dyn Module>)>> {
-    let perceptron =
-        Sequential::new().push(Linear::new(784, 512)?).push(ReLU).push(Linear::new(512, 10)?);
-    let nested = Sequential::new().push(Sequential::new().push(Linear::new(2, 2)?)).push(Flatten);
+    let perceptron = sequential![Linear::new(784, 512)?, ReLU, Linear::new(512, 10)?];
+    let nested = sequential![sequential![Linear::new(2, 2)?], Flatten];
     let scaled = Scaled {
         kernel_size: [3, 3],
         eps: 1e-5,
@@ -96,7 +95,7 @@ fn modules() -> Result<Vec<(&'static str, Box<dyn Module>)>> {
         padding: vec![1],
         bound: None,
     };
-    let inner = Sequential::new().push(Flatten).push(Linear::new(2, 2)?);
+    let inner = sequential![Flatten, Linear::new(2, 2)?];
     Ok(vec![
         ("linear", Box::new(Linear::new(784, 512)?)),
         ("linear_without_bias", Box::new(Linear::new(3, 2)?.without_bias())),
@@ -152,7 +151,7 @@ fn derived_modules_display_themselves() -> Result<()> {
         "Pair(\n  (0): Linear(in_features=2, out_features=2, bias=True)\n  (second): Nothing2()\n)"
     );
     assert_eq!(Nothing.to_string(), "Nothing()");
-    assert_eq!(format!("{:?}", Sequential::new().push(ReLU)), "Sequential(\n  (0): ReLU()\n)");
+    assert_eq!(format!("{:?}", sequential![ReLU]), "Sequential(\n  (0): ReLU()\n)");
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! Datasets: numbered samples.
 
+mod from_fn;
 mod map;
 mod shuffle;
 mod split;
@@ -8,6 +9,7 @@ mod tensors;
 use std::error::Error;
 use std::sync::Arc;
 
+pub use from_fn::{FnDataset, from_fn};
 pub use map::MapDataset;
 pub(crate) use shuffle::permutation;
 pub use split::{Subset, random_split};

@@ -4,12 +4,12 @@ use nn::checkpoint::{self, Generators};
 use nn::fields::ExtraRepr;
 use nn::optim::{CosineAnnealingLr, LinearLr, LrSchedule, LrScheduler, Optimizer, StepLr};
 use nn::{
-    Flatten, Forward, LayerNorm, LoadOptions, Member, MemberMut, Module, ReLU, Sequential,
-    StateDict, Stateful,
+    Flatten, Forward, LayerNorm, LoadOptions, Member, MemberMut, Module, ReLU, StateDict, Stateful,
+    sequential,
 };
 use parallel::{
     Collate, DataLoader, DataLoaderBuilder, DataLoaderState, DataParallel, Dataset, PinMemory,
-    TensorDataset, TensorSample, ToDevice, random_split,
+    TensorDataset, TensorSample, ToDevice, from_fn, random_split,
 };
 use tensor::Tensor;
 
@@ -108,7 +108,7 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         Some(())
     };
     "nn::Sequential::push" => |d| {
-        let model = Sequential::new().push(d.model()?).push(ReLU).push(Flatten).push(d.linear()?);
+        let model = sequential![d.model()?, ReLU, Flatten, d.linear()?];
         let input = d.tensor()?;
         d.look(model.forward(&input).ok());
         Some(())
@@ -176,6 +176,12 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
     "parallel::ToDevice::into_device", "parallel::PinMemory::into_pinned" => |d| {
         let moved = (d.tensor()?, vec![d.tensor()?]).into_device(d.device()?, d.blocking()?);
         let _ = moved.and_then(PinMemory::into_pinned);
+        Some(())
+    };
+    "parallel::from_fn" => |d| {
+        let (len, tensor) = (d.size()?, d.tensor()?);
+        let dataset = from_fn(len, move |index| tensor.select(0, index as isize));
+        let _ = dataset.get(d.size()?);
         Some(())
     };
     "parallel::random_split" => |d| {
