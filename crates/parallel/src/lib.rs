@@ -40,21 +40,30 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   loader
-//   batch, data, data_parallel
+//   loader, replicas
+//   data, data_parallel, distributed
+//   batch, coalesce, device_threads
 mod batch;
+mod coalesce;
 mod data;
 mod data_parallel;
+mod device_threads;
+mod distributed;
 mod loader;
+mod replicas;
 
-pub use batch::{Collate, PinMemory, ToDevice};
+pub use batch::{Collate, Gather, PinMemory, Split, ToDevice};
 pub use data::{
     Dataset, FnDataset, MapDataset, Subset, TensorDataset, TensorSample, from_fn, random_split,
 };
 pub use data_parallel::{DataParallel, DataParallelError};
+pub use distributed::{
+    BufferSync, DistributedDataParallel, DistributedDataParallelBuilder, DistributedError,
+};
 pub use loader::{
     Batches, BuildError, DataLoader, DataLoaderBuilder, DataLoaderState, LoaderError,
 };
+pub use replicas::{Replicas, ReplicasBuilder, ReplicasError, StepLosses};
 
 /// The README's example is tested as the documentation's are.
 #[cfg(doctest)]
