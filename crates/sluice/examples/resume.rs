@@ -47,7 +47,7 @@ impl ResumableTraining {
         model.to(device)?;
         let mut optimizer = optim::Adam::new(model.parameters(), 0.01).build()?;
         let schedule = CosineAnnealingLr { t_max: epochs, eta_min: 1e-4 };
-        let scheduler = LrScheduler::new(&mut optimizer, schedule);
+        let scheduler = LrScheduler::new(&mut optimizer, schedule)?;
         let x = Tensor::randn([160, 8], ())?;
         let y = x.square()?.sum(keepdim(-1))?;
         let loader = DataLoader::builder(TensorDataset::new((x, y))?)
@@ -96,7 +96,7 @@ impl ResumableTraining {
         self.optimizer.step()?;
         self.step += 1;
         if self.loader.state().batches == 0 {
-            self.scheduler.step(&mut self.optimizer); // that was the epoch's last batch
+            self.scheduler.step(&mut self.optimizer)?; // that was the epoch's last batch
         }
         Ok(loss)
     }

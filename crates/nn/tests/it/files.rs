@@ -92,7 +92,7 @@ impl Training {
     fn new() -> Result<Training> {
         let model = sequential![Linear::new(6, 8)?, Dropout::new(0.5)?, Linear::new(8, 1)?];
         let mut optimizer = Adam::new(model.parameters(), 0.1).build()?;
-        let scheduler = LrScheduler::new(&mut optimizer, StepLr { step_size: 3, gamma: 0.5 });
+        let scheduler = LrScheduler::new(&mut optimizer, StepLr { step_size: 3, gamma: 0.5 })?;
         Ok(Training { model, optimizer, scheduler, step: 0 })
     }
 
@@ -102,7 +102,7 @@ impl Training {
             self.optimizer.zero_grad();
             loss.backward()?;
             self.optimizer.step()?;
-            self.scheduler.step(&mut self.optimizer);
+            self.scheduler.step(&mut self.optimizer)?;
             self.step += 1;
         }
         Ok(())

@@ -59,7 +59,9 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         let (epochs, factor) = (d.word()?, d.number()?);
         let _ = StepLr { step_size: epochs, gamma: factor }.rate(factor, d.word()?);
         let schedule = LinearLr { start_factor: factor, end_factor: 1.0, total_iters: epochs };
-        LrScheduler::new(&mut optimizer, schedule).step(&mut optimizer);
+        let mut scheduler = LrScheduler::new(&mut optimizer, schedule).ok()?;
+        let _ = scheduler.step(&mut d.adam()?.param_group([d.tensor()?]).build().ok()?);
+        let _ = scheduler.step(&mut optimizer);
         let cosine = CosineAnnealingLr { t_max: epochs, eta_min: factor };
         let _ = cosine.rate(factor, d.word()?);
         let _ = optimizer.step();
@@ -113,14 +115,16 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         d.look(model.forward(&input).ok());
         Some(())
     };
-    "nn::optim::Optimizer::set_learning_rate", "nn::optim::Optimizer::step",
+    "nn::optim::Optimizer::set_learning_rate", "nn::optim::Optimizer::set_learning_rates",
+    "nn::optim::Optimizer::step", "nn::optim::AdamBuilder::param_group",
+    "nn::optim::SgdBuilder::param_group",
     "nn::optim::Optimizer::load_state_dict", "nn::optim::Sgd::new", "nn::optim::Adam::new" => |d| {
         if d.flag()? {
-            let optimizer = d.sgd()?.momentum(d.number()?).build();
+            let optimizer = d.sgd()?.param_group([d.tensor()?]).momentum(d.number()?).build();
             steps(d, optimizer.ok()?)
         } else {
-            let optimizer = d.adam()?.betas(d.number()?, d.number()?).build();
-            steps(d, optimizer.ok()?)
+            let groups = d.adam()?.betas(d.number()?, d.number()?).param_group([d.tensor()?]);
+            steps(d, groups.lr(d.number()?).build().ok()?)
         }
     };
     "parallel::Collate::collate" => |d| {
@@ -196,6 +200,7 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
 
 fn steps(d: &mut Draw, mut optimizer: impl Optimizer) -> Option<()> {
     optimizer.set_learning_rate(d.number()?);
+    let _ = optimizer.set_learning_rates(&[d.number()?, d.number()?]);
     for _ in 0..2 {
         for parameter in optimizer.parameters() {
             let _ = parameter.mul(2).and_then(|y| y.sum(())).and_then(|y| y.backward());
