@@ -24,8 +24,9 @@
 //! ```
 //!
 //! # Where to go on
-//! - [`Dataset`]: numbered samples; [`TensorDataset`] makes one of tensors, [`random_split`] splits one,
-//!   [`ConcatDataset`] joins several. [`IterableDataset`]: samples that come one after the other.
+//! - [`Dataset`]: numbered samples; [`TensorDataset`] makes one of tensors, [`from_fn`] one of a
+//!   function, [`random_split`] splits one, [`ConcatDataset`] joins several. [`IterableDataset`]:
+//!   samples that come one after the other.
 //! - [`DataLoader::builder`]: batches, with shuffling, worker threads, page-locked memory and prefetching to
 //!   a device, or in parts to several ([`Batches::parts`]).
 //! - [`Sampler`]: the order of the samples, also of one of several processes
@@ -58,9 +59,9 @@ mod replicas;
 
 pub use batch::{Collate, Gather, PinMemory, SampleList, Split, ToDevice};
 pub use data::{
-    BatchSampler, ConcatDataset, Dataset, DistributedSampler, IterableDataset, MapDataset,
-    RandomSampler, SampleOrder, Sampler, SequentialSampler, Subset, SubsetRandomSampler,
-    TensorDataset, TensorSample, WeightedRandomSampler, random_split,
+    BatchSampler, ConcatDataset, Dataset, DistributedSampler, FnDataset, IterableDataset,
+    MapDataset, RandomSampler, SampleOrder, Sampler, SequentialSampler, Subset,
+    SubsetRandomSampler, TensorDataset, TensorSample, WeightedRandomSampler, from_fn, random_split,
 };
 pub use data_parallel::{DataParallel, DataParallelError};
 pub use distributed::{

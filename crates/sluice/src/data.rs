@@ -2,11 +2,11 @@
 
 pub use parallel::{
     BatchParts, BatchSampler, Batches, BuildError, Collate, ConcatDataset, DataLoader,
-    DataLoaderBuilder, DataLoaderState, Dataset, DistributedSampler, EpochCanceller, Iterable,
-    IterableDataset, LoaderError, MapDataset, PinMemory, RandomSampler, SampleList, SampleOrder,
-    SampleSource, Sampler, SequentialSampler, Split, Subset, SubsetRandomSampler, TensorDataset,
-    TensorSample, ToDevice, WeightedRandomSampler, WorkerInfo, get_worker_info, is_cancelled,
-    random_split,
+    DataLoaderBuilder, DataLoaderState, Dataset, DistributedSampler, EpochCanceller, FnDataset,
+    Iterable, IterableDataset, LoaderError, MapDataset, PinMemory, RandomSampler, SampleList,
+    SampleOrder, SampleSource, Sampler, SequentialSampler, Split, Subset, SubsetRandomSampler,
+    TensorDataset, TensorSample, ToDevice, WeightedRandomSampler, WorkerInfo, from_fn,
+    get_worker_info, is_cancelled, random_split,
 };
 
 #[doc(hidden)]

@@ -97,7 +97,9 @@ fn conformance_ptx(report: &mut StepReport) -> Result<()> {
 
 /// The README's example, for a few epochs: enough to see that it learns.
 fn main_job(report: &mut StepReport) -> Result<()> {
-    let mut digits = cargo(&["run", "--release", "--example", "digits", "--"]);
+    // Of this package alone, so that the walkthrough shares what it is built from.
+    let mut digits =
+        cargo(&["run", "--release", "--package", "sluice", "--example", "digits", "--"]);
     digits.args(["--epochs", "3", "--json", "--device", "software:2"]);
     let transcript = transcript(&mut digits)?;
     transcript.result?;

@@ -30,6 +30,7 @@ const ALLOWED: [(&str, &str); 25] = [
     ("tests/abi-client/", "a client of the C API"),
     ("tests/interleavings/src/handles.rs", "it has a handle on a function, as a node has"),
     ("tests/interleavings/src/offers.rs", "it takes borrowed work as the pool's threads do"),
+    ("tests/side-by-side/candle/", "candle maps files so"),
     ("tests/races/", "the host touches memory while it is copied"),
 ];
 

@@ -2,6 +2,7 @@
 //! they are read.
 
 mod concat;
+mod from_fn;
 mod iterable;
 mod map;
 mod random;
@@ -13,6 +14,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 pub use concat::ConcatDataset;
+pub use from_fn::{FnDataset, from_fn};
 pub use iterable::IterableDataset;
 pub use map::MapDataset;
 pub use sampler::{

@@ -75,6 +75,13 @@ pub fn with_folded_seed<R>(data: u64, f: impl FnOnce() -> R) -> R {
 
 /// A seed that follows from `seed` and `data`, and differs for each `data` (`jax.random.fold_in`).
 /// It gives random numbers that do not depend on those that were drawn before.
+///
+/// ```
+/// use tensor::fold_in;
+/// assert_ne!(fold_in(0, 1), fold_in(0, 2));
+/// assert_eq!(fold_in(0, 1), fold_in(0, 1));
+/// # Ok::<(), tensor::Error>(())
+/// ```
 pub fn fold_in(seed: u64, data: u64) -> u64 {
     scatter(scatter(seed.wrapping_add(WEYL)) ^ data)
 }

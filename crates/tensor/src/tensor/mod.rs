@@ -103,6 +103,13 @@ impl Tensor {
     }
 
     /// The distance between neighbours along each dimension, in elements.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// assert_eq!((x.strides(), x.t()?.strides()), (&[3, 1][..], &[1, 3][..]));
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn strides(&self) -> &[isize] {
         self.inner.layout.strides()
     }
@@ -142,6 +149,14 @@ impl Tensor {
     }
 
     /// Whether the two tensors have the same storage.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// assert!(x.t()?.shares_memory_with(&x));
+    /// assert!(!x.clone_data()?.shares_memory_with(&x));
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn shares_memory_with(&self, other: &Tensor) -> bool {
         self.storage().ptr_eq(other.storage())
     }
@@ -260,6 +275,14 @@ impl Tensor {
 
     /// A tensor of the same memory without history: changes of either are seen by both, and
     /// gradients do not flow through.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0]?.requires_grad_(true)?;
+    /// let y = x.mul(2.0)?.detach();
+    /// assert!(!y.requires_grad());
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn detach(&self) -> Tensor {
         let (storage, layout) = (self.storage().clone(), self.layout().clone());
         Tensor::from_parts(storage, layout, self.dtype(), Meta::none())

@@ -6,14 +6,14 @@ use nn::checkpoint::{self, Generators};
 use nn::fields::ExtraRepr;
 use nn::optim::{CosineAnnealingLr, LinearLr, LrSchedule, LrScheduler, Optimizer, StepLr};
 use nn::{
-    Flatten, Forward, LayerNorm, LoadOptions, Member, MemberMut, Module, ReLU, Sequential,
-    StateDict, Stateful,
+    Flatten, Forward, LayerNorm, LoadOptions, Member, MemberMut, Module, ReLU, StateDict, Stateful,
+    sequential,
 };
 use parallel::{
     BatchSampler, Collate, ConcatDataset, DataLoader, DataLoaderBuilder, DataLoaderState,
     DataParallel, Dataset, DistributedSampler, PinMemory, RandomSampler, SampleList, Sampler,
     SequentialSampler, Subset, SubsetRandomSampler, TensorDataset, TensorSample, ToDevice,
-    WeightedRandomSampler, random_split,
+    WeightedRandomSampler, from_fn, random_split,
 };
 use tensor::{StackBuffer, Tensor};
 
@@ -63,7 +63,9 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         let (epochs, factor) = (d.word()?, d.number()?);
         let _ = StepLr { step_size: epochs, gamma: factor }.rate(factor, d.word()?);
         let schedule = LinearLr { start_factor: factor, end_factor: 1.0, total_iters: epochs };
-        LrScheduler::new(&mut optimizer, schedule).step(&mut optimizer);
+        let mut scheduler = LrScheduler::new(&mut optimizer, schedule).ok()?;
+        let _ = scheduler.step(&mut d.adam()?.param_group([d.tensor()?]).build().ok()?);
+        let _ = scheduler.step(&mut optimizer);
         let cosine = CosineAnnealingLr { t_max: epochs, eta_min: factor };
         let _ = cosine.rate(factor, d.word()?);
         let _ = optimizer.step();
@@ -112,19 +114,21 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         Some(())
     };
     "nn::Sequential::push" => |d| {
-        let model = Sequential::new().push(d.model()?).push(ReLU).push(Flatten).push(d.linear()?);
+        let model = sequential![d.model()?, ReLU, Flatten, d.linear()?];
         let input = d.tensor()?;
         d.look(model.forward(&input).ok());
         Some(())
     };
-    "nn::optim::Optimizer::set_learning_rate", "nn::optim::Optimizer::step",
+    "nn::optim::Optimizer::set_learning_rate", "nn::optim::Optimizer::set_learning_rates",
+    "nn::optim::Optimizer::step", "nn::optim::AdamBuilder::param_group",
+    "nn::optim::SgdBuilder::param_group",
     "nn::optim::Optimizer::load_state_dict", "nn::optim::Sgd::new", "nn::optim::Adam::new" => |d| {
         if d.flag()? {
-            let optimizer = d.sgd()?.momentum(d.number()?).build();
+            let optimizer = d.sgd()?.param_group([d.tensor()?]).momentum(d.number()?).build();
             steps(d, optimizer.ok()?)
         } else {
-            let optimizer = d.adam()?.betas(d.number()?, d.number()?).build();
-            steps(d, optimizer.ok()?)
+            let groups = d.adam()?.betas(d.number()?, d.number()?).param_group([d.tensor()?]);
+            steps(d, groups.lr(d.number()?).build().ok()?)
         }
     };
     "parallel::Collate::collate", "parallel::Collate::slot", "parallel::Collate::begin",
@@ -247,6 +251,12 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         let _ = moved.and_then(PinMemory::into_pinned);
         Some(())
     };
+    "parallel::from_fn" => |d| {
+        let (len, tensor) = (d.size()?, d.tensor()?);
+        let dataset = from_fn(len, move |index| tensor.select(0, index as isize));
+        let _ = dataset.get(d.size()?);
+        Some(())
+    };
     "parallel::random_split" => |d| {
         let dataset = d.dataset()?;
         let lengths = if d.flag()? { [d.size()?, d.size()?] } else { [dataset.len(), 0] };
@@ -259,6 +269,7 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
 
 fn steps(d: &mut Draw, mut optimizer: impl Optimizer) -> Option<()> {
     optimizer.set_learning_rate(d.number()?);
+    let _ = optimizer.set_learning_rates(&[d.number()?, d.number()?]);
     for _ in 0..2 {
         for parameter in optimizer.parameters() {
             let _ = parameter.mul(2).and_then(|y| y.sum(())).and_then(|y| y.backward());
