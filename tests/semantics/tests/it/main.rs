@@ -4,6 +4,7 @@ mod agnostic;
 mod asynchronous;
 mod devices;
 mod graphs;
+mod many_devices;
 mod memory;
 mod overlap;
 mod pinned;
