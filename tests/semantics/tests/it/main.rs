@@ -8,6 +8,7 @@ mod many_devices;
 mod memory;
 mod overlap;
 mod pinned;
+mod replicas;
 mod schedules;
 mod seeds;
 mod several_gpus;
