@@ -11,7 +11,7 @@ use super::{resnet, transformer};
 pub(crate) enum Profile {
     /// 12 layers of width 768, a vocabulary of 32,768, 8 sequences of 1,024 tokens for each device
     Transformer,
-    /// One of the transformer's 12 layers: small enough for tensors of their true size
+    /// One linear layer whose gradient fills a bucket: small enough for tensors of their true size
     Layer,
     /// ResNet-50, 64 images of 224x224 for each device
     Resnet50,
@@ -51,7 +51,7 @@ impl Profile {
     pub(super) fn layers(self) -> Vec<LayerCost> {
         match self {
             Profile::Transformer => transformer::layers(),
-            Profile::Layer => transformer::block(),
+            Profile::Layer => transformer::bucket(),
             Profile::Resnet50 => resnet::layers(),
         }
     }

@@ -12,16 +12,18 @@ const TOKENS: usize = SEQUENCES * CONTEXT;
 
 pub(super) fn layers() -> Vec<LayerCost> {
     let mut layers = vec![embedding()];
-    (0..BLOCKS).for_each(|_| layers.extend(block()));
+    for _ in 0..BLOCKS {
+        layers.extend([norm(), linear(WIDTH, 3 * WIDTH), attention(), linear(WIDTH, WIDTH)]);
+        layers.extend([norm(), linear(WIDTH, HIDDEN), gelu(), linear(HIDDEN, WIDTH)]);
+    }
     layers.extend([norm(), head()]);
     layers
 }
 
-/// One of the blocks that follow each other.
-pub(super) fn block() -> Vec<LayerCost> {
-    let attending = [norm(), linear(WIDTH, 3 * WIDTH), attention(), linear(WIDTH, WIDTH)];
-    let thinking = [norm(), linear(WIDTH, HIDDEN), gelu(), linear(HIDDEN, WIDTH)];
-    [attending, thinking].concat()
+/// One layer whose weight's gradient fills a bucket of 25 MiB.
+pub(super) fn bucket() -> Vec<LayerCost> {
+    const WIDE: usize = 2560;
+    vec![linear(WIDE, WIDE)]
 }
 
 /// Tokens and positions. The head uses the same table, so its gradient is complete here, last of all:
