@@ -5,6 +5,7 @@ mod asynchronous;
 mod devices;
 mod graphs;
 mod loaders;
+mod many_devices;
 mod memory;
 mod overlap;
 mod pinned;
