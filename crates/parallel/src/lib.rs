@@ -39,19 +39,25 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   loader
-//   batch, data, data_parallel
+//   loader, replicas
+//   batch, data, data_parallel, distributed
 mod batch;
 mod data;
 mod data_parallel;
+mod distributed;
 mod loader;
+mod replicas;
 
 pub use batch::{Collate, PinMemory, ToDevice};
 pub use data::{Dataset, MapDataset, Subset, TensorDataset, TensorSample, random_split};
 pub use data_parallel::{DataParallel, DataParallelError};
+pub use distributed::{
+    BufferSync, DistributedDataParallel, DistributedDataParallelBuilder, DistributedError,
+};
 pub use loader::{
     Batches, BuildError, DataLoader, DataLoaderBuilder, DataLoaderState, LoaderError,
 };
+pub use replicas::{Replicas, ReplicasBuilder, ReplicasError, Split, StepLosses};
 
 /// The README's example is tested as the documentation's are.
 #[cfg(doctest)]

@@ -120,6 +120,75 @@ impl<'a> CudaView<'a> {
     }
 }
 
+/// Copies on a stream of one's own.
+impl CudaView<'_> {
+    /// Enqueues a copy of the elements of `source`, which is read, to `target`, which is written, on
+    /// `stream`, of either tensor's device. Unlike [`Tensor::copy_`] between two devices, it is work of
+    /// that stream alone: under [`Order::Manual`](crate::cuda::Order) it waits for nothing but what
+    /// the stream was told to wait for. It returns at once.
+    ///
+    /// ```
+    /// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(2) })?;
+    /// use tensor::{CudaView, Device, Tensor, cuda};
+    ///
+    /// let x = Tensor::ones([100], Device::cuda_at(0))?;
+    /// let y = Tensor::zeros([100], Device::cuda_at(1))?;
+    /// let copies = cuda::Stream::new(Device::cuda_at(0))?;
+    /// CudaView::enqueue_copy(&copies, y.cuda_write()?, x.cuda_read()?)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1.0; 100]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The tensors differ in dtype or number of elements, or one is not contiguous; the stream is of a
+    /// third device; as [`CudaView::enqueue`].
+    #[track_caller]
+    pub fn enqueue_copy(stream: &Stream, target: CudaView<'_>, source: CudaView<'_>) -> Result<()> {
+        const OP: &str = "CudaView::enqueue_copy";
+        let (to, from) = (target.tensor, source.tensor);
+        if to.dtype() != from.dtype() {
+            let arguments = vec![("target", to.dtype()), ("source", from.dtype())];
+            return Err(Error::DTypeMismatch { op: OP, arguments, rule: "they must be the same" });
+        }
+        if to.numel() != from.numel() {
+            let (numel, shape) = (from.numel(), to.layout().shape().clone());
+            return Err(Error::WrongNumel { op: OP, numel, shape });
+        }
+        if let Some(strided) = [to, from].into_iter().find(|tensor| !tensor.is_contiguous()) {
+            return Err(strided.not_contiguous(OP));
+        }
+        let (Some(to_device), Some(from_device)) = (target.device(), source.device()) else {
+            unreachable!("a view is of a CUDA tensor")
+        };
+        if ![to_device, from_device].contains(&stream.device()) {
+            return Err(Error::InvalidArgument {
+                op: OP,
+                argument: "stream",
+                value: format!("a stream of {}", stream.device()),
+                why: "it must be one of a device that has one of the tensors",
+            });
+        }
+        let bytes = from.numel() * from.dtype().size();
+        let (dst, src) = (target.ptr(), source.ptr());
+        let views = [CudaView { access: Access::Write, ..target }, source];
+        CudaView::enqueue(stream, &views, || match to_device == from_device {
+            // SAFETY: both ends have so many bytes there, since they are contiguous; their records,
+            // which are marked here, keep them until the copy is done.
+            true => unsafe { stream.enqueue_dtod(dst, src, bytes) },
+            // SAFETY: as above, and each end is memory of the device that its tensor is on.
+            false => unsafe { stream.enqueue_peer(dst, to_device, src, from_device, bytes) },
+        })
+    }
+
+    /// The runtime's device.
+    fn device(&self) -> Option<gpu_runtime::Device> {
+        match self.tensor.resolved_device() {
+            ResolvedDevice::Cuda(device) => Some(device),
+            ResolvedDevice::Cpu => None,
+        }
+    }
+}
+
 /// Operands of kernels of one's own.
 impl Tensor {
     /// The tensor as an operand that a kernel reads.

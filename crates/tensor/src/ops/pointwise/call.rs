@@ -124,10 +124,22 @@ pub(in crate::ops) fn apart_from(target: &Tensor, source: &Tensor) -> Result<Opt
             && target.strides() == source.strides()
             && target.shape() == source.shape()
     };
-    if !target.shares_memory_with(source) || same() {
+    if !target.shares_memory_with(source) || same() || lie_apart(target, source) {
         return Ok(None);
     }
     convert(source, source.dtype()).map(Some)
+}
+
+/// Whether two dense tensors lie one after the other in their memory.
+fn lie_apart(a: &Tensor, b: &Tensor) -> bool {
+    let range = |tensor: &Tensor| {
+        let (start, size) = (tensor.offset() * tensor.dtype().size(), tensor.dtype().size());
+        start..start + tensor.numel() * size
+    };
+    let (of_a, of_b) = (range(a), range(b));
+    a.is_contiguous()
+        && b.is_contiguous()
+        && (of_a.end <= of_b.start || of_b.end <= of_a.start)
 }
 
 /// The operands of a call as its function takes them: the tensors, and the numbers.

@@ -1,0 +1,180 @@
+//! Plans: what each rank does in a collective operation, as data.
+
+mod builder;
+mod choice;
+mod direct;
+mod step;
+
+pub use choice::Links;
+pub use step::{Buffer, Lane, Region, Signal, Step};
+
+use builder::PlanBuilder;
+
+/// An operation in which all ranks of a group take part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Collective {
+    /// Each rank's tensor becomes the combination of all.
+    AllReduce,
+    /// Each rank's tensor becomes that of the source.
+    Broadcast {
+        /// The rank whose tensor it is.
+        source: usize,
+    },
+    /// One rank's tensor becomes the combination of all.
+    Reduce {
+        /// The rank whose tensor it is.
+        target: usize,
+    },
+    /// Each rank's result has the tensors of all, one after the other.
+    AllGather,
+    /// The tensors have a part for each rank; its result is the combination of those parts.
+    ReduceScatter,
+    /// The source's tensor has a part for each rank, which becomes its result.
+    Scatter {
+        /// The rank whose tensor it is.
+        source: usize,
+    },
+    /// One rank's result has the tensors of all, one after the other.
+    Gather {
+        /// The rank that gets them.
+        target: usize,
+    },
+}
+
+impl Collective {
+    /// The name of the function.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Collective::AllReduce => "all_reduce",
+            Collective::Broadcast { .. } => "broadcast",
+            Collective::Reduce { .. } => "reduce",
+            Collective::AllGather => "all_gather",
+            Collective::ReduceScatter => "reduce_scatter",
+            Collective::Scatter { .. } => "scatter",
+            Collective::Gather { .. } => "gather",
+        }
+    }
+}
+
+/// A way to do a collective operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Algorithm {
+    /// Every rank sends all that it has to every other one that needs it, at once.
+    AtOnce,
+    /// Every rank sends each other one its part; who has combined or got a part sends it to the rest.
+    Direct,
+}
+
+/// The steps of every rank in a collective operation: a pure function of the operation, the
+/// algorithm, the number of ranks and the number of elements.
+///
+/// A rank enqueues its steps in order. Before it enqueues a [`Step::Wait`], the signal must have been
+/// enqueued; no order in which ranks do so ends in each waiting for another.
+///
+/// ```
+/// use collectives::{Algorithm, Collective, Plan};
+///
+/// let (ranks, elements) = (8, 1 << 24);
+/// let plan = Plan::new(Collective::AllReduce, Algorithm::Direct, ranks, elements);
+/// let least = 2 * (ranks - 1) * elements / ranks;
+/// assert!((0..ranks).all(|rank| plan.sent_by(rank) as f64 <= 1.02 * least as f64));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    collective: Collective,
+    algorithm: Algorithm,
+    elements: usize,
+    steps: Vec<Vec<Step>>,
+    scratch: Vec<usize>,
+}
+
+impl Plan {
+    /// The plan of an operation of so many ranks. `elements` is what each rank puts in, or gets where
+    /// that is less: a whole tensor of an all-reduce, a reduction and a broadcast, one rank's part of
+    /// all others.
+    ///
+    /// Where an algorithm has no plan of its own for an operation, the plan is that of
+    /// [`Algorithm::Direct`]. A rank that the operation names must be one of the group's: others count
+    /// from its beginning again.
+    pub fn new(
+        collective: Collective,
+        algorithm: Algorithm,
+        ranks: usize,
+        elements: usize,
+    ) -> Plan {
+        let mut plan = PlanBuilder::new(ranks);
+        if ranks > 1 && elements > 0 {
+            write(&mut plan, collective, algorithm, elements);
+        }
+        let PlanBuilder { steps, scratch, .. } = plan;
+        Plan { collective, algorithm, elements, steps, scratch }
+    }
+
+    /// The operation.
+    pub fn collective(&self) -> Collective {
+        self.collective
+    }
+
+    /// The algorithm.
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// The number of ranks.
+    pub fn ranks(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// The number of elements that the plan was made for.
+    pub fn elements(&self) -> usize {
+        self.elements
+    }
+
+    /// The steps of a rank, none if there is no such rank.
+    pub fn steps(&self, rank: usize) -> &[Step] {
+        self.steps.get(rank).map_or(&[], Vec::as_slice)
+    }
+
+    /// The number of elements of scratch memory that a rank needs.
+    pub fn scratch(&self, rank: usize) -> usize {
+        self.scratch.get(rank).copied().unwrap_or(0)
+    }
+
+    /// The number of elements that a rank sends to others.
+    pub fn sent_by(&self, rank: usize) -> usize {
+        (0..self.ranks()).map(|to| self.sent(rank, to)).sum()
+    }
+
+    /// The number of elements that a rank gets from others.
+    pub fn received_by(&self, rank: usize) -> usize {
+        (0..self.ranks()).map(|from| self.sent(from, rank)).sum()
+    }
+
+    /// The number of elements that go over the link from one rank to another one.
+    pub fn sent(&self, from: usize, to: usize) -> usize {
+        let sent = self.steps(from).iter().map(|step| match step {
+            Step::Copy { to_rank, from, .. } if *to_rank == to => from.len(),
+            _ => 0,
+        });
+        if from == to { 0 } else { sent.sum() }
+    }
+}
+
+fn write(plan: &mut PlanBuilder, collective: Collective, algorithm: Algorithm, elements: usize) {
+    let ranks = plan.ranks();
+    match (collective, algorithm) {
+        (Collective::AllReduce, Algorithm::AtOnce) => direct::all_reduce_at_once(plan, elements),
+        (Collective::AllReduce, Algorithm::Direct) => direct::all_reduce(plan, elements),
+        (Collective::Broadcast { source }, Algorithm::AtOnce) => {
+            direct::broadcast(plan, elements, source % ranks);
+        }
+        (Collective::Broadcast { source }, _) => {
+            direct::broadcast_by_parts(plan, elements, source % ranks);
+        }
+        (Collective::Reduce { target }, _) => direct::reduce(plan, elements, target % ranks),
+        (Collective::AllGather, _) => direct::all_gather(plan, elements),
+        (Collective::ReduceScatter, _) => direct::reduce_scatter(plan, elements),
+        (Collective::Scatter { source }, _) => direct::scatter(plan, elements, source % ranks),
+        (Collective::Gather { target }, _) => direct::gather(plan, elements, target % ranks),
+    }
+}
