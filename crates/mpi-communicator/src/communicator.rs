@@ -21,21 +21,21 @@ const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// group by itself.
 ///
 /// # Streams
-/// The elements of a tensor on the CPU are sent from where they lie. Those of a tensor on a CUDA device
-/// pass through page-locked memory of the host, so the calling thread waits for the work that the
-/// tensor comes from; the copy back is enqueued on the current stream, and not waited for.
+/// The elements of a tensor on the CPU are sent from where they lie. Those of a tensor on a CUDA
+/// device pass through page-locked memory of the host, so the calling thread waits for the work
+/// that the tensor comes from; the copy back is enqueued on the current stream, and not waited for.
 ///
 /// # Sums
 /// Each rank reduces a part of the elements, in the order of the ranks, and sends its result to all
-/// others: the bits are the same on all ranks, and in each run. `f16` and `bf16` are summed in `f32`
-/// and rounded once.
+/// others: the bits are the same on all ranks, and in each run. `f16` and `bf16` are summed in
+/// `f32` and rounded once.
 ///
 /// # The end of a job
 /// An error of one rank is to end all. Dropped in a panic, or after an error of an operation or
-/// [`abort`](Communicator::abort), the communicator gives the other ranks two seconds to end, too, and
-/// leaves MPI as it is: `mpirun` ends the job as soon as the process has ended, with a status other
-/// than zero, and names the rank. Dropped in any other state, it waits until all other ranks drop
-/// theirs. A rank that is killed ends the job by `mpirun`.
+/// [`abort`](Communicator::abort), the communicator gives the other ranks two seconds to end, too,
+/// and leaves MPI as it is: `mpirun` ends the job as soon as the process has ended, with a status
+/// other than zero, and names the rank. Dropped in any other state, it waits until all other ranks
+/// drop theirs. A rank that is killed ends the job by `mpirun`.
 ///
 /// ```no_run
 /// use collectives::ReduceOp;
@@ -73,13 +73,14 @@ impl MpiCommunicator {
     /// processes.
     ///
     /// # Errors
-    /// MPI was initialised before in this process, or its library must not be used by several threads.
+    /// MPI was initialised before in this process, or its library must not be used by several
+    /// threads.
     pub fn with_timeout(timeout: Duration) -> Result<MpiCommunicator, MpiError> {
         Ok(MpiCommunicator { group: Group::join(timeout)? })
     }
 
-    /// Runs a program as this rank. If it ends in an error, the operations of the other ranks are errors
-    /// that have this rank's number and the error's text.
+    /// Runs a program as this rank. If it ends in an error, the operations of the other ranks are
+    /// errors that have this rank's number and the error's text.
     ///
     /// # Errors
     /// Those of the program.

@@ -53,17 +53,17 @@ struct Snapshot<T> {
     bytes: fn(&[T]) -> &[u8],
 }
 
-// SAFETY: the elements lie where the guard found them, wherever that itself is, and nobody writes them
-// while it lives: it has a snapshot, or refuses writers. The function is one of those above, which give
-// the bytes of the slice itself.
+// SAFETY: the elements lie where the guard found them, wherever that itself is, and nobody writes
+// them while it lives: it has a snapshot, or refuses writers. The function is one of those above,
+// which give the bytes of the slice itself.
 unsafe impl<T: Element> Payload for Snapshot<T> {
     fn bytes(&self) -> &[u8] {
         (self.bytes)(&self.elements)
     }
 }
 
-/// A tensor of one dimension on the host, of received bytes: some of the elements that `tensor` is to
-/// have, in memory that they can be copied to it from without a wait.
+/// A tensor of one dimension on the host, of received bytes: some of the elements that `tensor` is
+/// to have, in memory that they can be copied to it from without a wait.
 ///
 /// # Errors
 /// Memory is short, or the bytes are no elements.
@@ -73,7 +73,8 @@ pub(crate) fn received(bytes: &[u8], tensor: &Tensor) -> Result<Tensor> {
     Tensor::from_bytes(bytes, [bytes.len() / dtype.size()], options.pinned(tensor.is_cuda()))
 }
 
-/// Puts parts on the host, which come one after the other, in the place of all elements of a tensor.
+/// Puts parts on the host, which come one after the other, in the place of all elements of a
+/// tensor.
 ///
 /// # Errors
 /// The tensor cannot be written to, or the device failed.

@@ -15,8 +15,8 @@ pub enum MpiError {
     InitializedBefore,
     /// The MPI library must not be called from several threads at once.
     #[error(
-        "the MPI library provides {provided} where threads need Multiple; use one that is built with \
-         MPI_THREAD_MULTIPLE, as Debian's OpenMPI is"
+        "the MPI library provides {provided} where threads need Multiple; use one that is built \
+         with MPI_THREAD_MULTIPLE, as Debian's OpenMPI is"
     )]
     NoThreads {
         /// The level of threading that it provides.
@@ -32,8 +32,8 @@ pub enum MpiError {
     },
     /// Two ranks are in different operations, or in one with different tensors.
     #[error(
-        "rank {rank} calls {own}, rank {other} {others}: all ranks must call the same operations in \
-         the same order"
+        "rank {rank} calls {own}, rank {other} {others}: all ranks must call the same operations \
+         in the same order"
     )]
     Disagreement {
         /// The rank of this process.
@@ -46,7 +46,9 @@ pub enum MpiError {
         others: String,
     },
     /// Other ranks did not come.
-    #[error("{operation}: rank {rank} has waited {} s for {}", timeout.as_secs_f64(), Ranks(missing))]
+    #[error(
+        "{operation}: rank {rank} has waited {} s for {}", timeout.as_secs_f64(), Ranks(missing)
+    )]
     TimedOut {
         /// The operation.
         operation: &'static str,
@@ -69,13 +71,20 @@ pub enum MpiError {
     },
     /// A rank has dropped its communicator while others go on.
     #[error(
-        "{operation}: rank {rank} has left the group, and this one goes on: all ranks must call the same operations"
+        "{operation}: rank {rank} has left the group, and this one goes on: all ranks must call the \
+         same operations"
     )]
     Left {
         /// The operation that this process was in.
         operation: &'static str,
         /// The rank that has left.
         rank: usize,
+    },
+    /// The host has no memory for what other ranks send.
+    #[error("the host has no {bytes} bytes of memory left for what other ranks send")]
+    HostOutOfMemory {
+        /// The size of a message.
+        bytes: usize,
     },
     /// There is no such rank.
     #[error("{operation}: there is no rank {rank} in a group of {size}")]

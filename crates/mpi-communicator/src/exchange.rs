@@ -1,7 +1,8 @@
 //! The exchange of the elements of a tensor between all ranks.
 //!
-//! All-reduce and broadcast move a tensor in parts: each rank has one part first, and sends it to all
-//! others then. So each process sends and receives twice the tensor at most, whatever their number.
+//! All-reduce and broadcast move a tensor in parts: each rank has one part first, and sends it to
+//! all others then. So each process sends and receives twice the tensor at most, whatever their
+//! number.
 
 use std::iter;
 use std::ops::Range;
@@ -84,8 +85,8 @@ pub(crate) fn all_gather(group: &Group, tensor: &Tensor) -> Result<Tensor> {
     })
 }
 
-/// Sends each of `others` some of the bytes of a tensor on the host, and gives what each of them sent,
-/// in their order: as many bytes as `len` says.
+/// Sends each of `others` some of the bytes of a tensor on the host, and gives what each of them
+/// sent, in their order: as many bytes as `len` says.
 fn swap(
     operation: &mut Operation,
     others: impl Iterator<Item = usize> + Clone,

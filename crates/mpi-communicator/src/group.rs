@@ -13,8 +13,8 @@ use crate::notice::{Notice, RankAbort};
 use crate::operation::Operation;
 use crate::pause::Pause;
 
-/// The time for which a process that ends after an error waits for the others to end, too. The first
-/// one that is gone makes `mpirun` kill the rest, who would not have said what they know.
+/// The time for which a process that ends after an error waits for the others to end, too. The
+/// first one that is gone makes `mpirun` kill the rest, who would not have said what they know.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// All processes of the job.
@@ -56,8 +56,8 @@ impl Group {
     /// arguments.
     ///
     /// # Errors
-    /// A rank called another operation, which leaves the group as it is. After any other error a rank
-    /// has aborted, this one perhaps.
+    /// A rank called another operation, which leaves the group as it is. After any other error a
+    /// rank has aborted, this one perhaps.
     pub(crate) fn run<T>(
         &self,
         name: &'static str,
@@ -112,9 +112,9 @@ impl Group {
         }
     }
 
-    /// Tells all others that this process leaves, waits until they leave, and ends MPI. If a rank has
-    /// aborted, it waits for a short time only and leaves MPI as it is: a process that ends so makes
-    /// `mpirun` end the job with a status other than zero.
+    /// Tells all others that this process leaves, waits until they leave, and ends MPI. If a rank
+    /// has aborted, it waits for a short time only and leaves MPI as it is: a process that ends so
+    /// makes `mpirun` end the job with a status other than zero.
     pub(crate) fn leave(&mut self) {
         // An abort is handed on, so that nobody hears first that this rank has left.
         let farewell = self.aborted.get().cloned().map_or(Notice::Leave, Notice::Abort);
@@ -128,7 +128,8 @@ impl Group {
                 return;
             }
             let is_well = self.aborted.get().is_none() && members.aborted().is_none();
-            match members.present().is_empty() {
+            let is_over = members.present().is_empty() && all_sent(self.outbox.get_mut());
+            match is_over {
                 true if is_well => return self.link.finalize(),
                 false if is_well || begin.elapsed() < FAREWELL => pause.pause(),
                 _ => return,
@@ -139,7 +140,7 @@ impl Group {
     /// Begins to send a message to all others.
     fn post(&self, notice: &Notice) -> Result<(), MpiError> {
         let mut outbox = self.outbox.lock();
-        outbox.retain_mut(|message| !message.is_done().unwrap_or(false));
+        all_sent(&mut outbox);
         let bytes: SharedBytes = Arc::new(notice.encode());
         for rank in self.link.others() {
             let range = 0..bytes.bytes().len();
@@ -147,4 +148,10 @@ impl Group {
         }
         Ok(())
     }
+}
+
+/// Forgets the messages that were sent, and says whether there is no other.
+fn all_sent(outbox: &mut Vec<Transfer<SharedBytes>>) -> bool {
+    outbox.retain_mut(|message| !message.is_done().unwrap_or(false));
+    outbox.is_empty()
 }

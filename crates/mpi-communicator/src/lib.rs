@@ -1,16 +1,17 @@
-//! Training in several processes, on one machine or many: a [`Communicator`](collectives::Communicator)
-//! over MPI (`torch.distributed` with the backend `mpi`).
+//! Training in several processes, on one machine or many: a
+//! [`Communicator`](collectives::Communicator) over MPI (`torch.distributed` with the backend
+//! `mpi`).
 //!
-//! `mpirun` starts the processes of a job. Each of them makes an [`MpiCommunicator`], which knows its
-//! number, its rank, and exchanges tensors with the others: those on the CPU, and those on CUDA devices
-//! through page-locked memory of the host. Errors are values: a rank that fails, hangs or is killed ends
-//! the operations of all others.
+//! `mpirun` starts the processes of a job. Each of them makes an [`MpiCommunicator`], which knows
+//! its number, its rank, and exchanges tensors with the others: those on the CPU, and those on CUDA
+//! devices through page-locked memory of the host. Errors are values: a rank that fails, hangs or
+//! is killed ends the operations of all others.
 //!
-//! With the feature `mpi` only, the crate is more than this page: it links an MPI library, whose headers
-//! its build reads with libclang (`apt-get install libopenmpi-dev libclang-dev`).
+//! With the feature `mpi` only, the crate is more than this page: it links an MPI library, whose
+//! headers its build reads with libclang (`apt-get install libopenmpi-dev libclang-dev`).
 //!
-//! What it is not: it has no protocol of its own, and starts no processes. Gradients are averaged by
-//! whoever trains on it.
+//! What it is not: it has no protocol of its own, and starts no processes. Gradients are averaged
+//! by whoever trains on it.
 
 #![cfg(feature = "mpi")]
 
@@ -39,8 +40,3 @@ mod reduction;
 
 pub use communicator::MpiCommunicator;
 pub use error::MpiError;
-
-/// The README's example is tested as the documentation's are.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -1,4 +1,5 @@
-//! The short messages by which ranks tell each other which operation they are in, and that they end.
+//! The short messages by which ranks tell each other which operation they are in, and that they
+//! end.
 
 /// The most bytes of a message; a text that is longer is cut.
 pub(crate) const NOTICE_BYTES: usize = 1024;
@@ -50,33 +51,5 @@ impl Notice {
             1 => Notice::Leave,
             _ => Notice::Abort(RankAbort { rank, reason: text }),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sent(notice: &Notice) -> Notice {
-        let mut buffer = [0; NOTICE_BYTES];
-        let bytes = notice.encode();
-        buffer[..bytes.len()].copy_from_slice(&bytes);
-        Notice::decode(&buffer)
-    }
-
-    #[test]
-    fn a_message_comes_out_of_a_longer_buffer_as_it_went_in() {
-        let abort = Notice::Abort(RankAbort { rank: 70_000, reason: "no memory: ü".into() });
-        for notice in [Notice::Call("barrier".into()), Notice::Leave, abort] {
-            assert_eq!(sent(&notice), notice);
-        }
-    }
-
-    #[test]
-    fn a_long_text_is_cut_between_characters() {
-        let Notice::Call(text) = sent(&Notice::Call("ü".repeat(NOTICE_BYTES))) else {
-            panic!("another kind")
-        };
-        assert!(text.chars().all(|c| c == 'ü') && text.len() >= NOTICE_BYTES - HEAD - 1);
     }
 }

@@ -32,22 +32,3 @@ impl Parts {
         start * self.element_size..end * self.element_size
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parts(numel: usize, count: usize) -> Vec<Range<usize>> {
-        let parts = Parts { numel, count, element_size: 4 };
-        (0..count).map(|part| parts.elements(part)).collect()
-    }
-
-    #[test]
-    fn parts_have_all_elements_in_their_order() {
-        assert_eq!(parts(10, 4), [0..3, 3..6, 6..8, 8..10]);
-        assert_eq!(parts(2, 3), [0..1, 1..2, 2..2]);
-        assert_eq!(parts(0, 2), [0..0, 0..0]);
-        let parts = Parts { numel: 10, count: 4, element_size: 4 };
-        assert_eq!(parts.bytes(1), 12..24);
-    }
-}

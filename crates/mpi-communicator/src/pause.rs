@@ -3,8 +3,8 @@
 use std::thread;
 use std::time::Duration;
 
-/// Pauses between looks: first none, so that a quick answer is not missed, then
-/// such that other processes on this processor get on.
+/// Pauses between looks: first none, so that a quick answer is not missed, then such that other
+/// processes on this processor get on.
 #[derive(Default)]
 pub(crate) struct Pause {
     looks: u32,

@@ -17,8 +17,8 @@ pub(crate) fn check(op: &'static str, tensor: &Tensor, reduction: ReduceOp) -> R
     }
 }
 
-/// Combines tensors of the ranks in their order. Halves are widened to `f32`, and rounded once at the
-/// end. Integers wrap around; of truth values the sum is "or", the product "and".
+/// Combines tensors of the ranks in their order. Halves are widened to `f32`, and rounded once at
+/// the end. Integers wrap around; of truth values the sum is "or", the product "and".
 ///
 /// # Errors
 /// Memory is short.

@@ -108,10 +108,7 @@ fn conformance_mpi(report: &mut StepReport) -> Result<()> {
     };
     report.note = counts.to_string();
     result?;
-    let mut clippy = conformance::mpi::cargo("clippy")?;
-    run(clippy.args(["--all-targets", "--", "-D", "warnings"]))?;
-    let mut doc = conformance::mpi::cargo("doc")?;
-    run(doc.arg("--no-deps").env("RUSTDOCFLAGS", "-D warnings"))
+    conformance::mpi::clippy()
 }
 
 /// The README's example, for a few epochs: enough to see that it learns.

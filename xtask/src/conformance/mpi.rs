@@ -15,21 +15,36 @@ const PACKAGES: [&str; 2] = ["libopenmpi-dev", "openmpi-bin"];
 /// What the library is built with and jobs are started with.
 const PROGRAMS: [&str; 2] = ["mpicc", "mpirun"];
 
-/// Runs all tests of the crate: their counts, and an error if any failed.
+/// The targets that have the crate's examples, which its tests start, and these.
+const EXAMPLES: [&str; 4] = ["--example", "first_job", "--example", "distributed_digits"];
+const TESTS: [&str; 2] = ["--test", "jobs"];
+
+/// Runs the crate's tests: their counts, and an error if any failed.
 ///
 /// # Errors
 /// [`Unavailable`] if OpenMPI is not installed and cannot be.
 pub(crate) fn run() -> Result<(Counts, Result<()>)> {
     install()?;
-    let transcript = process::transcript(&mut cargo("test")?)?;
+    process::run(&mut cargo("build", &EXAMPLES)?)?;
+    let transcript = process::transcript(&mut cargo("test", &TESTS)?)?;
     Ok((Counts::of(&transcript.lines), transcript.result))
 }
 
-/// A command of cargo on the crate as it is with MPI, which commands for the workspace leave out.
-pub(crate) fn cargo(command: &str) -> Result<Command> {
-    let mut cargo = process::cargo(&[command, "--package", "mpi-communicator", "--features", "mpi"]);
-    // The build reads MPI's headers. The wheel of libclang comes without the compiler's own, and gcc
-    // has them.
+/// Runs clippy on the crate, which commands for the workspace see without MPI only.
+pub(crate) fn clippy() -> Result<()> {
+    let mut clippy = cargo("clippy", &[&EXAMPLES[..], &TESTS].concat())?;
+    process::run(clippy.args(["--", "-D", "warnings"]))
+}
+
+/// A command of cargo on the crate with MPI.
+///
+/// It names the whole workspace, so that all packages have the features that other commands for the
+/// workspace build them with, and the translator of kernels is not built again.
+fn cargo(command: &str, targets: &[&str]) -> Result<Command> {
+    let mut cargo = process::cargo(&[command, "--workspace", "--features", "mpi-communicator/mpi"]);
+    cargo.args(targets);
+    // The build reads MPI's headers. The wheel of libclang comes without the compiler's own, and
+    // gcc has them.
     let libclang = paths::toolkit().join("clang/native");
     if env::var_os("LIBCLANG_PATH").is_none() && libclang.exists() {
         let gcc = process::output(Command::new("gcc").arg("-print-file-name=include"))?;

@@ -37,8 +37,8 @@ impl Digits {
         })
     }
 
-    /// The training images of a rank, in the order of an epoch: every `ranks`-th one of an order that
-    /// is the same on all ranks.
+    /// The training images of a rank, in the order of an epoch: every `ranks`-th one of an order
+    /// that is the same on all ranks.
     pub(crate) fn share(&self, epoch: usize, rank: usize, ranks: usize) -> Result<Vec<i64>> {
         let order = with_manual_seed(fold_in(7, epoch as u64), || Tensor::randperm(TRAIN, ()))?;
         Ok(order.to_vec::<i64>()?.into_iter().skip(rank).step_by(ranks).collect())

@@ -1,5 +1,5 @@
-//! Trains a classifier of handwritten digits in several processes, each of which sees its share of every
-//! batch.
+//! Trains a classifier of handwritten digits in several processes, each of which sees its share of
+//! every batch.
 //!
 //! ```sh
 //! cargo build --release --package mpi-communicator --features mpi --example distributed_digits
@@ -12,8 +12,9 @@ mod data;
 use std::sync::Arc;
 use std::time::Duration;
 
-use collectives::{Communicator, ReduceOp};
+use collectives::Communicator;
 use mpi_communicator::MpiCommunicator;
+use parallel::DistributedDataParallel;
 use sluice::optim::Sgd;
 use sluice::prelude::*;
 use sluice::{enter_manual_seed, safetensors};
@@ -34,21 +35,15 @@ fn train(communicator: Arc<dyn Communicator>) -> Result<()> {
         .push(nn::Linear::new(64, 128)?)
         .push(nn::ReLU)
         .push(nn::Linear::new(128, 10)?);
-    let parameters = model.parameters();
-    for parameter in &parameters {
-        communicator.broadcast(parameter, 0)?;
-    }
-    let mut optimizer = Sgd::new(&parameters, 0.1).momentum(0.9).build()?;
+    let mut model = DistributedDataParallel::new(model, communicator)?;
+    let mut optimizer = Sgd::new(model.parameters(), 0.1).momentum(0.9).build()?;
 
     for epoch in 0..EPOCHS {
         for share in digits.share(epoch, rank, ranks)?.chunks_exact(BATCH / ranks) {
             let (images, labels) = digits.batch(share)?;
             let loss = model.forward(&images)?.cross_entropy(&labels)?;
             optimizer.zero_grad();
-            loss.backward()?;
-            for gradient in parameters.iter().filter_map(Tensor::grad) {
-                communicator.all_reduce(&gradient, ReduceOp::Avg)?;
-            }
+            model.backward(&loss)?;
             optimizer.step()?;
         }
     }

@@ -90,6 +90,18 @@ fn a_panic_of_one_rank_is_an_error_of_all_others() {
 }
 
 #[test]
+fn a_reason_that_is_too_long_is_cut_between_characters() {
+    let job = job(2, PATIENCE, |communicator| match communicator.rank() {
+        1 => failure(&"ü".repeat(5000)),
+        _ => communicator.barrier(),
+    });
+    let Some(job) = job else { return };
+    let beginning = format!("rank 0: barrier: rank 1 has aborted: {}", "ü".repeat(400));
+    assert_failed(&job, &[&beginning]);
+    assert!(!job.text.contains('\u{fffd}'), "{}", job.text);
+}
+
+#[test]
 fn after_an_abort_every_operation_is_an_error() {
     let job = job(2, PATIENCE, |communicator| {
         communicator.abort("first");

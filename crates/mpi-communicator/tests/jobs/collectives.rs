@@ -2,7 +2,7 @@
 
 use collectives::ReduceOp;
 use gpu_runtime::{DriverChoice, choose_driver};
-use tensor::{DType, Device, Result, Tensor, with_manual_seed};
+use tensor::{DType, Device, Result, Tensor, cuda, with_manual_seed};
 
 use crate::ranks::ranks;
 
@@ -129,6 +129,24 @@ fn all_gather_gives_the_tensors_in_the_order_of_the_ranks() {
 }
 
 #[test]
+fn large_tensors_are_sent_in_several_messages() {
+    ranks(2, |communicator| {
+        let numel = 5_000_000;
+        let numbers = |rank| Tensor::arange(rank..rank + numel, DType::I32);
+        let tensor = numbers(communicator.rank() as i64)?;
+        communicator.all_reduce(&tensor, ReduceOp::Sum)?;
+        assert!(tensor.equal(&numbers(0)?.add(&numbers(1)?)?)?);
+
+        let tensor = numbers(communicator.rank() as i64)?;
+        let rows = communicator.all_gather(&tensor)?;
+        communicator.broadcast(&tensor, 1)?;
+        assert!(tensor.equal(&numbers(1)?)? && rows.select(0, 1)?.equal(&tensor)?);
+        assert!(rows.select(0, 0)?.equal(&numbers(0)?)?);
+        Ok(())
+    });
+}
+
+#[test]
 fn views_and_parameters_are_exchanged_where_they_lie() {
     ranks(2, |communicator| {
         let rank = communicator.rank();
@@ -145,6 +163,30 @@ fn views_and_parameters_are_exchanged_where_they_lie() {
             communicator.broadcast(&parameter, 1)?;
             assert_eq!(doubles(&parameter.detach())?, doubles(&exact(1)?)?);
             assert!(parameter.requires_grad());
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn an_operation_comes_after_earlier_work_on_its_tensor_and_before_later_work() {
+    ranks(2, |communicator| {
+        let [_, device] = devices()?;
+        let stream = cuda::Stream::new(device)?;
+        for _ in 0..20 {
+            let tensor = Tensor::zeros([1000], device)?;
+            {
+                let _other = stream.enter()?;
+                tensor.add_(communicator.rank() as f64 + 1.0)?;
+            }
+            communicator.all_reduce(&tensor, ReduceOp::Sum)?;
+            {
+                let _other = stream.enter()?;
+                tensor.mul_(2.0)?;
+            }
+            communicator.broadcast(&tensor, 1)?;
+            let _other = stream.enter()?;
+            assert!(tensor.eq(6.0)?.all(())?.item::<bool>()?);
         }
         Ok(())
     });

@@ -1,6 +1,7 @@
 //! Tests whose bodies run in the processes of an MPI job.
 
 use std::any::type_name;
+use std::io::{self, Write};
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,8 +33,9 @@ pub(crate) fn ranks<F: FnOnce(Arc<dyn Communicator>) -> Result<()>>(count: usize
     }
 }
 
-/// Runs the body of a test in so many ranks, with a time-out. A rank whose body ends in an error prints
-/// it with its number, and its process fails. It is none in these ranks, for which the test is over.
+/// Runs the body of a test in so many ranks, with a time-out. A rank whose body ends in an error
+/// prints it with its number, and its process fails. It is none in these ranks, for which the test
+/// is over.
 pub(crate) fn job<F: FnOnce(Arc<dyn Communicator>) -> Result<()>>(
     count: usize,
     timeout: Duration,
@@ -44,7 +46,10 @@ pub(crate) fn job<F: FnOnce(Arc<dyn Communicator>) -> Result<()>>(
         let communicator = MpiCommunicator::with_timeout(timeout).expect("MPI");
         let result = communicator.run(|communicator| {
             let rank = communicator.rank();
-            body(communicator).inspect_err(|error| eprintln!("rank {rank}: {error}"))
+            body(communicator).inspect_err(|error| {
+                // One write, or what the ranks say is mixed.
+                let _ = io::stderr().write_all(format!("rank {rank}: {error}\n").as_bytes());
+            })
         });
         assert!(result.is_ok(), "its rank failed");
         return None;
@@ -52,6 +57,8 @@ pub(crate) fn job<F: FnOnce(Arc<dyn Communicator>) -> Result<()>>(
     let program = env::current_exe().expect("the test binary has a path");
     let mut mpirun = mpirun(count);
     mpirun.arg(program).args([name, "--exact", "--nocapture", "--test-threads=1"]);
+    // Streams run in the order in which a missing wait is noticed.
+    mpirun.env("CUDA_SIM_SCHEDULE", "adversarial:5").env("RUST_BACKTRACE", "0");
     Some(ended(mpirun.env(TEST, name)))
 }
 

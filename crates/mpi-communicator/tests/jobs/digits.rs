@@ -1,4 +1,4 @@
-//! The example: a training on several ranks ends where one process does.
+//! The examples: a training on several ranks ends where one process does.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use tensor::{Device, Result};
 
 use crate::ranks::{JobEnd, ended, mpirun};
 
-/// The example, which cargo builds beside the tests.
-fn example() -> PathBuf {
+/// An example, which cargo builds beside the tests.
+fn example(name: &str) -> PathBuf {
     let test = env::current_exe().expect("the test binary has a path");
     let profile = test.parent().and_then(Path::parent).expect("it lies in target/PROFILE/deps");
-    profile.join("examples/distributed_digits")
+    profile.join("examples").join(name)
 }
 
 /// The parameters that a job has saved. One line was printed, by the first rank.
@@ -31,9 +31,10 @@ fn trained(job: &mut Command, ranks: usize, file: &Path) -> Result<StateDict> {
 fn digits_trained_on_ranks_end_as_in_one_process() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let file = |name: &str| folder.path().join(name);
-    let alone = trained(&mut Command::new(example()), 1, &file("alone.safetensors"))?;
+    let program = example("distributed_digits");
+    let alone = trained(&mut Command::new(&program), 1, &file("alone.safetensors"))?;
     for ranks in [1, 2, 4] {
-        let found = trained(mpirun(ranks).arg(example()), ranks, &file("ranks.safetensors"))?;
+        let found = trained(mpirun(ranks).arg(&program), ranks, &file("ranks.safetensors"))?;
         assert_eq!(found.len(), alone.len());
         for (name, expected) in &alone {
             let found = found.get(name).unwrap_or_else(|| panic!("no {name}"));
@@ -43,4 +44,18 @@ fn digits_trained_on_ranks_end_as_in_one_process() -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[test]
+fn the_program_of_the_readme_learns_the_function_and_is_the_example() {
+    let (readme, source) =
+        (include_str!("../../README.md"), include_str!("../../examples/first_job.rs"));
+    let program = source.split_once("\n\n").expect("a header, and the program").1;
+    assert!(readme.contains(&format!("```rust\n{program}```\n")), "they differ");
+    let JobEnd { status, text } = ended(mpirun(2).arg(example("first_job")));
+    assert!(status.success(), "{text}");
+    // Each of the three weights is about 1, and one rank alone prints them.
+    let weights = text.split(['[', ']', ',']).filter_map(|word| word.trim().parse::<f64>().ok());
+    let weights: Vec<_> = weights.collect();
+    assert!(weights.len() == 3 && weights.iter().all(|w| (w - 1.0).abs() < 0.1), "{text}");
 }
