@@ -69,7 +69,9 @@ pub enum CollectiveError {
         size: usize,
     },
     /// A tensor lies elsewhere than its rank.
-    #[error("{op}: the tensor of rank {rank} is on {found}, not on {expected}; move it with .to({expected})")]
+    #[error(
+        "{op}: the tensor of rank {rank} is on {found}, not on {expected}; move it with .to({expected})"
+    )]
     Elsewhere {
         /// The operation.
         op: &'static str,

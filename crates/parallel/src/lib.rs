@@ -40,15 +40,18 @@
 // Layers, the top one first; a module imports only from lines below its own.
 //
 //   loader, replicas
-//   batch, data, data_parallel, distributed
+//   data, data_parallel, distributed
+//   batch, coalesce, device_threads
 mod batch;
+mod coalesce;
 mod data;
 mod data_parallel;
+mod device_threads;
 mod distributed;
 mod loader;
 mod replicas;
 
-pub use batch::{Collate, PinMemory, ToDevice};
+pub use batch::{Collate, Gather, PinMemory, Split, ToDevice};
 pub use data::{Dataset, MapDataset, Subset, TensorDataset, TensorSample, random_split};
 pub use data_parallel::{DataParallel, DataParallelError};
 pub use distributed::{
@@ -57,7 +60,7 @@ pub use distributed::{
 pub use loader::{
     Batches, BuildError, DataLoader, DataLoaderBuilder, DataLoaderState, LoaderError,
 };
-pub use replicas::{Replicas, ReplicasBuilder, ReplicasError, Split, StepLosses};
+pub use replicas::{Replicas, ReplicasBuilder, ReplicasError, StepLosses};
 
 /// The README's example is tested as the documentation's are.
 #[cfg(doctest)]

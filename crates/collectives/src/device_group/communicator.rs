@@ -69,11 +69,8 @@ impl Communicator for DeviceCommunicator {
     }
 
     fn barrier(&self) -> Result<()> {
-        let call = Call {
-            kind: CallKind::Barrier,
-            shape: Shape::from([0; 0]),
-            dtype: tensor::DType::F32,
-        };
+        let call =
+            Call { kind: CallKind::Barrier, shape: Shape::from([0; 0]), dtype: tensor::DType::F32 };
         let visit = self.group.rendezvous.enter(self.rank(), call, || self.group.no_plan())?;
         visit.wait_for_all().map_err(|error| visit.fail(error.into()))?;
         visit.finish();

@@ -47,7 +47,15 @@ impl<'a> Execution<'a> {
             Ok((current, operands)) => {
                 visit.operation.publish_operands(member.rank, operands.clone());
                 let strided = (!tensor.is_contiguous()).then(|| tensor.clone());
-                Ok(Execution { visit, member, compute, strided, operands, done: 0, _current: current })
+                Ok(Execution {
+                    visit,
+                    member,
+                    compute,
+                    strided,
+                    operands,
+                    done: 0,
+                    _current: current,
+                })
             }
             Err(error) => Err(visit.fail(error)),
         }
@@ -168,7 +176,9 @@ impl<'a> Execution<'a> {
             let is_written = self.visit.operation.call.writes_tensor_of(self.member.rank);
             come_after_all_uses(self.compute, &self.operands, is_written)?;
             match &self.strided {
-                Some(tensor) if is_written => tensor.detach().copy_(&self.operands.tensor.view_as(tensor)?).map(drop),
+                Some(tensor) if is_written => {
+                    tensor.detach().copy_(&self.operands.tensor.view_as(tensor)?).map(drop)
+                }
                 _ => Ok(()),
             }
         };
@@ -189,7 +199,8 @@ fn view(operands: &Operands, region: &Region) -> Result<Tensor> {
 /// Makes a stream come after what was done with the memory so far, by whichever streams, and be the
 /// last that used it. The tensor itself may be only read.
 fn come_after_all_uses(stream: &Stream, operands: &Operands, is_written: bool) -> Result<()> {
-    let tensor = if is_written { operands.tensor.cuda_write() } else { operands.tensor.cuda_read() };
+    let tensor =
+        if is_written { operands.tensor.cuda_write() } else { operands.tensor.cuda_read() };
     let own = [&operands.result, &operands.scratch].into_iter().flatten().map(Tensor::cuda_write);
     let views = once(tensor).chain(own).collect::<Result<Vec<_>>>()?;
     CudaView::enqueue(stream, &views, || Ok(()))

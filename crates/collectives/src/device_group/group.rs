@@ -129,9 +129,7 @@ impl Group {
         let visit = self.rendezvous.enter(rank, call, plan)?;
         let member = &self.members[rank];
         match member.stream(Lane::Compute) {
-            Some(compute) => {
-                Execution::begin(visit, (member, compute), tensor, result).map(Some)
-            }
+            Some(compute) => Execution::begin(visit, (member, compute), tensor, result).map(Some),
             None => {
                 visit.finish();
                 Ok(None)

@@ -69,9 +69,9 @@ pub struct DeviceGroup {
 impl DeviceGroup {
     /// A group of these devices: CUDA devices that differ, or one of any kind.
     ///
-    /// Devices that can reach each other's memory are given access to it, as
-    /// [`cuda::enable_peer_access`] does; the first time for two devices, this blocks until it is known
-    /// that what one sends arrives. Where it does not, copies between the two go through the host.
+    /// The direct ways between the devices are opened ([`cuda::connect_peer`]); the first time for two
+    /// devices, this blocks until it is known that what one sends arrives. Where it does not, copies
+    /// between the two go through the host.
     ///
     /// # Errors
     /// There is no device in the list, or one twice, or the CPU beside others; a device does not exist
@@ -146,9 +146,7 @@ fn resolve(devices: &[Device]) -> Result<Vec<Device>> {
     let why = match devices {
         [] => Some("a group has a device at least"),
         [_] => None,
-        several if several.contains(&Device::Cpu) => {
-            Some("the CPU can only be alone in a group")
-        }
+        several if several.contains(&Device::Cpu) => Some("the CPU can only be alone in a group"),
         _ => None,
     };
     let with_index = |&device: &Device| match device {

@@ -56,7 +56,8 @@ pub(super) fn all_reduce(plan: &mut PlanBuilder, elements: usize) {
 
 /// Reduces equal parts, of which each rank gets its own as a result.
 pub(super) fn reduce_scatter(plan: &mut PlanBuilder, elements: usize) {
-    let parts: Vec<_> = (0..plan.ranks()).map(|rank| rank * elements..(rank + 1) * elements).collect();
+    let parts: Vec<_> =
+        (0..plan.ranks()).map(|rank| rank * elements..(rank + 1) * elements).collect();
     reduce_parts(plan, &parts, |rank, piece, _| {
         let start = parts[rank].start;
         Region { buffer: Buffer::Result, range: piece.start - start..piece.end - start }
@@ -68,9 +69,14 @@ pub(super) fn reduce_scatter(plan: &mut PlanBuilder, elements: usize) {
 pub(super) fn reduce(plan: &mut PlanBuilder, elements: usize, target: usize) {
     let ranks = plan.ranks();
     let parts: Vec<_> = (0..ranks).map(|rank| part(elements, ranks, rank)).collect();
-    let reduced = reduce_parts(plan, &parts, |rank, piece, unused| {
-        if rank == target { tensor(piece) } else { scratch(unused) }
-    });
+    let reduced =
+        reduce_parts(
+            plan,
+            &parts,
+            |rank, piece, unused| {
+                if rank == target { tensor(piece) } else { scratch(unused) }
+            },
+        );
     // What the first other rank had sent lies there.
     let unused = |rank: usize, piece: &Range<usize>| {
         let start = piece.start - parts[rank].start;
@@ -172,10 +178,8 @@ pub(super) fn scatter(plan: &mut PlanBuilder, elements: usize, source: usize) {
 pub(super) fn gather(plan: &mut PlanBuilder, elements: usize, target: usize) {
     let ranks = plan.ranks();
     for rank in 0..ranks {
-        let place = Region {
-            buffer: Buffer::Result,
-            range: rank * elements..(rank + 1) * elements,
-        };
+        let place =
+            Region { buffer: Buffer::Result, range: rank * elements..(rank + 1) * elements };
         if rank == target {
             plan.copy(rank, Lane::Compute, tensor(&(0..elements)), (rank, place));
             continue;

@@ -110,7 +110,10 @@ impl Machine {
         for accesses in &mut self.accesses.get_mut(&place).expect("memory")[range.clone()] {
             for &(other, time) in accesses.write.iter().chain(&accesses.reads) {
                 let is_before = other == lane || self.clocks[lane][other] >= time;
-                assert!(is_before, "lane {lane} writes {region:?} of rank {rank}, lane {other} uses it");
+                assert!(
+                    is_before,
+                    "lane {lane} writes {region:?} of rank {rank}, lane {other} uses it"
+                );
             }
             *accesses = Accesses { write: Some(now), reads: Vec::new() };
         }
@@ -125,7 +128,10 @@ impl Machine {
             for &(lane, time) in
                 accesses.iter().flat_map(|accesses| accesses.write.iter().chain(&accesses.reads))
             {
-                assert!(end[lane] >= time, "{buffer:?} of rank {rank} is still in use by {lane}: {plan:?}");
+                assert!(
+                    end[lane] >= time,
+                    "{buffer:?} of rank {rank} is still in use by {lane}: {plan:?}"
+                );
             }
         }
     }

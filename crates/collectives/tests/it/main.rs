@@ -1,7 +1,7 @@
 //! Collective operations: their plans, and on software GPUs.
 
-mod plans;
 mod interpreter;
+mod plans;
 mod threads;
 
 use cuda_sim::control::{CheckKinds, Config, configure};

@@ -15,8 +15,7 @@ fn in_threads<R: Send>(
     let ranks = group.communicators().expect("nobody has one");
     thread::scope(|scope| {
         let f = &f;
-        let threads: Vec<_> =
-            ranks.into_iter().map(|rank| scope.spawn(move || f(&rank))).collect();
+        let threads: Vec<_> = ranks.into_iter().map(|rank| scope.spawn(move || f(&rank))).collect();
         threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
     })
 }
@@ -38,7 +37,8 @@ fn all_reduce_gives_each_rank_the_sum_of_all() -> Result<()> {
                     rank.all_reduce(&x, ReduceOp::Sum)?;
                     x.to(DType::F32)?.to_vec::<f32>()
                 });
-                let sum = |place: usize| (0..count).map(|rank| ((place + 3 * rank) % 7) as f32).sum();
+                let sum =
+                    |place: usize| (0..count).map(|rank| ((place + 3 * rank) % 7) as f32).sum();
                 let expected: Vec<f32> = (0..elements).map(sum).collect();
                 for result in results {
                     assert!(result? == expected, "{count} ranks, {elements} elements, {dtype}");

@@ -46,6 +46,33 @@ impl Device {
     #[track_caller]
     pub fn enable_peer_access(self, peer: Device) -> Result<()> {
         captures::permit("enable peer access")?;
+        self.open_link(peer)?;
+        peer_link::access(self, peer).store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// Opens the direct way for copies from this device to `peer`, if the machine has a sound one, and
+    /// says whether it has. Without it a driver may send them through the host. Nothing else changes:
+    /// kernels may reach `peer`'s memory only after
+    /// [`enable_peer_access`](Device::enable_peer_access), whose first call blocks as this one's does.
+    ///
+    /// # Errors
+    /// The driver's.
+    #[track_caller]
+    pub fn connect_peer(self, peer: Device) -> Result<bool> {
+        if self.is_linked_to(peer) {
+            return Ok(true);
+        }
+        captures::permit("connect devices")?;
+        match self.open_link(peer) {
+            Ok(()) => Ok(true),
+            Err(Error::PeerAccessUnsupported { .. } | Error::PeerLinkCorrupt { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens the link, once it is known to be sound.
+    fn open_link(self, peer: Device) -> Result<()> {
         if !self.can_access_peer(peer)? {
             return Err(Error::PeerAccessUnsupported { device: self, peer });
         }
@@ -65,7 +92,7 @@ impl Device {
         }
         // Only now: without access the driver may take another way, and nothing would be tested.
         let sound = peer_link::is_sound(self, peer);
-        peer_link::access(self, peer).store(true, Ordering::Release);
+        peer_link::open(self, peer).store(true, Ordering::Release);
         // To memory that is mapped, access is given by the range.
         let opened = match sound {
             Ok(true) => virtual_memory::open_to(self, peer),
@@ -73,7 +100,7 @@ impl Device {
             Err(error) => Err(error),
         };
         if opened.is_err() {
-            self.end_peer_access(peer)?;
+            self.close_link(peer)?;
         }
         opened
     }
@@ -103,20 +130,25 @@ impl Device {
             enabled.store(self.usable().is_ok(), Ordering::Release);
             return Err(error);
         }
-        self.end_peer_access(peer)
+        self.close_link(peer)
     }
 
-    /// Ends the access, which no work uses.
-    fn end_peer_access(self, peer: Device) -> Result<()> {
+    /// Closes the link, which no work uses.
+    fn close_link(self, peer: Device) -> Result<()> {
         let (state, context) = (self.state(), peer.state().context()?);
         state.bind()?;
-        peer_link::access(self, peer).store(false, Ordering::Release);
+        peer_link::open(self, peer).store(false, Ordering::Release);
         let closed = virtual_memory::close_to(self, peer);
         // SAFETY: the device's context is current, and the peer's is never released.
         match unsafe { (state.driver.cuCtxDisablePeerAccess)(context.0) } {
             CUresult::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED => closed,
             result => check::on_device(state, "cuCtxDisablePeerAccess", result).and(closed),
         }
+    }
+
+    /// Whether the driver lets this device access `peer`'s memory. It asks no driver.
+    pub(crate) fn is_linked_to(self, peer: Device) -> bool {
+        peer_link::open(self, peer).load(Ordering::Acquire)
     }
 
     /// Whether [`enable_peer_access`](Device::enable_peer_access) holds. It asks no driver.

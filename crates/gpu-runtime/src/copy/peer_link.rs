@@ -16,7 +16,9 @@ const WORDS: usize = 1 << 14;
 
 /// The way from one device to another one.
 struct PeerLink {
-    /// Whether kernels of this device may access the other one's memory.
+    /// Whether the driver lets this device access the other one's memory.
+    open: AtomicBool,
+    /// Whether the program lets kernels of this device do so.
     enabled: AtomicBool,
     /// The result of the test of the way. Of two devices, the one with the lower index has it for both.
     state: TryOnce<LinkState>,
@@ -35,12 +37,18 @@ enum LinkState {
 
 impl Default for PeerLink {
     fn default() -> PeerLink {
-        PeerLink { enabled: AtomicBool::new(false), state: TryOnce::new() }
+        let switch = || AtomicBool::new(false);
+        PeerLink { open: switch(), enabled: switch(), state: TryOnce::new() }
     }
 }
 
-/// Whether kernels of a device may access another one's memory: a switch, which is changed by whoever
+/// Whether the driver lets a device access another one's memory: a switch, which is changed by whoever
 /// has changed it in the driver.
+pub(super) fn open(of: Device, to: Device) -> &'static AtomicBool {
+    &LINKS.of(of).of(to).open
+}
+
+/// Whether the program lets kernels of a device access another one's memory, which needs an open link.
 pub(super) fn access(of: Device, to: Device) -> &'static AtomicBool {
     &LINKS.of(of).of(to).enabled
 }

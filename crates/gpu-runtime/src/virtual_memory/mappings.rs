@@ -121,7 +121,7 @@ pub(super) fn set_access(
 pub(super) fn accessors(owner: Device) -> SmallVec<[CUmemAccessDesc; 8]> {
     let flags = Flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     let peers = (0..platform::in_use().devices.len() as u32).map(Device);
-    let others = peers.filter(|peer| *peer != owner && peer.peer_access_enabled(owner));
+    let others = peers.filter(|peer| *peer != owner && peer.is_linked_to(owner));
     let all = std::iter::once(owner).chain(others);
     all.map(|device| CUmemAccessDesc { location: location(device.state()), flags }).collect()
 }

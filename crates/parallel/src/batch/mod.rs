@@ -1,12 +1,17 @@
-//! Joining samples to batches, and pinning and moving batches: a trait for each, also for nested
-//! types.
+//! Joining samples to batches; pinning, moving and splitting batches; and joining what was computed
+//! from the parts: a trait for each, also for nested types.
 
 mod collate;
+mod gather;
 mod nested;
+mod split;
 
 use tensor::{Blocking, Device, Result, Tensor};
 
 pub use collate::Collate;
+pub use gather::Gather;
+pub use split::Split;
+pub(crate) use split::even_sizes;
 
 /// A batch, or a part of one, that can be copied to page-locked memory.
 ///

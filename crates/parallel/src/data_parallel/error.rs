@@ -4,6 +4,8 @@ use std::fmt;
 
 use tensor::Device;
 
+use crate::device_threads::NoThread;
+
 /// The reason why a module could not be run on several devices, or a replica of it failed.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
@@ -52,6 +54,12 @@ pub enum DataParallelError {
 impl fmt::Debug for DataParallelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+impl From<NoThread> for DataParallelError {
+    fn from(NoThread { device, source }: NoThread) -> DataParallelError {
+        DataParallelError::Spawn { device, source }
     }
 }
 

@@ -3,7 +3,7 @@
 use collectives::{Communicator, ReduceOp};
 use tensor::{Result, Tensor, no_grad};
 
-use super::coalesce::{flatten, unflatten};
+use crate::coalesce::{by_dtype, flatten, unflatten};
 
 /// The values that the buffers of a model have on its ranks, such as running means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,11 +52,9 @@ fn for_each_dtype(
     tensors: &[Tensor],
     exchange: &mut dyn FnMut(&Tensor) -> Result<()>,
 ) -> Result<()> {
-    let mut rest: Vec<Tensor> = tensors.iter().map(Tensor::detach).collect();
     no_grad(|| {
-        while let Some(dtype) = rest.first().map(Tensor::dtype) {
-            let (same, others) = rest.drain(..).partition::<Vec<_>, _>(|t| t.dtype() == dtype);
-            rest = others;
+        for places in by_dtype(tensors) {
+            let same: Vec<Tensor> = places.iter().map(|&place| tensors[place].detach()).collect();
             let flat = flatten(&same)?;
             exchange(&flat)?;
             for (tensor, value) in same.iter().zip(unflatten(&flat, &same)?) {

@@ -3,7 +3,6 @@
 mod buckets;
 mod buffers;
 mod build;
-mod coalesce;
 mod error;
 mod reducer;
 

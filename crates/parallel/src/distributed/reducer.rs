@@ -9,7 +9,7 @@ use tensor::{DType, Device, RemovableHandle, Result, Tensor, no_grad};
 
 use super::DistributedError;
 use super::buckets::{self, BucketMembers};
-use super::coalesce::{flatten, unflatten};
+use crate::coalesce::{flatten, unflatten};
 
 /// Sums the gradients of parameters over the ranks of a communicator.
 ///
@@ -83,8 +83,7 @@ impl Reducer {
             is_ready: vec![false; count],
         };
         let pass = Arc::new(Mutex::new(pass));
-        // The last layers' gradients come first.
-        pass.lock().use_order((0..count).rev(), options.bucket_bytes);
+        pass.lock().use_declared_order(options.bucket_bytes);
         let hooks = register_hooks(&pass)?;
         Ok(Reducer { pass, hooks, options, order: BucketOrder::Declared })
     }
@@ -140,11 +139,14 @@ impl Reducer {
         }
     }
 
-    /// Gives up a pass that failed. The gradients are cleared: some are reduced, some are not.
+    /// Gives up a pass that failed somewhere. Gradients are cleared, since some are reduced and some
+    /// are not, and the order is guessed again, since some ranks may know a better one and some not.
     pub(super) fn give_up(&mut self) {
         let mut pass = self.pass.lock();
         pass.is_reducing = false;
         pass.parameters.iter().for_each(Tensor::clear_grad);
+        pass.use_declared_order(self.options.bucket_bytes);
+        self.order = BucketOrder::Declared;
     }
 
     /// The parameters of each bucket, in the order in which buckets are reduced.
@@ -175,6 +177,12 @@ fn register_hooks(pass: &Arc<Mutex<ReductionPass>>) -> Result<Vec<RemovableHandl
 }
 
 impl ReductionPass {
+    /// Forms buckets in the order in which gradients would come if layers ran as they are declared:
+    /// the last ones first.
+    fn use_declared_order(&mut self, bucket_bytes: usize) {
+        self.use_order((0..self.parameters.len()).rev(), bucket_bytes);
+    }
+
     /// Forms buckets of the parameters in this order.
     fn use_order(&mut self, order: impl IntoIterator<Item = usize>, bucket_bytes: usize) {
         self.buckets = buckets::assign(&self.parameters, order, bucket_bytes);

@@ -4,6 +4,8 @@ use std::fmt;
 
 use tensor::Device;
 
+use crate::device_threads::NoThread;
+
 /// The reason why a model could not be trained on several devices.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
@@ -17,13 +19,13 @@ pub enum ReplicasError {
         /// The device.
         device: Device,
     },
-    /// The threads could not be started.
-    #[error("Replicas: no threads could be started for {count} replicas: {source}")]
+    /// The thread of a replica could not be started.
+    #[error("Replicas: no thread could be started for the replica on {device}: {source}")]
     Spawn {
-        /// The number of replicas.
-        count: usize,
+        /// The device of the replica.
+        device: Device,
         /// The system's error.
-        source: rayon::ThreadPoolBuildError,
+        source: std::io::Error,
     },
     /// A replica failed, and the step ended on all of them.
     #[error("Replicas: the replica on {device} (rank {rank}) failed: {source}")]
@@ -67,6 +69,12 @@ pub enum ReplicasError {
 impl fmt::Debug for ReplicasError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+impl From<NoThread> for ReplicasError {
+    fn from(NoThread { device, source }: NoThread) -> ReplicasError {
+        ReplicasError::Spawn { device, source }
     }
 }
 

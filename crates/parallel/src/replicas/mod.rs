@@ -5,7 +5,6 @@ mod error;
 mod losses;
 mod replica;
 mod shares;
-mod split;
 mod state;
 mod threads;
 mod verify;
@@ -16,14 +15,13 @@ use nn::Module;
 use parking_lot::Mutex;
 use tensor::{Device, Tensor};
 
-use crate::ToDevice;
 use crate::distributed::broadcast_state;
+use crate::{Split, ToDevice};
 
 pub use build::ReplicasBuilder;
 pub use error::ReplicasError;
 pub use losses::StepLosses;
 use replica::{Part, Replica};
-pub use split::Split;
 use threads::{ReplicaThread, ReplicaThreads};
 
 type Result<T> = std::result::Result<T, ReplicasError>;
@@ -199,8 +197,8 @@ impl<M: Module> Replicas<M> {
     }
 
     /// The devices, with their indices, in the order of the replicas.
-    pub fn devices(&self) -> Vec<Device> {
-        self.threads.devices().collect()
+    pub fn devices(&self) -> &[Device] {
+        self.threads.devices()
     }
 
     /// Switches all replicas to training.

@@ -2,7 +2,9 @@
 
 use tensor::Tensor;
 
-use super::{Result, Split, StepLosses};
+use super::{Result, StepLosses};
+use crate::Split;
+use crate::batch::even_sizes;
 
 /// The sizes of the parts of a batch, of which there are at most as many as replicas, and the weight
 /// of each part's loss.
@@ -29,9 +31,7 @@ pub(super) fn of(batch: &impl Split, replicas: usize) -> Result<Shares> {
         }
         .into());
     }
-    let parts = replicas.min(samples);
-    let size = |part: usize| samples / parts + usize::from(part < samples % parts);
-    let sizes: Vec<usize> = (0..parts).map(size).collect();
+    let sizes = even_sizes(samples, replicas);
     let weights = sizes.iter().map(|&size| size as f64 / samples as f64).collect();
     Ok(Shares { sizes, weights })
 }

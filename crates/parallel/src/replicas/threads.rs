@@ -1,14 +1,13 @@
-//! The threads of replicas, which live as long as these.
+//! The threads of replicas, which exchange tensors.
 
 use std::sync::Arc;
 
 use collectives::{Communicator, DeviceCommunicator, DeviceGroup};
-use gpu_runtime::panics::attempt;
 use parking_lot::Mutex;
-use rayon::{ThreadPool, ThreadPoolBuilder};
-use tensor::{Device, ExecutionContext, cuda, with_folded_seed};
+use tensor::Device;
 
 use super::{ReplicasError, Result};
+use crate::device_threads::{DeviceThreads, ThreadFailure};
 
 /// The thread of a replica, as the replica sees it.
 pub(super) struct ReplicaThread {
@@ -17,11 +16,9 @@ pub(super) struct ReplicaThread {
     pub(super) communicator: Arc<dyn Communicator>,
 }
 
-/// A thread for each replica, all of which exchange tensors. A pool of rayon's serves since it lends
-/// threads what lives on the caller's stack; nothing is ever stolen, for there is one piece of work
-/// for each thread.
+/// A thread for each replica, with its part of a group.
 pub(super) struct ReplicaThreads {
-    pool: ThreadPool,
+    pool: DeviceThreads,
     group: DeviceGroup,
     threads: Vec<ReplicaThread>,
 }
@@ -32,7 +29,6 @@ impl ReplicaThreads {
     /// # Errors
     /// A device does not exist, or the system has no more threads.
     pub(super) fn start(devices: &[Device]) -> Result<ReplicaThreads> {
-        let count = devices.len();
         let group = DeviceGroup::new(devices)?;
         let thread = |communicator: DeviceCommunicator| ReplicaThread {
             rank: communicator.rank(),
@@ -40,19 +36,15 @@ impl ReplicaThreads {
             communicator: Arc::new(communicator),
         };
         let threads = group.communicators()?.into_iter().map(thread).collect();
-        let builder = ThreadPoolBuilder::new().num_threads(count);
-        let pool = builder.thread_name(|rank| format!("replica-{rank}")).build();
-        let pool = pool.map_err(|source| ReplicasError::Spawn { count, source })?;
-        Ok(ReplicaThreads { pool, group, threads })
+        Ok(ReplicaThreads { pool: DeviceThreads::start(devices)?, group, threads })
     }
 
     /// The devices, in the order of the ranks.
-    pub(super) fn devices(&self) -> impl Iterator<Item = Device> {
-        self.threads.iter().map(|thread| thread.device)
+    pub(super) fn devices(&self) -> &[Device] {
+        self.pool.devices()
     }
 
-    /// Runs `work` in every thread, on its device and with its own random numbers; the first one draws
-    /// those that the caller would. Threads are like the caller's otherwise. Waits for all of them.
+    /// Runs `work` in every thread, as [`DeviceThreads::run`] does.
     ///
     /// # Errors
     /// That of the thread that failed first; the others were then told to give up.
@@ -60,44 +52,29 @@ impl ReplicaThreads {
         &self,
         work: impl Fn(&ReplicaThread) -> tensor::Result<T> + Sync,
     ) -> Result<Vec<T>> {
-        let context = ExecutionContext::capture();
         let first_failure = Mutex::new(None);
-        let results = self.pool.broadcast(|worker| {
-            let thread = &self.threads[worker.index()];
-            let _as_caller = context.enter();
-            let (rank, device) = (thread.rank, thread.device);
-            let failure = match attempt(|| thread.with_own_settings(|| work(thread))) {
-                Ok(Ok(result)) => return Some(result),
-                Ok(Err(source)) => ReplicasError::Failed { rank, device, source },
-                Err(message) => ReplicasError::Panicked { rank, device, message },
+        let failed = |rank, failure| {
+            let thread: &ReplicaThread = &self.threads[rank];
+            let device = thread.device;
+            let error = match failure {
+                ThreadFailure::Failed(source) => ReplicasError::Failed { rank, device, source },
+                ThreadFailure::Panicked(message) => {
+                    ReplicasError::Panicked { rank, device, message }
+                }
             };
+            let reason = error.to_string();
             // Whoever fails because another has told it to comes later.
-            let reason = failure.to_string();
-            first_failure.lock().get_or_insert(failure);
+            first_failure.lock().get_or_insert(error);
             thread.communicator.abort(&reason);
-            None
-        });
+        };
+        let results = self.pool.run(|rank| work(&self.threads[rank]), failed);
         match first_failure.into_inner() {
             Some(failure) => {
-                // No rank is in an operation any more: all threads have ended.
+                // No rank is in an operation any more: all threads have ended theirs.
                 self.group.restart()?;
                 Err(failure)
             }
             None => Ok(results.into_iter().flatten().collect()),
-        }
-    }
-}
-
-impl ReplicaThread {
-    /// Runs `f` with this device as the current one, and with random numbers of the rank's own.
-    fn with_own_settings<T>(&self, f: impl FnOnce() -> tensor::Result<T>) -> tensor::Result<T> {
-        let _current = match self.device {
-            Device::Cuda(Some(index)) => Some(cuda::device(index)?),
-            _ => None,
-        };
-        match self.rank {
-            0 => f(),
-            rank => with_folded_seed(rank as u64, f),
         }
     }
 }

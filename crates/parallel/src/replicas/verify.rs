@@ -14,15 +14,12 @@ impl<M: Module> Replicas<M> {
     /// A parameter differs, which can only be if a program changed the parameters of one replica; or a
     /// device failed.
     pub fn verify(&self) -> Result<()> {
-        for (name, parameter) in self.replicas[0].model.named_parameters() {
-            let expected = bits(&parameter)?;
-            for (rank, (device, replica)) in
-                self.threads.devices().zip(&self.replicas).enumerate().skip(1)
-            {
-                let same = replica.model.named_parameters().into_iter().find(|(n, _)| *n == name);
-                if same.map(|(_, parameter)| bits(&parameter)).transpose()?.as_ref()
-                    != Some(&expected)
-                {
+        let all: Vec<_> = self.replicas.iter().map(|r| r.model.named_parameters()).collect();
+        for (place, (name, parameter)) in all[0].iter().enumerate() {
+            let expected = bits(parameter)?;
+            for (rank, own) in all.iter().enumerate().skip(1) {
+                if bits(&own[place].1)? != expected {
+                    let (name, device) = (name.clone(), self.devices()[rank]);
                     return Err(ReplicasError::Diverged { name, rank, device });
                 }
             }

@@ -1,6 +1,6 @@
 //! What goes wrong in replicas, and what replicas inherit. Equality with one device is clause S27.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Condvar, Mutex};
 
 use nn::{Dropout, Forward, Linear, Module, Result};
@@ -56,10 +56,9 @@ fn a_replica_that_panics_is_an_error_that_names_its_device() -> Result<()> {
 fn a_replica_whose_thread_cannot_be_started_is_an_error_that_names_its_device() {
     isolate(|| {
         let devices = devices();
-        let model = DataParallel::new(Odd::new(|| Ok(())).expect("a module"), devices);
-        let input = Tensor::ones([8, 3], Device::cuda_at(0)).expect("memory");
-        let error = model.expect("four devices").forward(&input).expect_err("no thread");
-        assert!(error.to_string().contains("cuda:0"), "{error}");
+        let error = DataParallel::new(Odd::new(|| Ok(())).expect("a module"), devices);
+        let error = error.err().expect("no thread").to_string();
+        assert!(error.contains("cuda:0"), "{error}");
     })
     // No system has so much memory for a thread's stack.
     .env("RUST_MIN_STACK", &(1u64 << 50).to_string())
@@ -211,5 +210,101 @@ fn replicas_draw_numbers_of_their_own_which_the_seed_decides() -> Result<()> {
         first[0],
         "the first replica draws as the module alone does"
     );
+    Ok(())
+}
+
+/// Adds what it has seen to a buffer; takes and gives several tensors.
+#[derive(Clone, Module)]
+struct Nested {
+    linear: Linear,
+    #[module(buffer)]
+    seen: Tensor,
+}
+
+type Named = BTreeMap<&'static str, Tensor>;
+
+impl Forward<(Tensor, Named)> for Nested {
+    type Output = (Tensor, Named);
+
+    fn forward(&self, (x, others): &(Tensor, Named)) -> Result<(Tensor, Named)> {
+        no_grad(|| self.seen.add_(&x.detach().sum(())?))?;
+        let others = others.iter().map(|(name, other)| Ok((*name, other.add(&self.seen)?)));
+        Ok((self.linear.forward(x)?, others.collect::<Result<_>>()?))
+    }
+}
+
+#[test]
+fn inputs_and_outputs_may_be_nested_and_buffers_are_the_first_devices() -> Result<()> {
+    let devices = devices();
+    let (linear, seen) = (Linear::new(1, 2)?, Tensor::zeros([1], ())?);
+    let mut module = Nested { linear, seen };
+    module.to(devices[0])?;
+    let model = DataParallel::new(module, devices[..2].to_vec())?;
+    let x = Tensor::new([[1.0], [2.0], [4.0]], devices[0])?;
+    let others =
+        || Ok::<_, tensor::Error>(Named::from([("a", x.zeros_like()?), ("b", x.ones_like()?)]));
+    // Each replica adds the sum of its part; only the first one's sum stays.
+    for seen_before in [[3.0, 4.0], [6.0, 7.0]] {
+        let (y, others) = model.forward(&(x.clone(), others()?))?;
+        assert_eq!((y.shape(), y.device()), (&[3, 2][..], devices[0]));
+        let [first, second] = seen_before;
+        assert_eq!(others["a"].to_vec::<f32>()?, [first, first, second]);
+        assert_eq!(others["b"].to_vec::<f32>()?, [first + 1.0, first + 1.0, second + 1.0]);
+    }
+    Ok(())
+}
+
+#[test]
+fn only_what_has_changed_is_copied_to_the_other_devices_and_in_one_piece() {
+    isolate(|| {
+        let devices = devices();
+        let mut model = nn::Sequential::new();
+        for _ in 0..5 {
+            model = model.push(Linear::new(3, 3).expect("memory"));
+        }
+        model.to(devices[0]).expect("memory");
+        let model = DataParallel::new(model, devices[..2].to_vec()).expect("two devices");
+        let x = Tensor::ones([4, 3], devices[0]).expect("memory");
+        let copies = |model: &DataParallel<nn::Sequential>| {
+            let count = || -> u64 {
+                let calls = cuda_sim::control::counters().calls;
+                let copies = calls.iter().filter(|(name, _)| name.contains("Peer"));
+                copies.map(|(_, count)| count).sum()
+            };
+            let before = count();
+            let y = model.forward(&x).expect("it works");
+            tensor::cuda::synchronize(y.device()).expect("it works");
+            count() - before
+        };
+        copies(&model);
+        let unchanged = copies(&model);
+        no_grad(|| model.parameters()[3].add_(1.0)).expect("it works");
+        assert_eq!(copies(&model), unchanged + 1);
+        for parameter in model.parameters() {
+            no_grad(|| parameter.add_(1.0)).expect("it works");
+        }
+        assert_eq!(copies(&model), unchanged + 1);
+        assert_eq!(copies(&model), unchanged);
+    })
+    .run();
+}
+
+#[test]
+fn a_changed_parameter_is_used_by_all_replicas_in_the_next_pass() -> Result<()> {
+    let devices = devices();
+    let mut linear = Linear::new(2, 1)?;
+    linear.to(devices[0])?;
+    let model = DataParallel::new(linear, devices.clone())?;
+    let x = Tensor::randn([8, 2], devices[0])?;
+    for _ in 0..3 {
+        let (together, alone) = (model.forward(&x)?, model.module().forward(&x)?);
+        assert!(together.allclose(&alone, 1e-5, 1e-6)?);
+        together.square()?.sum(())?.backward()?;
+        for parameter in model.parameters() {
+            let gradient = parameter.grad().expect("a leaf");
+            no_grad(|| parameter.add_scaled_(&gradient, -0.01))?;
+            parameter.clear_grad();
+        }
+    }
     Ok(())
 }

@@ -4,6 +4,7 @@ mod data_parallel;
 mod loader;
 mod loader_failures;
 mod loader_panics;
+mod replica_faults;
 mod replicas;
 
 use cuda_sim::control::{CheckKinds, Config, configure};

@@ -164,6 +164,25 @@ pub fn enable_peer_access(device: Device, peer: Device) -> Result<()> {
     Ok(physical(OP, device)?.enable_peer_access(physical(OP, peer)?)?)
 }
 
+/// Opens the direct way for copies from one device to another, if the machine has a sound one, and says
+/// whether it has. Operations on tensors of both stay errors, unlike after [`enable_peer_access`].
+/// The first call for two devices blocks, as there.
+///
+/// ```
+/// use tensor::{Device, cuda};
+/// # gpu_runtime::choose_driver("software:2".parse()?)?;
+/// assert!(cuda::connect_peer(Device::cuda_at(0), Device::cuda_at(1))?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// A device does not exist or cannot be used.
+#[track_caller]
+pub fn connect_peer(device: Device, peer: Device) -> Result<bool> {
+    const OP: &str = "connect_peer";
+    Ok(physical(OP, device)?.connect_peer(physical(OP, peer)?)?)
+}
+
 /// Takes [`enable_peer_access`] back.
 ///
 /// # Errors

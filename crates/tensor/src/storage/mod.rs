@@ -174,8 +174,17 @@ impl Storage {
         Counted::is_sole(&self.inner)
     }
 
-    /// The number of times that the contents were changed in place (PyTorch's version counter).
-    pub(crate) fn version(&self) -> u64 {
+    /// The number of times that the contents were changed in place (PyTorch's `_version`). Changes of
+    /// memory that was allocated in [`inference_mode`](crate::inference_mode) are not counted.
+    ///
+    /// ```
+    /// let x = tensor::tensor![1.0, 2.0]?;
+    /// let before = x.storage().version();
+    /// x.add_(1.0)?;
+    /// assert!(x.storage().version() > before);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    pub fn version(&self) -> u64 {
         self.inner.version.load(Ordering::Acquire)
     }
 

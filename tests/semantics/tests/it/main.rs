@@ -7,6 +7,7 @@ mod graphs;
 mod memory;
 mod overlap;
 mod pinned;
+mod replicas;
 mod schedules;
 mod seeds;
 mod several_gpus;

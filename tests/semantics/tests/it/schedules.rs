@@ -12,7 +12,7 @@ use tensor::{Result, cuda};
 use test_support::{isolate, steers_software_driver};
 
 use crate::asynchronous::sum_of_ones_filled_elsewhere;
-use crate::{agnostic, asynchronous, devices, pinned, seeds, several_gpus, waits};
+use crate::{agnostic, asynchronous, devices, pinned, replicas, seeds, several_gpus, waits};
 
 /// A test that can run again and again in one process.
 struct Clause {
@@ -58,6 +58,8 @@ const CLAUSES: &[Clause] = &[
     clause!(several_gpus::s27_outputs_and_gradients_equal_one_devices),
     clause!(several_gpus::s27_replicas_run_at_the_same_time_each_on_its_own_device),
     clause!(several_gpus::s27_one_seed_gives_the_same_bits_whatever_runs_first),
+    clause!(replicas::s27_replicas_train_what_one_device_trains),
+    clause!(replicas::s27_replicas_train_the_same_bits_whatever_runs_first),
     clause!(pinned::s24_pin_memory_returns_a_copy_in_page_locked_memory),
     clause!(pinned::s24_a_storage_is_pinned_as_a_whole),
     clause!(waits::s14_operations_and_copies_between_gpus_never_make_the_host_wait),

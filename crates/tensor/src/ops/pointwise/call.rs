@@ -137,9 +137,7 @@ fn lie_apart(a: &Tensor, b: &Tensor) -> bool {
         start..start + tensor.numel() * size
     };
     let (of_a, of_b) = (range(a), range(b));
-    a.is_contiguous()
-        && b.is_contiguous()
-        && (of_a.end <= of_b.start || of_b.end <= of_a.start)
+    a.is_contiguous() && b.is_contiguous() && (of_a.end <= of_b.start || of_b.end <= of_a.start)
 }
 
 /// The operands of a call as its function takes them: the tensors, and the numbers.

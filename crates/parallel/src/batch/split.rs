@@ -1,4 +1,4 @@
-//! Batches that are split into parts for replicas.
+//! Splitting batches into parts for several devices.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hash};
@@ -180,6 +180,13 @@ macro_rules! for_all_samples {
     )+};
 }
 for_all_samples! { () bool u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 }
+
+/// The sizes of parts of almost the same size, the larger ones first: one for each of `most`, or for
+/// each sample if there are fewer.
+pub(crate) fn even_sizes(samples: usize, most: usize) -> Vec<usize> {
+    let parts = most.min(samples);
+    (0..parts).map(|part| samples / parts + usize::from(part < samples % parts)).collect()
+}
 
 fn check(samples: usize, sizes: &[usize]) -> Result<()> {
     if sizes.iter().sum::<usize>() == samples {
