@@ -2,8 +2,8 @@
 #![allow(clippy::print_stdout, reason = "a program talks to its user")]
 
 use mpi_communicator::MpiCommunicator;
-use parallel::DistributedDataParallel;
 use sluice::optim::Sgd;
+use sluice::parallel::DistributedDataParallel;
 use sluice::prelude::*;
 
 fn main() -> Result<()> {

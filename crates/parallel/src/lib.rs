@@ -1,5 +1,5 @@
-//! `DataLoader` and `DataParallel` (`torch.utils.data`, `torch.nn.DataParallel`): batches of data,
-//! and models over several GPUs, in one process.
+//! `DataLoader`, `Replicas` and `DataParallel` (`torch.utils.data`, `torch.nn.parallel`): batches of
+//! data, and models over several GPUs.
 //!
 //! Workers and replicas are threads. Nothing forks and nothing is sent between processes, so
 //! PyTorch's caveats of multiprocessing do not arise: no pickling, no shared memory files, no
@@ -29,12 +29,14 @@
 //!   a device.
 //! - [`Collate`], [`PinMemory`], [`ToDevice`]: the traits by which samples and batches of one's own types
 //!   are joined, pinned and moved.
+//! - [`Replicas`]: each device trains a replica with parameters of its own; gradients are summed while
+//!   the backward pass runs. [`DistributedDataParallel`] is one of them, in a process of its own.
 //! - [`DataParallel`]: splits each batch between devices, runs a replica of the module on each, and sums
 //!   the gradients on the first device.
 //! - The example `digits` of the crate `sluice` is a whole training program.
 //!
-//! What it is not: nothing here goes beyond one process and one machine. Modules and optimizers are
-//! in the crate `nn`, tensors in `tensor`.
+//! Modules and optimizers are in the crate `nn`, tensors in `tensor`, what replicas exchange in
+//! `collectives`.
 #![forbid(unsafe_code)]
 
 // Layers, the top one first; a module imports only from lines below its own.

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use collectives::Communicator;
 use mpi_communicator::MpiCommunicator;
-use parallel::DistributedDataParallel;
 use sluice::optim::Sgd;
+use sluice::parallel::DistributedDataParallel;
 use sluice::prelude::*;
 use sluice::{enter_manual_seed, safetensors};
 

@@ -47,6 +47,12 @@ fn two_gpus_share_a_program() {
 }
 
 #[test]
+fn replicas_train_one_model_on_all_gpus() {
+    let printed = run("replicas", &[]);
+    assert!(printed.contains("mean squared error"), "{printed}");
+}
+
+#[test]
 fn out_of_memory_is_survived() {
     let printed = run("out_of_memory", &[]);
     assert!(printed.contains("it would do to release"), "{printed}");
