@@ -14,7 +14,7 @@ use crate::{build_kernels, paths};
 
 /// Prints all sections. That something is missing is no failure: nothing but Rust is needed.
 ///
-/// What there is to see at once comes first: where the environment asks for the software driver, a
+/// The sections that need no build come first: where the environment asks for the software driver, a
 /// program with that in it is asked, which from nothing takes minutes to build.
 pub(crate) fn run() -> Result<()> {
     print("Kernels", &[kernels()?]);

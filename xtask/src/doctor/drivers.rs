@@ -12,7 +12,7 @@ use crate::process;
 /// The devices that each driver has.
 pub(super) struct Drivers {
     nvidia: Probe,
-    /// Of the software driver, where the environment has something to say on it.
+    /// Asked where the environment sets the software driver up.
     software: Option<Probe>,
     /// `GPU_DRIVER` as it is set here, and what there is by it.
     asked: Option<(String, Probe)>,
@@ -47,10 +47,9 @@ impl Drivers {
         ];
         entries.push(match &self.asked {
             None => Diagnosis::new("GPU_DRIVER", "not set: a program gets NVIDIA's driver"),
-            Some((driver, probe)) => match probe {
-                Ok(report) => Diagnosis::new("GPU_DRIVER", format!("{driver}\n{report}")),
-                Err(reason) => Diagnosis::new("GPU_DRIVER", format!("{driver}\n{reason}")),
-            },
+            Some((driver, Ok(report) | Err(report))) => {
+                Diagnosis::new("GPU_DRIVER", format!("{driver}\n{report}"))
+            }
         });
         entries.extend(variable("CUDA_VISIBLE_DEVICES").map(|visible| {
             let state = format!("{visible}: no others are seen above");

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use gpu_runtime::Device;
 
-/// What there is by this process's driver.
+/// The report on this process's driver.
 pub(super) fn report() -> Result<String> {
     let devices = Device::all()?;
     let (major, minor) = gpu_runtime::driver_version()?;

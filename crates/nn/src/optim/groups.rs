@@ -43,7 +43,7 @@ pub(super) trait UpdateRule: Sized {
 
     fn write_memory(memory: &Self::Memory, number: usize, writer: &mut StateWriter) -> Result<()>;
 
-    /// What is remembered of a parameter, if it made a step already.
+    /// Reads the memory of a parameter, if it made a step already.
     fn read_memory(
         number: usize,
         parameter: &Tensor,

@@ -45,7 +45,7 @@ impl<M: ParameterState> TrainedParameters<M> {
         self.0.iter().map(now).collect()
     }
 
-    /// What is remembered of each parameter.
+    /// The memory of each parameter.
     pub(super) fn memories(&self) -> impl Iterator<Item = Option<&M>> {
         self.0.iter().map(|(_, memory)| memory.as_ref())
     }
