@@ -1,7 +1,9 @@
-//! `cargo xtask conformance`: programs of others against the software driver.
+//! `cargo xtask conformance`: programs of others against the software driver, and jobs of several
+//! processes.
 
 pub(crate) mod cudarc;
 mod lists;
+pub(crate) mod mpi;
 mod numba;
 mod nvrtc;
 mod package;
@@ -23,6 +25,9 @@ pub(crate) enum ConformanceSuite {
     Abi,
     /// The unit tests of published versions of cudarc, which open our libcuda.so.
     Cudarc,
+    /// The communicator over MPI: trainings on several processes, and ranks that fail. Installs
+    /// OpenMPI where it is missing, as root and with apt.
+    Mpi,
     /// Simple kernels of a published version of numba-cuda, with and without checks. Needs a
     /// python3 for which there are wheels of it.
     Numba,
@@ -36,6 +41,11 @@ pub(crate) fn run(suite: &ConformanceSuite) -> Result<()> {
     match suite {
         ConformanceSuite::Abi => {
             let (counts, result) = abi()?;
+            println!("{counts}");
+            result
+        }
+        ConformanceSuite::Mpi => {
+            let (counts, result) = mpi::run()?;
             println!("{counts}");
             result
         }

@@ -3,6 +3,7 @@
 
 mod diagnosis;
 mod drivers;
+mod report;
 mod tools;
 
 use anyhow::Result;
@@ -13,15 +14,21 @@ use crate::{build_kernels, paths};
 
 /// Prints all sections. That something is missing is no failure: nothing but Rust is needed.
 ///
-/// What there is to see at once comes first: to ask the drivers takes a program with the software
-/// driver in it, which from nothing takes minutes to build.
+/// The sections that need no build come first: where the environment asks for the software driver, a
+/// program with that in it is asked, which from nothing takes minutes to build.
 pub(crate) fn run() -> Result<()> {
     print("Kernels", &[kernels()?]);
     print("Tools, for work on Sluice only", &tools::entries());
-    eprintln!("Asking the drivers, with a program that is built first if it has not been yet");
     let drivers = Drivers::find()?;
     print("Drivers", &drivers.entries());
     print("What runs where", &drivers.uses());
+    Ok(())
+}
+
+/// Prints the report on the driver that `GPU_DRIVER` asks for, which the doctor runs in a process of
+/// its own, since a process has one driver.
+pub(crate) fn report_on_driver() -> Result<()> {
+    print!("{}", report::report()?);
     Ok(())
 }
 

@@ -57,6 +57,9 @@ enum Command {
     Conformance(conformance::ConformanceSuite),
     /// Say what there is on this machine, what would run where, and what to do about the rest.
     Doctor,
+    /// Print the doctor's report on the driver that `GPU_DRIVER` asks for.
+    #[command(hide = true)]
+    Driver,
     /// Count the instructions of an enqueue with callgrind, with and without a race checker.
     Instructions,
     /// Build the software driver as libcuda.so.1 and print the folder that it is in.
@@ -91,6 +94,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Ci(arguments) => ci::run(&arguments),
         Command::Conformance(suite) => conformance::run(&suite),
         Command::Doctor => doctor::run(),
+        Command::Driver => doctor::report_on_driver(),
         Command::Instructions => instructions::run(),
         Command::Libcuda => libcuda::run(),
         Command::Miri(arguments) => miri::run(&arguments),

@@ -47,16 +47,27 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Writes a file of the page, where `../sluice` is this repository; beside a new manifest the versions
-/// of its dependencies, so that what is built already is not built again.
+/// The dependencies of `sluice`'s examples that choose features of what Cranelift and the products of
+/// matrices stand on. Without them those would be built again for the newcomer's crate.
+const SHARED: &str = r#"csv = "1.4"
+image = { version = "0.25", default-features = false, features = ["png"] }
+"#;
+
+/// Writes a file of the page, where `../sluice` is this repository. A manifest gets the versions and
+/// the features of dependencies that the release build of `sluice`'s examples has, so that those are
+/// not built again.
 fn write(path: &Path, text: &str) -> Result<()> {
     let folder = path.parent().context("a file has a folder")?;
     fs::create_dir_all(folder)?;
-    fs::write(path, text.replace("../sluice", &root().display().to_string()))?;
-    let versions = folder.join("Cargo.lock");
-    if path.ends_with("Cargo.toml") && !versions.exists() {
-        fs::copy(root().join("Cargo.lock"), versions)?;
+    let mut text = text.replace("../sluice", &root().display().to_string());
+    if path.ends_with("Cargo.toml") {
+        text = text.replace("[dependencies]\n", &format!("[dependencies]\n{SHARED}"));
+        let versions = folder.join("Cargo.lock");
+        if !versions.exists() {
+            fs::copy(root().join("Cargo.lock"), versions)?;
+        }
     }
+    fs::write(path, text)?;
     Ok(())
 }
 

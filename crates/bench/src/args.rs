@@ -1,13 +1,16 @@
 //! The command line.
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 
 use crate::place::Where;
+use crate::scaling::ScalingArguments;
 
 /// Measures Sluice and prints a JSON line for each case.
 #[derive(Debug, Parser)]
 #[command(name = "bench")]
 pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<Program>,
     /// Run only cases whose names begin with one of these
     #[arg(long, value_delimiter = ',', value_name = "PREFIX,..")]
     pub(crate) filter: Vec<String>,
@@ -27,6 +30,13 @@ pub(crate) struct Arguments {
     /// Measure for another process, on a software driver with so many workers
     #[arg(long, hide = true, value_name = "WORKERS")]
     pub(crate) serve: Option<u16>,
+}
+
+/// What is measured instead of the cases.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Program {
+    /// Steps of training on 1 to 64 devices, in the virtual time of a model of an H200
+    Scaling(ScalingArguments),
 }
 
 impl Arguments {

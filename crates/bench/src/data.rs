@@ -1,10 +1,10 @@
 //! The loader: shuffled batches of images, with transformations of different weight.
 
+use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
-use parallel::{DataLoader, Dataset};
+use parallel::{DataLoader, Dataset, RandomSampler, Sampler};
 use rustix::time::{ClockId, clock_gettime};
-use tensor::{DType, Device, Tensor};
 
 use crate::error::Result;
 use crate::harness::Bench;
@@ -45,16 +45,34 @@ pub(crate) fn run(bench: &mut Bench, _place: &BenchTarget) -> Result<()> {
         ("light", Transform::Light, 60_000),
         ("heavy", Transform::Heavy, 6_000),
     ] {
+        let images = || Images { pixels: vec![[0.5; PIXELS]; count], transform };
+        let metric = Metric::Samples { count };
+        let case = format!("data/{name}_alone");
+        if bench.wants(&case) {
+            bench.report(&case, metric, alone(&images()))?;
+        }
         for workers in [0, 2] {
             let case = format!("data/{name}_w{workers}");
             if bench.wants(&case) {
-                let images = Images { pixels: vec![[0.5; PIXELS]; count], transform };
-                let metric = Metric::Samples { count };
-                bench.report(&case, metric, epochs(images, workers))?;
+                bench.report(&case, metric, epochs(images(), workers))?;
             }
         }
     }
     Ok(())
+}
+
+/// The seconds of two epochs of the transformations alone, in the order that a loader reads them in.
+fn alone(images: &Images) -> Result<Vec<f64>> {
+    let order: Vec<usize> = RandomSampler::new(images.len(), 0).iter(0)?.collect();
+    let epoch = |_| {
+        let start = Instant::now();
+        for &index in &order {
+            let Ok(sample) = images.get(index);
+            std::hint::black_box(sample);
+        }
+        start.elapsed().as_secs_f64()
+    };
+    Ok((0..3).map(epoch).skip(1).collect())
 }
 
 /// The seconds of two epochs. One before them, in which memory is touched first, does not count.
@@ -73,35 +91,34 @@ fn epochs(images: Images, workers: usize) -> Result<Vec<f64>> {
 }
 
 impl Dataset for Images {
-    type Sample = (Tensor, i64);
-    type Error = tensor::Error;
+    type Sample = ([f32; PIXELS], i64);
+    type Error = Infallible;
 
     fn len(&self) -> usize {
         self.pixels.len()
     }
 
-    fn get(&self, index: usize) -> tensor::Result<(Tensor, i64)> {
+    fn get(&self, index: usize) -> std::result::Result<([f32; PIXELS], i64), Infallible> {
         let pixels = match self.transform {
-            Transform::None => self.pixels[index].to_vec(),
+            Transform::None => self.pixels[index],
             Transform::Light | Transform::Heavy => light(&self.pixels[index], index),
         };
         if self.transform == Transform::Heavy {
             keep_busy(HEAVY);
         }
-        let image = Tensor::from_vec(pixels, [EDGE, EDGE], (DType::F32, Device::Cpu))?;
-        Ok((image, (index % 10) as i64))
+        Ok((pixels, (index % 10) as i64))
     }
 }
 
 /// The image, normalised and shifted by a distance that differs from index to index. What comes in
 /// from outside is zero.
-fn light(image: &[f32; PIXELS], index: usize) -> Vec<f32> {
+fn light(image: &[f32; PIXELS], index: usize) -> [f32; PIXELS] {
     let distances = 2 * SHIFT + 1;
     // Knuth's multiplicative hashing: neighbours are shifted differently.
     let hash = index.wrapping_mul(2_654_435_761) >> 7;
     let (down, right) = (hash % distances, hash / distances % distances);
 
-    let mut shifted = vec![0.0; PIXELS];
+    let mut shifted = [0.0; PIXELS];
     for row in down.saturating_sub(SHIFT)..EDGE.min(EDGE + down - SHIFT) {
         let columns = right.saturating_sub(SHIFT)..EDGE.min(EDGE + right - SHIFT);
         let source = (row + SHIFT - down) * EDGE + columns.start + SHIFT - right;

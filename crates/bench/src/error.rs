@@ -30,6 +30,12 @@ pub(crate) enum Error {
     Output(#[from] io::Error),
     #[error("measured in a process of its own: {0}")]
     Apart(String),
+    #[error("virtual time: {0}")]
+    VirtualTime(#[from] cuda_sim::control::ControlError),
+    #[error("virtual time: no step was measured")]
+    NoStep,
+    #[error(transparent)]
+    Replicas(#[from] parallel::ReplicasError),
     #[error(transparent)]
     Tensor(#[from] tensor::Error),
     #[error(transparent)]

@@ -12,6 +12,7 @@
 //   alloc, broadcast, conv, data, dispatch, elementwise, fused, launch, matmul, reduce, runtime, sim, train
 //   harness, launcher
 //   args
+//   scaling
 //   line, place
 //   metric, samples
 //   error
@@ -34,6 +35,7 @@ mod place;
 mod reduce;
 mod runtime;
 mod samples;
+mod scaling;
 mod sim;
 mod train;
 
@@ -41,7 +43,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::Arguments;
+use args::{Arguments, Program};
 use error::Result;
 use harness::Bench;
 use place::BenchTarget;
@@ -77,6 +79,9 @@ fn main() -> ExitCode {
 }
 
 fn run(args: Arguments) -> Result<()> {
+    if let Some(Program::Scaling(args)) = args.command {
+        return scaling::run(&args);
+    }
     if let Some(workers) = args.serve {
         return sim::serve(workers.into());
     }

@@ -1,7 +1,7 @@
 //! Training steps: forward, loss, gradients, optimizer.
 
 use nn::optim::{Adam, Optimizer, Sgd};
-use nn::{Forward, Linear, Module, ReLU, Sequential};
+use nn::{Forward, Linear, Module, ReLU, Sequential, sequential};
 use tensor::{DType, Tensor};
 
 use crate::error::Result;
@@ -33,12 +33,13 @@ pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
 
 fn perceptron(place: &BenchTarget) -> tensor::Result<Sequential> {
     let linear = |from, to| Linear::new_with(from, to, place.device());
-    Ok(Sequential::new()
-        .push(linear(PIXELS, HIDDEN)?)
-        .push(ReLU)
-        .push(linear(HIDDEN, HIDDEN)?)
-        .push(ReLU)
-        .push(linear(HIDDEN, CLASSES)?))
+    Ok(sequential![
+        linear(PIXELS, HIDDEN)?,
+        ReLU,
+        linear(HIDDEN, HIDDEN)?,
+        ReLU,
+        linear(HIDDEN, CLASSES)?
+    ])
 }
 
 fn step(

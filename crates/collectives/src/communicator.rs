@@ -13,7 +13,8 @@ use crate::ReduceOp;
 /// # Streams
 /// An operation comes after what was enqueued on its tensor before, and before what is enqueued on
 /// it afterwards; it runs beside the other work of the device. The calling thread waits for other
-/// ranks only until they have called the operation, and for no device.
+/// ranks only until they have called the operation, and for no device. A communicator that reaches
+/// other processes through the host's memory waits for the tensor's device, too, and says so.
 ///
 /// # Errors
 /// A rank that cannot go on calls [`abort`](Communicator::abort): operations that the others are in,

@@ -1,9 +1,9 @@
 //! The attributes `#[module(..)]` of a struct and of its fields.
 
 use syn::meta::ParseNestedMeta;
-use syn::{Attribute, Field, LitStr, Path, Result, Token};
+use syn::{Attribute, Field, LitBool, LitStr, Path, Result, Token};
 
-/// The attributes of a struct.
+/// The attributes of a struct or an enum.
 #[derive(Default)]
 pub(crate) struct StructAttributes {
     /// The function that describes the module.
@@ -19,6 +19,8 @@ pub(crate) enum FieldRole {
     #[default]
     ByType,
     Buffer,
+    /// A buffer that is not saved.
+    NonPersistentBuffer,
     Training,
     Skipped,
 }
@@ -39,7 +41,9 @@ impl StructAttributes {
             } else if meta.path.is_ident("crate") {
                 found.nn = Some(meta.value()?.parse()?);
             } else {
-                return Err(meta.error("a struct has `extra_repr = path` and `crate = path`"));
+                return Err(
+                    meta.error("a struct and an enum have `extra_repr = path` and `crate = path`")
+                );
             }
             Ok(())
         })?;
@@ -50,6 +54,7 @@ impl StructAttributes {
 impl FieldAttributes {
     pub(crate) fn of(field: &Field) -> Result<FieldAttributes> {
         let mut found = FieldAttributes::default();
+        let mut persistent = None;
         each(&field.attrs, |meta| {
             if meta.path.is_ident("rename") {
                 let name: LitStr = meta.value()?.parse()?;
@@ -60,6 +65,10 @@ impl FieldAttributes {
                 found.name = Some(name.value());
                 return Ok(());
             }
+            if meta.path.is_ident("persistent") {
+                persistent = Some(meta.value()?.parse::<LitBool>()?);
+                return Ok(());
+            }
             let role = role(&meta)?;
             if found.role != FieldRole::ByType {
                 return Err(meta.error("a field is one of `buffer`, `training` and `skip`"));
@@ -67,8 +76,23 @@ impl FieldAttributes {
             found.role = role;
             Ok(())
         })?;
+        match persistent {
+            Some(word) if found.role != FieldRole::Buffer => {
+                return Err(syn::Error::new(word.span(), "only a `buffer` is persistent or not"));
+            }
+            Some(word) if !word.value => found.role = FieldRole::NonPersistentBuffer,
+            _ => {}
+        }
         Ok(found)
     }
+}
+
+/// Checks that a variant has no attribute of the derive.
+///
+/// # Errors
+/// It has one.
+pub(crate) fn none_of_variant(attributes: &[Attribute]) -> Result<()> {
+    each(attributes, |meta| Err(meta.error("attributes stand above the enum and above fields")))
 }
 
 fn role(meta: &ParseNestedMeta<'_>) -> Result<FieldRole> {
@@ -79,7 +103,9 @@ fn role(meta: &ParseNestedMeta<'_>) -> Result<FieldRole> {
     ];
     let role = roles.into_iter().find(|(name, _)| meta.path.is_ident(name));
     if meta.input.peek(Token![=]) || role.is_none() {
-        return Err(meta.error("a field has `buffer`, `training`, `skip` and `rename = \"name\"`"));
+        return Err(meta.error(
+            "a field has `buffer`, `persistent = false`, `training`, `skip` and `rename = \"name\"`",
+        ));
     }
     Ok(role.map_or(FieldRole::ByType, |(_, role)| role))
 }

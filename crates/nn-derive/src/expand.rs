@@ -1,39 +1,32 @@
 //! The implementations that the derive writes.
 
 use proc_macro2::{TokenStream, TokenTree};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::ext::IdentExt;
-use syn::spanned::Spanned;
-use syn::{
-    Data, DeriveInput, Error, Fields, Generics, Ident, Member, Path, Result, Type, parse_quote,
-};
+use quote::{ToTokens, format_ident, quote};
+use syn::{DeriveInput, Generics, Ident, Path, Result, parse_quote};
 
-use crate::attributes::{FieldAttributes, FieldRole, StructAttributes};
+use crate::attributes::{FieldRole, StructAttributes};
+use crate::parts::{self, ModuleShape};
 use crate::paths;
 
-/// A field as a part of the module.
-struct ModulePart<'a> {
-    member: Member,
-    name: String,
-    ty: &'a Type,
-    role: FieldRole,
-}
+/// The roles of what a visitor sees.
+const VISITED: &[FieldRole] =
+    &[FieldRole::ByType, FieldRole::Buffer, FieldRole::NonPersistentBuffer, FieldRole::Training];
 
-/// `impl Module` and `impl Display` for a struct.
+/// `impl Module` and `impl Display` for a struct or an enum.
 pub(crate) fn module(input: &DeriveInput) -> Result<TokenStream> {
-    let parts = parts(fields(input)?)?;
+    let shapes = parts::shapes(input)?;
     let attributes = StructAttributes::of(&input.attrs)?;
     let nn = match attributes.nn {
         Some(path) => path,
         None => paths::nn()?,
     };
-    let visits = parts.iter().map(|part| part.visit(&nn));
-    let visits_mut = parts.iter().map(|part| part.visit_mut(&nn));
+    let (visits, visits_mut) = (visits(&shapes, &nn), visits_mut(&shapes, &nn));
     let extra_repr = match attributes.extra_repr {
         Some(function) => quote!(#function(self)),
-        None => extra_repr(&parts, &nn),
+        None => extra_repr(&shapes, &nn),
     };
-    let (name, generics) = (&input.ident, bounded(&input.generics, &parts, &nn));
+    let (type_name, pointees) = (type_name(&shapes, &nn), pointees(&shapes, &nn));
+    let (name, generics) = (&input.ident, bounded(&input.generics, &shapes, &nn));
     let (parameters, arguments, bounds) = generics.split_for_impl();
     Ok(quote! {
         #[automatically_derived]
@@ -43,7 +36,7 @@ pub(crate) fn module(input: &DeriveInput) -> Result<TokenStream> {
                 &'module self,
                 visitor: &mut dyn ::core::ops::FnMut(&str, #nn::Member<'module>),
             ) {
-                #(#visits)*
+                #visits
             }
 
             #[allow(unused_variables)]
@@ -54,114 +47,120 @@ pub(crate) fn module(input: &DeriveInput) -> Result<TokenStream> {
                     #nn::MemberMut<'_>,
                 ) -> #nn::Result<()>,
             ) -> #nn::Result<()> {
-                #(#visits_mut)*
+                #visits_mut
                 ::core::result::Result::Ok(())
             }
 
             fn extra_repr(&self) -> ::std::string::String {
                 #extra_repr
             }
+
+            #type_name
+            #pointees
         }
 
         #[automatically_derived]
         impl #parameters ::core::fmt::Display for #name #arguments #bounds {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                ::core::fmt::Display::fmt(self as &dyn #nn::Module, f)
+                ::core::fmt::Display::fmt(#nn::AsModule::as_module(self), f)
             }
         }
     })
 }
 
-fn fields(input: &DeriveInput) -> Result<&Fields> {
-    let why = match &input.data {
-        Data::Struct(data) => return Ok(&data.fields),
-        Data::Enum(_) => {
-            "`Module` cannot be derived for an enum, whose parts are others for each variant: put a \
-             `Box<dyn Forward<Input, Output = ..>>` into a struct, or implement `Module` with a \
-             `match`"
-        }
-        Data::Union(_) => "`Module` cannot be derived for a union",
-    };
-    Err(Error::new(input.ident.span(), why))
+/// A `match` on `self` with an arm for each shape, whose body `body` writes.
+fn each(
+    shapes: &[ModuleShape<'_>],
+    roles: &[FieldRole],
+    body: impl Fn(&ModuleShape<'_>) -> TokenStream,
+) -> TokenStream {
+    let arms = shapes.iter().map(|shape| shape.arm(roles, &body(shape)));
+    quote!(match self { #(#arms)* })
 }
 
-fn parts(fields: &Fields) -> Result<Vec<ModulePart<'_>>> {
-    let mut parts = Vec::<ModulePart<'_>>::new();
-    for (member, field) in fields.members().zip(fields) {
-        let FieldAttributes { role, name } = FieldAttributes::of(field)?;
-        if role == FieldRole::Training && parts.iter().any(|part| part.role == role) {
-            return Err(Error::new(field.span(), "one field of a module is its training mode"));
-        }
-        let own = match &member {
-            Member::Named(name) => name.unraw().to_string(),
-            Member::Unnamed(index) => index.index.to_string(),
-        };
-        parts.push(ModulePart { member, name: name.unwrap_or(own), ty: &field.ty, role });
-    }
-    Ok(parts)
+fn visits(shapes: &[ModuleShape<'_>], nn: &Path) -> TokenStream {
+    each(shapes, VISITED, |shape| match shape.inside() {
+        Some(part) => part.call(&quote!(#nn::Module>::visit), &quote!(visitor)),
+        None => shape.parts.iter().map(|part| part.visit(nn)).collect(),
+    })
 }
 
-impl ModulePart<'_> {
-    fn visit(&self, nn: &Path) -> TokenStream {
-        let ModulePart { member, name, ty, role } = self;
-        match role {
-            FieldRole::ByType => quote_spanned! { ty.span() =>
-                <#ty as #nn::fields::Field>::visit_field(&self.#member, #name, visitor);
-            },
-            FieldRole::Buffer => quote_spanned! { ty.span() =>
-                if let ::core::option::Option::Some(tensor) =
-                    <#ty as #nn::fields::BufferField>::buffer(&self.#member)
-                {
-                    visitor(#name, #nn::Member::Buffer(tensor));
-                }
-            },
-            FieldRole::Training => quote_spanned! { ty.span() =>
-                visitor(#name, #nn::Member::Training(self.#member));
-            },
-            FieldRole::Skipped => TokenStream::new(),
+fn visits_mut(shapes: &[ModuleShape<'_>], nn: &Path) -> TokenStream {
+    each(shapes, VISITED, |shape| match shape.inside() {
+        Some(part) => {
+            let call = part.call(&quote!(#nn::Module>::visit_mut), &quote!(visitor));
+            quote!(#call?)
         }
-    }
-
-    fn visit_mut(&self, nn: &Path) -> TokenStream {
-        let ModulePart { member, name, ty, role } = self;
-        match role {
-            FieldRole::ByType => quote_spanned! { ty.span() =>
-                <#ty as #nn::fields::Field>::visit_field_mut(&mut self.#member, #name, visitor)?;
-            },
-            FieldRole::Buffer => quote_spanned! { ty.span() =>
-                if let ::core::option::Option::Some(tensor) =
-                    <#ty as #nn::fields::BufferField>::buffer_mut(&mut self.#member)
-                {
-                    visitor(#name, #nn::MemberMut::Buffer(tensor))?;
-                }
-            },
-            FieldRole::Training => quote_spanned! { ty.span() =>
-                visitor(#name, #nn::MemberMut::Training(&mut self.#member))?;
-            },
-            FieldRole::Skipped => TokenStream::new(),
-        }
-    }
+        None => shape.parts.iter().map(|part| part.visit_mut(nn)).collect(),
+    })
 }
 
 /// The description of the fields that are plain values.
-fn extra_repr(parts: &[ModulePart<'_>], nn: &Path) -> TokenStream {
-    let by_type = parts.iter().filter(|part| part.role == FieldRole::ByType);
-    let describe = by_type.map(|ModulePart { member, name, ty, .. }| {
-        quote_spanned! { ty.span() =>
-            <#ty as #nn::fields::Field>::describe(&self.#member, #name, &mut extra);
+fn extra_repr(shapes: &[ModuleShape<'_>], nn: &Path) -> TokenStream {
+    each(shapes, &[FieldRole::ByType], |shape| {
+        if let Some(part) = shape.inside() {
+            return part.call(&quote!(#nn::Module>::extra_repr), &TokenStream::new());
+        }
+        let by_type = shape.parts.iter().filter(|part| part.role == FieldRole::ByType);
+        let describe = by_type.map(|part| part.describe(nn));
+        quote! {
+            #[allow(unused_mut)]
+            let mut extra = #nn::fields::ExtraRepr::new();
+            #(#describe)*
+            ::std::string::ToString::to_string(&extra)
+        }
+    })
+}
+
+/// The names of variants, in the place of the enum's own.
+fn type_name(shapes: &[ModuleShape<'_>], nn: &Path) -> Option<TokenStream> {
+    shapes[0].variant?;
+    let names = each(shapes, &[FieldRole::ByType], |shape| match (shape.inside(), shape.variant) {
+        (Some(part), _) => part.call(&quote!(#nn::Module>::type_name), &TokenStream::new()),
+        (None, name) => {
+            let name = name.map(ToString::to_string);
+            quote!(#name)
         }
     });
-    quote! {
-        #[allow(unused_mut)]
-        let mut extra = #nn::fields::ExtraRepr::new();
-        #(#describe)*
-        ::std::string::ToString::to_string(&extra)
+    Some(quote! {
+        #[allow(unused_variables)]
+        fn type_name(&self) -> &'static str {
+            #names
+        }
+    })
+}
+
+/// The modules that transparent variants are.
+fn pointees(shapes: &[ModuleShape<'_>], nn: &Path) -> Option<TokenStream> {
+    if !shapes.iter().any(|shape| shape.is_transparent) {
+        return None;
     }
+    let [pointees, pointees_mut] = ["as_module", "as_module_mut"].map(|method| {
+        each(shapes, &[FieldRole::ByType], |shape| match shape.inside() {
+            Some(part) => {
+                let method = format_ident!("{method}");
+                let module = part.call(&quote!(#nn::AsModule>::#method), &TokenStream::new());
+                quote!(::core::option::Option::Some(#module))
+            }
+            None => quote!(::core::option::Option::None),
+        })
+    });
+    Some(quote! {
+        #[allow(unused_variables)]
+        fn pointee(&self) -> ::core::option::Option<&(dyn #nn::Module + 'static)> {
+            #pointees
+        }
+
+        #[allow(unused_variables)]
+        fn pointee_mut(&mut self) -> ::core::option::Option<&mut (dyn #nn::Module + 'static)> {
+            #pointees_mut
+        }
+    })
 }
 
 /// The generics with what a module needs of them: each type parameter lives and may be sent as long
 /// as a module, and a field whose type depends on one may be the field of a module.
-fn bounded(generics: &Generics, parts: &[ModulePart<'_>], nn: &Path) -> Generics {
+fn bounded(generics: &Generics, shapes: &[ModuleShape<'_>], nn: &Path) -> Generics {
     let mut generics = generics.clone();
     let parameters: Vec<Ident> = generics.type_params().map(|one| one.ident.clone()).collect();
     if parameters.is_empty() {
@@ -173,17 +172,22 @@ fn bounded(generics: &Generics, parts: &[ModulePart<'_>], nn: &Path) -> Generics
             #parameter: ::core::marker::Send + ::core::marker::Sync + 'static
         });
     }
-    let by_type = parts.iter().filter(|part| part.role == FieldRole::ByType);
-    for ModulePart { ty, .. } in
-        by_type.filter(|part| mentions(part.ty.to_token_stream(), &parameters))
-    {
-        bounds.predicates.push(parse_quote!(#ty: #nn::fields::Field));
+    for shape in shapes {
+        for part in shape.parts.iter().filter(|part| part.role == FieldRole::ByType) {
+            let ty = part.ty;
+            if mentions(ty.to_token_stream(), &parameters) {
+                bounds.predicates.push(match shape.is_transparent {
+                    true => parse_quote!(#ty: #nn::Module),
+                    false => parse_quote!(#ty: #nn::fields::Field),
+                });
+            }
+        }
     }
     generics
 }
 
 /// Whether the text of a type names one of the parameters.
-fn mentions(tokens: TokenStream, parameters: &[Ident]) -> bool {
+pub(crate) fn mentions(tokens: TokenStream, parameters: &[Ident]) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Ident(ident) => parameters.contains(&ident),
         TokenTree::Group(group) => mentions(group.stream(), parameters),

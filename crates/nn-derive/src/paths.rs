@@ -1,4 +1,4 @@
-//! The path under which the deriving crate finds `nn`.
+//! The paths under which the deriving crate finds `nn` and `parallel`.
 
 use proc_macro_crate::{FoundCrate, crate_name};
 use proc_macro2::{Ident, Span};
@@ -6,14 +6,27 @@ use syn::{Error, Path, Result, parse_quote};
 
 /// `::nn`, or `::sluice::nn`, by whichever name the crate depends on one of them.
 pub(crate) fn nn() -> Result<Path> {
-    if let Some(nn) = dependency("nn") {
-        return Ok(parse_quote!(::#nn));
+    found("nn", "nn", "module")
+}
+
+/// `::parallel`, or `::sluice::data`, by whichever name the crate depends on one of them.
+pub(crate) fn parallel() -> Result<Path> {
+    found("parallel", "data", "collate")
+}
+
+/// The path of a package, or of the module of `sluice` that exports it.
+fn found(package: &str, module: &str, attribute: &str) -> Result<Path> {
+    if let Some(own) = dependency(package) {
+        return Ok(parse_quote!(::#own));
     }
     if let Some(sluice) = dependency("sluice") {
-        return Ok(parse_quote!(::#sluice::nn));
+        let module = Ident::new(module, Span::call_site());
+        return Ok(parse_quote!(::#sluice::#module));
     }
-    let help = "the derive finds neither `nn` nor `sluice` among the dependencies in Cargo.toml: \
-                say where `nn` is by `#[module(crate = path)]`";
+    let help = format!(
+        "the derive finds neither `{package}` nor `sluice` among the dependencies in Cargo.toml: \
+         say where `{package}` is by `#[{attribute}(crate = path)]`"
+    );
     Err(Error::new(Span::call_site(), help))
 }
 

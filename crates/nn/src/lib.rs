@@ -5,10 +5,10 @@
 //!
 //! ```
 //! use nn::optim::{Optimizer, Sgd};
-//! use nn::{Forward, Linear, Module, ReLU, Sequential};
+//! use nn::{Forward, Linear, Module, ReLU, sequential};
 //! use tensor::{DType, Tensor};
 //!
-//! let model = Sequential::new().push(Linear::new(4, 16)?).push(ReLU).push(Linear::new(16, 3)?);
+//! let model = sequential![Linear::new(4, 16)?, ReLU, Linear::new(16, 3)?];
 //! let mut optimizer = Sgd::new(model.parameters(), 0.1).momentum(0.9).build()?;
 //!
 //! let (x, target) = (Tensor::randn([8, 4], ())?, Tensor::randint(0, 3, [8], DType::I64)?);
@@ -29,7 +29,7 @@
 //!   [`fields`]: what the derive makes of which field.
 //! - [`Forward`]: inputs and outputs of any type.
 //! - [`Linear`], [`Embedding`], [`LayerNorm`], [`ReLU`], [`GELU`], [`Dropout`], [`Flatten`],
-//!   [`Sequential`]: the layers.
+//!   [`Sequential`] (made by [`sequential!`]): the layers.
 //! - [`loss`]: the losses; [`optim`]: the optimizers [`Sgd`](optim::Sgd) and [`Adam`](optim::Adam);
 //!   [`init`]: the initial values of parameters.
 //! - [`checkpoint`]: the whole state of a training in one file.

@@ -1,5 +1,5 @@
-//! `DataLoader` and `DataParallel` (`torch.utils.data`, `torch.nn.DataParallel`): batches of data,
-//! and models over several GPUs, in one process.
+//! `DataLoader`, `Replicas` and `DataParallel` (`torch.utils.data`, `torch.nn.parallel`): batches of
+//! data, and models over several GPUs.
 //!
 //! Workers and replicas are threads. Nothing forks and nothing is sent between processes, so
 //! PyTorch's caveats of multiprocessing do not arise: no pickling, no shared memory files, no
@@ -24,17 +24,23 @@
 //! ```
 //!
 //! # Where to go on
-//! - [`Dataset`]: numbered samples; [`TensorDataset`] makes one of tensors, [`random_split`] splits one.
+//! - [`Dataset`]: numbered samples; [`TensorDataset`] makes one of tensors, [`from_fn`] one of a
+//!   function, [`random_split`] splits one, [`ConcatDataset`] joins several. [`IterableDataset`]:
+//!   samples that come one after the other.
 //! - [`DataLoader::builder`]: batches, with shuffling, worker threads, page-locked memory and prefetching to
-//!   a device.
-//! - [`Collate`], [`PinMemory`], [`ToDevice`]: the traits by which samples and batches of one's own types
-//!   are joined, pinned and moved.
+//!   a device, or in parts to several ([`Batches::parts`]).
+//! - [`Sampler`]: the order of the samples, also of one of several processes
+//!   ([`DistributedSampler`]).
+//! - [`Collate`], which can be derived, [`PinMemory`], [`ToDevice`], [`Split`]: the traits by which samples
+//!   and batches of one's own types are joined, pinned, moved and split.
+//! - [`Replicas`]: each device trains a replica with parameters of its own; gradients are summed while
+//!   the backward pass runs. [`DistributedDataParallel`] is one of them, in a process of its own.
 //! - [`DataParallel`]: splits each batch between devices, runs a replica of the module on each, and sums
 //!   the gradients on the first device.
 //! - The example `digits` of the crate `sluice` is a whole training program.
 //!
-//! What it is not: nothing here goes beyond one process and one machine. Modules and optimizers are
-//! in the crate `nn`, tensors in `tensor`.
+//! Modules and optimizers are in the crate `nn`, tensors in `tensor`, what replicas exchange in
+//! `collectives`.
 #![forbid(unsafe_code)]
 
 // Layers, the top one first; a module imports only from lines below its own.
@@ -51,16 +57,29 @@ mod distributed;
 mod loader;
 mod replicas;
 
-pub use batch::{Collate, Gather, PinMemory, Split, ToDevice};
-pub use data::{Dataset, MapDataset, Subset, TensorDataset, TensorSample, random_split};
+pub use batch::{Collate, Gather, PinMemory, SampleList, Split, ToDevice};
+pub use data::{
+    BatchSampler, ConcatDataset, Dataset, DistributedSampler, FnDataset, IterableDataset,
+    MapDataset, RandomSampler, SampleOrder, Sampler, SequentialSampler, Subset,
+    SubsetRandomSampler, TensorDataset, TensorSample, WeightedRandomSampler, from_fn, random_split,
+};
 pub use data_parallel::{DataParallel, DataParallelError};
 pub use distributed::{
     BufferSync, DistributedDataParallel, DistributedDataParallelBuilder, DistributedError,
 };
 pub use loader::{
-    Batches, BuildError, DataLoader, DataLoaderBuilder, DataLoaderState, LoaderError,
+    BatchParts, Batches, BuildError, DataLoader, DataLoaderBuilder, DataLoaderState,
+    EpochCanceller, Iterable, LoaderError, SampleSource, WorkerInfo, get_worker_info, is_cancelled,
 };
 pub use replicas::{Replicas, ReplicasBuilder, ReplicasError, StepLosses};
+
+pub use nn_derive::Collate;
+
+/// The names that derived code needs.
+#[doc(hidden)]
+pub mod derived {
+    pub use tensor::{Blocking, Device, Result};
+}
 
 /// The README's example is tested as the documentation's are.
 #[cfg(doctest)]

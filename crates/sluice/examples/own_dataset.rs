@@ -42,12 +42,13 @@ fn main() -> Result<()> {
         .shuffle(0)
         .workers(2)
         .build()?;
-    let model = nn::Sequential::new()
-        .push(nn::Linear::new(2, 64)?)
-        .push(nn::ReLU)
-        .push(nn::Linear::new(64, 64)?)
-        .push(nn::ReLU)
-        .push(nn::Linear::new(64, 2)?);
+    let model = sequential![
+        nn::Linear::new(2, 64)?,
+        nn::ReLU,
+        nn::Linear::new(64, 64)?,
+        nn::ReLU,
+        nn::Linear::new(64, 2)?
+    ];
     let mut optimizer = optim::Adam::new(model.parameters(), 5e-3).build()?;
 
     let mut share = 0.0;

@@ -38,15 +38,16 @@ struct ResumableTraining {
 
 impl ResumableTraining {
     fn new(device: Device, epochs: u64) -> Result<ResumableTraining> {
-        let mut model = nn::Sequential::new()
-            .push(nn::Linear::new(8, 32)?)
-            .push(nn::GELU)
-            .push(nn::Dropout::new(0.2)?)
-            .push(nn::Linear::new(32, 1)?);
+        let mut model = sequential![
+            nn::Linear::new(8, 32)?,
+            nn::GELU,
+            nn::Dropout::new(0.2)?,
+            nn::Linear::new(32, 1)?
+        ];
         model.to(device)?;
         let mut optimizer = optim::Adam::new(model.parameters(), 0.01).build()?;
         let schedule = CosineAnnealingLr { t_max: epochs, eta_min: 1e-4 };
-        let scheduler = LrScheduler::new(&mut optimizer, schedule);
+        let scheduler = LrScheduler::new(&mut optimizer, schedule)?;
         let x = Tensor::randn([160, 8], ())?;
         let y = x.square()?.sum(keepdim(-1))?;
         let loader = DataLoader::builder(TensorDataset::new((x, y))?)
@@ -95,7 +96,7 @@ impl ResumableTraining {
         self.optimizer.step()?;
         self.step += 1;
         if self.loader.state().batches == 0 {
-            self.scheduler.step(&mut self.optimizer); // that was the epoch's last batch
+            self.scheduler.step(&mut self.optimizer)?; // that was the epoch's last batch
         }
         Ok(loss)
     }

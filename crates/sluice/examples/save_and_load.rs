@@ -19,7 +19,7 @@ struct Classifier {
 
 impl Classifier {
     fn new(classes: usize) -> Result<Classifier> {
-        let body = nn::Sequential::new().push(nn::Linear::new(8, 16)?).push(nn::ReLU);
+        let body = sequential![nn::Linear::new(8, 16)?, nn::ReLU];
         Ok(Classifier { body, head: nn::Linear::new(16, classes)? })
     }
 }

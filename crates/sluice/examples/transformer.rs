@@ -5,6 +5,7 @@
 //! ```
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
 
+use sluice::nn::{Embedding, GELU, LayerNorm, Linear, Sequential};
 use sluice::prelude::*;
 
 /// From the first chapter of "Alice's Adventures in Wonderland" (L. Carroll, 1865; public domain).
@@ -18,23 +19,22 @@ const WIDTH: usize = 64;
 /// Attention to earlier characters, and a layer of its own for each.
 #[derive(Module)]
 struct TransformerBlock {
-    norm1: nn::LayerNorm,
-    qkv: nn::Linear,
-    out: nn::Linear,
-    norm2: nn::LayerNorm,
-    mlp: nn::Sequential,
+    norm1: LayerNorm,
+    qkv: Linear,
+    out: Linear,
+    norm2: LayerNorm,
+    mlp: Sequential,
     heads: usize,
 }
 
 impl TransformerBlock {
     fn new(heads: usize) -> Result<TransformerBlock> {
-        let (up, down) = (nn::Linear::new(WIDTH, 4 * WIDTH)?, nn::Linear::new(4 * WIDTH, WIDTH)?);
         Ok(TransformerBlock {
-            norm1: nn::LayerNorm::new([WIDTH])?,
-            qkv: nn::Linear::new(WIDTH, 3 * WIDTH)?,
-            out: nn::Linear::new(WIDTH, WIDTH)?,
-            norm2: nn::LayerNorm::new([WIDTH])?,
-            mlp: nn::Sequential::new().push(up).push(nn::GELU).push(down),
+            norm1: LayerNorm::new([WIDTH])?,
+            qkv: Linear::new(WIDTH, 3 * WIDTH)?,
+            out: Linear::new(WIDTH, WIDTH)?,
+            norm2: LayerNorm::new([WIDTH])?,
+            mlp: sequential![Linear::new(WIDTH, 4 * WIDTH)?, GELU, Linear::new(4 * WIDTH, WIDTH)?],
             heads,
         })
     }
@@ -59,21 +59,21 @@ impl Forward for TransformerBlock {
 
 #[derive(Module)]
 struct Transformer {
-    characters: nn::Embedding,
-    places: nn::Embedding,
+    characters: Embedding,
+    places: Embedding,
     blocks: Vec<TransformerBlock>,
-    norm: nn::LayerNorm,
-    head: nn::Linear,
+    norm: LayerNorm,
+    head: Linear,
 }
 
 impl Transformer {
     fn new(vocabulary: usize) -> Result<Transformer> {
         Ok(Transformer {
-            characters: nn::Embedding::new(vocabulary, WIDTH)?,
-            places: nn::Embedding::new(CONTEXT, WIDTH)?,
+            characters: Embedding::new(vocabulary, WIDTH)?,
+            places: Embedding::new(CONTEXT, WIDTH)?,
             blocks: (0..2).map(|_| TransformerBlock::new(4)).collect::<Result<_>>()?,
-            norm: nn::LayerNorm::new([WIDTH])?,
-            head: nn::Linear::new(WIDTH, vocabulary)?,
+            norm: LayerNorm::new([WIDTH])?,
+            head: Linear::new(WIDTH, vocabulary)?,
         })
     }
 }

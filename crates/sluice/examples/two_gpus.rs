@@ -35,10 +35,7 @@ fn main() -> Result<()> {
     assert_eq!(gradient.device(), first);
 
     // The same model on both: each takes half of the batch, and gradients are summed on the first.
-    let mut model = nn::Sequential::new()
-        .push(nn::Linear::new(64, 32)?)
-        .push(nn::ReLU)
-        .push(nn::Linear::new(32, 1)?);
+    let mut model = sequential![nn::Linear::new(64, 32)?, nn::ReLU, nn::Linear::new(32, 1)?];
     model.to(first)?;
     let model = DataParallel::new(model, [first, second])?;
     let mut optimizer = optim::Adam::new(model.parameters(), 1e-2).build()?;

@@ -1,7 +1,13 @@
 //! Data sets, and loaders that make batches of them (`torch.utils.data`).
 
 pub use parallel::{
-    Batches, BuildError, Collate, DataLoader, DataLoaderBuilder, DataLoaderState, Dataset,
-    LoaderError, MapDataset, PinMemory, Subset, TensorDataset, TensorSample, ToDevice,
-    random_split,
+    BatchParts, BatchSampler, Batches, BuildError, Collate, ConcatDataset, DataLoader,
+    DataLoaderBuilder, DataLoaderState, Dataset, DistributedSampler, EpochCanceller, FnDataset,
+    Iterable, IterableDataset, LoaderError, MapDataset, PinMemory, RandomSampler, SampleList,
+    SampleOrder, SampleSource, Sampler, SequentialSampler, Split, Subset, SubsetRandomSampler,
+    TensorDataset, TensorSample, ToDevice, WeightedRandomSampler, WorkerInfo, from_fn,
+    get_worker_info, is_cancelled, random_split,
 };
+
+#[doc(hidden)]
+pub use parallel::derived;

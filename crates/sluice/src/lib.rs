@@ -35,7 +35,7 @@
 //! - [`nn`] and [`optim`]: layers, modules and losses; optimizers.
 //! - [`safetensors`], [`numpy`], [`pytorch`]: tensors and models in files.
 //! - [`checkpoint`]: the whole state of a training in one file.
-//! - [`data`]: data sets and loaders; [`parallel`]: a module on several devices; [`distributed`]: what
+//! - [`data`]: data sets and loaders; [`parallel`]: models on several devices; [`distributed`]: what
 //!   they exchange.
 //! - [`cuda`]: devices, streams, events, graphs, memory; [`cuda::software`].
 //! - [`fuse`]: elementwise functions of the program's own, in one pass.

@@ -27,5 +27,5 @@
 pub use nn::{
     AsModule, Dropout, Embedding, Flatten, Forward, GELU, LayerError, LayerNorm, Linear,
     LoadOptions, LoadReport, Member, MemberMut, Module, ReLU, Result, Sequential, StateDict,
-    StateError, Stateful, fields, init, loss,
+    StateError, Stateful, fields, init, loss, sequential,
 };

@@ -40,6 +40,12 @@ impl Scoped {
 
 /// The dtype of floats for which none is given (`torch.get_default_dtype`): of literals, and of
 /// factories whose options leave it open. It is `F32` at first.
+///
+/// ```
+/// use tensor::DType;
+/// assert_eq!(tensor::default_dtype(), DType::F32);
+/// # Ok::<(), tensor::Error>(())
+/// ```
 pub fn default_dtype() -> DType {
     SCOPED.get().dtype.unwrap_or_else(|| DType::ALL[usize::from(DTYPE.load(Ordering::Relaxed))])
 }
@@ -72,6 +78,13 @@ pub fn with_default_dtype<R>(dtype: DType, f: impl FnOnce() -> R) -> Result<R> {
 
 /// [`with_default_dtype`] until the guard is dropped.
 ///
+/// ```
+/// use tensor::{DType, tensor};
+/// let _guard = tensor::enter_default_dtype(DType::F64)?;
+/// assert_eq!(tensor![1.0]?.dtype(), DType::F64);
+/// # Ok::<(), tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// It is not a floating-point dtype.
 pub fn enter_default_dtype(dtype: DType) -> Result<DefaultGuard> {
@@ -81,6 +94,12 @@ pub fn enter_default_dtype(dtype: DType) -> Result<DefaultGuard> {
 
 /// The device of tensors for which none is given (`torch.get_default_device`). It is the CPU at
 /// first.
+///
+/// ```
+/// use tensor::Device;
+/// assert_eq!(tensor::default_device(), Device::Cpu);
+/// # Ok::<(), tensor::Error>(())
+/// ```
 pub fn default_device() -> Device {
     SCOPED.get().device.unwrap_or_else(|| match DEVICE.load(Ordering::Relaxed) {
         CPU => Device::Cpu,
@@ -106,6 +125,13 @@ pub fn set_default_device(device: Device) -> Result<()> {
 }
 
 /// Runs `f` with another default device on this thread.
+///
+/// ```
+/// use tensor::{Device, Tensor};
+/// let x = tensor::with_default_device(Device::Cpu, || Tensor::ones([2], ()))??;
+/// assert_eq!(x.device(), Device::Cpu);
+/// # Ok::<(), tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// There is no such device.

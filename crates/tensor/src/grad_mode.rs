@@ -10,6 +10,12 @@ thread_local! {
 }
 
 /// Whether operations of this thread are recorded for gradients. In a new thread they are.
+///
+/// ```
+/// use tensor::{is_grad_enabled, no_grad};
+/// assert!(is_grad_enabled() && !no_grad(is_grad_enabled));
+/// # Ok::<(), tensor::Error>(())
+/// ```
 pub fn is_grad_enabled() -> bool {
     ENABLED.get()
 }
@@ -30,6 +36,14 @@ pub fn no_grad<R>(f: impl FnOnce() -> R) -> R {
 }
 
 /// Runs `f` with recording on, inside of [`no_grad`] too.
+///
+/// ```
+/// use tensor::{no_grad, tensor};
+/// let x = tensor![1.0]?.requires_grad_(true)?;
+/// let y = no_grad(|| tensor::enable_grad(|| x.mul(2.0)))?;
+/// assert!(y.requires_grad());
+/// # Ok::<(), tensor::Error>(())
+/// ```
 pub fn enable_grad<R>(f: impl FnOnce() -> R) -> R {
     let _on = enter_grad_mode(true);
     f()

@@ -118,7 +118,7 @@ pub use device::Device;
 pub use dims::{Dims, ReduceDims, keepdim};
 pub use dtype::{DType, Element, Scalar};
 pub use error::{AutogradError, Error, Result};
-pub use factories::{Data, Number, Steps};
+pub use factories::{Data, Number, StackBuffer, Steps};
 pub use integer::Integer;
 
 pub use dispatch::{Blocking, CudaView};

@@ -26,6 +26,12 @@ pub(crate) type PerDim<T> = TinyVec<[T; 4]>;
 impl Shape {
     /// The number of elements; 1 for a shape without dimensions. It is `usize::MAX`, which no
     /// tensor has, if the number does not fit into `isize`.
+    ///
+    /// ```
+    /// use tensor::Shape;
+    /// assert_eq!(Shape::from([2, 3]).numel(), 6);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn numel(&self) -> usize {
         self.checked_numel().unwrap_or(usize::MAX)
     }
@@ -41,6 +47,13 @@ impl Shape {
     /// The shape that `self` and `other` broadcast to (`torch.broadcast_shapes`), or `None` if they
     /// do not fit: sizes are aligned at the innermost dimension, and must be equal, or one of them
     /// 1 or missing.
+    ///
+    /// ```
+    /// use tensor::Shape;
+    /// assert_eq!(Shape::from([2, 1]).broadcast(&[3]), Some(Shape::from([2, 3])));
+    /// assert_eq!(Shape::from([2]).broadcast(&[3]), None);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn broadcast(&self, other: &[usize]) -> Option<Shape> {
         let dims = self.len().max(other.len());
         let size = |shape: &[usize], dim: usize| {

@@ -11,6 +11,7 @@ use super::StepReport;
 use crate::paths::root;
 use crate::process::{Transcript, cargo, run, transcript};
 use crate::test_results::{Counts, closing_lines};
+use crate::unavailable::Unavailable;
 use crate::{bindgen, build_kernels, conformance, tidy, walkthrough};
 
 /// A workspace of its own, which commands for the workspace leave out.
@@ -18,7 +19,7 @@ const ABI_CLIENT: &str = "tests/abi-client/Cargo.toml";
 
 pub(super) type CiStep = fn(&mut StepReport) -> Result<()>;
 
-pub(super) const ALL: [(&str, CiStep); 15] = [
+pub(super) const ALL: [(&str, CiStep); 16] = [
     ("format", format),
     ("clippy", clippy),
     ("tidy", |_| tidy::run()),
@@ -30,6 +31,7 @@ pub(super) const ALL: [(&str, CiStep); 15] = [
     ("abi", conformance_abi),
     ("cudarc", conformance_cudarc),
     ("ptx", conformance_ptx),
+    ("mpi", conformance_mpi),
     ("digits", main_job),
     ("walkthrough", |_| walkthrough::run()),
     ("golden", golden),
@@ -95,9 +97,25 @@ fn conformance_ptx(report: &mut StepReport) -> Result<()> {
     result
 }
 
+/// Runs `conformance mpi`, and looks at the crate as it is with MPI.
+fn conformance_mpi(report: &mut StepReport) -> Result<()> {
+    let (counts, result) = match conformance::mpi::run() {
+        Err(error) if error.is::<Unavailable>() => {
+            report.note = format!("skipped: {error}");
+            return Ok(());
+        }
+        outcome => outcome?,
+    };
+    report.note = counts.to_string();
+    result?;
+    conformance::mpi::clippy()
+}
+
 /// The README's example, for a few epochs: enough to see that it learns.
 fn main_job(report: &mut StepReport) -> Result<()> {
-    let mut digits = cargo(&["run", "--release", "--example", "digits", "--"]);
+    // Of this package alone, so that the walkthrough shares what it is built from.
+    let mut digits =
+        cargo(&["run", "--release", "--package", "sluice", "--example", "digits", "--"]);
     digits.args(["--epochs", "3", "--json", "--device", "software:2"]);
     let transcript = transcript(&mut digits)?;
     transcript.result?;

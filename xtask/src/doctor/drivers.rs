@@ -3,14 +3,17 @@
 use std::env;
 
 use anyhow::Result;
+use gpu_runtime::DriverChoice;
 
 use super::diagnosis::Diagnosis;
+use super::report::report;
 use crate::process;
 
 /// The devices that each driver has.
 pub(super) struct Drivers {
     nvidia: Probe,
-    software: Probe,
+    /// Asked where the environment sets the software driver up.
+    software: Option<Probe>,
     /// `GPU_DRIVER` as it is set here, and what there is by it.
     asked: Option<(String, Probe)>,
 }
@@ -20,28 +23,33 @@ type Probe = Result<String, String>;
 
 impl Drivers {
     pub(super) fn find() -> Result<Drivers> {
-        // By itself, so that an error of the compiler is not taken for one of a driver.
-        process::run(&mut process::cargo(&[&["build", "--quiet"], &EXAMPLE[..]].concat()))?;
-        let asked = variable("GPU_DRIVER").map(|driver| {
-            let probe = probe(&driver)?;
-            Ok::<_, anyhow::Error>((driver, probe))
-        });
-        Ok(Drivers {
-            nvidia: probe("nvidia")?,
-            software: probe("software")?,
-            asked: asked.transpose()?,
-        })
+        let asked = match variable("GPU_DRIVER") {
+            Some(driver) if driver == "nvidia" => Some((driver, nvidia())),
+            Some(driver) => Some((driver.clone(), probe(&driver)?)),
+            None => None,
+        };
+        let is_set_up = env::vars().any(|(name, _)| name.starts_with("CUDA_SIM_"));
+        let software = is_set_up.then(|| probe("software")).transpose()?;
+        Ok(Drivers { nvidia: nvidia(), software, asked })
     }
 
     pub(super) fn entries(&self) -> Vec<Diagnosis> {
         let mut entries = vec![
             entry("nvidia", &self.nvidia, NVIDIA_IS_MISSING),
-            entry("software", &self.software, "mend the variable that it names")
-                .advice("CUDA_SIM_DEVICES and CUDA_SIM_MEMORY, or GPU_DRIVER=software:N, set this"),
+            match &self.software {
+                Some(probe) => entry("software", probe, "mend the variable that it names"),
+                None => Diagnosis::new(
+                    "software",
+                    "a part of every program, with as many GPUs as it asks for",
+                ),
+            }
+            .advice("CUDA_SIM_DEVICES and CUDA_SIM_MEMORY, or GPU_DRIVER=software:N, set this"),
         ];
         entries.push(match &self.asked {
             None => Diagnosis::new("GPU_DRIVER", "not set: a program gets NVIDIA's driver"),
-            Some((driver, _)) => Diagnosis::new("GPU_DRIVER", driver),
+            Some((driver, Ok(report) | Err(report))) => {
+                Diagnosis::new("GPU_DRIVER", format!("{driver}\n{report}"))
+            }
         });
         entries.extend(variable("CUDA_VISIBLE_DEVICES").map(|visible| {
             let state = format!("{visible}: no others are seen above");
@@ -88,13 +96,21 @@ fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-const EXAMPLE: [&str; 4] = ["--package", "gpu-runtime", "--example", "doctor"];
+/// NVIDIA's driver, which this process asks itself.
+fn nvidia() -> Probe {
+    let chosen = gpu_runtime::choose_driver(DriverChoice::Nvidia);
+    chosen.map_err(anyhow::Error::from).and_then(|()| report()).map_err(|error| error.to_string())
+}
 
-/// Asks an example of gpu-runtime, in a process of its own: a process has one driver. Linking the
-/// runtime into xtask instead would make every command of xtask wait for Cranelift to be built.
+/// Asks a driver by a process of its own, with the software driver in it: a process has one driver,
+/// and every command of xtask would wait for Cranelift to be built if it were a part of this one.
 fn probe(driver: &str) -> Result<Probe> {
-    let mut example = process::cargo(&[&["run", "--quiet"], &EXAMPLE[..]].concat());
-    let output = example.env("GPU_DRIVER", driver).output()?;
+    const XTASK: [&str; 5] = ["--quiet", "--package", "xtask", "--features", "software"];
+    eprintln!("Asking the driver {driver}, with a program that is built first");
+    // By itself, so that an error of the compiler is not taken for one of the driver.
+    process::run(&mut process::cargo(&[&["build"], &XTASK[..]].concat()))?;
+    let mut program = process::cargo(&[&["run"], &XTASK[..], &["--", "driver"]].concat());
+    let output = program.env("GPU_DRIVER", driver).output()?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
     Ok(if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) })
 }

@@ -8,7 +8,7 @@ use super::metadata::{Dependency, Package};
 use super::project::Project;
 
 /// Lowest first. Crates on one floor do not import each other.
-const FLOORS: [&[&str]; 11] = [
+const FLOORS: [&[&str]; 12] = [
     &["cuda-sys", "nn-derive", "pickle", "ptx"],
     &["ptx-jit"],
     &["cuda-sim", "kernels"],
@@ -20,6 +20,7 @@ const FLOORS: [&[&str]; 11] = [
     &["nn"],
     &["parallel"],
     &["sluice"],
+    &["mpi-communicator"],
 ];
 
 /// It stands beside the floors, as the software driver's other face, and is imported by none.

@@ -72,6 +72,41 @@ fn without_a_driver_cuda_is_an_error_that_says_so() {
     assert!(error.contains("--device cuda"), "{error}");
 }
 
+#[test]
+fn a_step_in_virtual_time_does_not_depend_on_the_factor_by_which_all_is_smaller() {
+    for devices in [1, 8] {
+        let step = |scale: usize| {
+            let output = run(&format!(
+                "scaling --only --profile layer --algorithm replicas --devices {devices} --scale {scale}"
+            ));
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            text.trim().parse::<f64>().expect("nanoseconds")
+        };
+        let (small, full) = (step(256), step(1));
+        assert!((small - full).abs() <= 0.01 * full, "{devices} devices: {small} ns, {full} ns");
+    }
+}
+
+#[test]
+fn steps_on_several_devices_are_a_table_with_every_way_that_is_asked_for() {
+    let output = run("scaling --profile layer --devices 1,2");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| layer")).collect();
+    assert_eq!(rows.len(), 8, "{text}");
+    for way in ["replicas", "distributed", "data-parallel", "data-parallel-star"] {
+        let of_way = rows.iter().filter(|row| row.contains(&format!("| {way} |")));
+        assert_eq!(of_way.count(), 2, "{text}");
+    }
+}
+
+#[test]
+fn a_step_on_several_devices_is_drawn() {
+    let output = run("scaling --picture --profile layer --devices 2");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.starts_with("<svg") && text.trim_end().ends_with("</svg>"), "{text}");
+    assert!(text.contains("device 1") && text.contains("sums of gradients"), "{text}");
+}
+
 /// The lines that the program prints.
 fn lines(arguments: &str) -> Vec<Value> {
     let output = run(arguments);

@@ -4,7 +4,7 @@ use std::panic::Location;
 use std::ptr;
 use std::sync::Arc;
 
-use gpu_runtime::{Allocation, DevicePtr, Freed, Uses, is_observed, outermost_place};
+use gpu_runtime::{Allocation, DevicePtr, Freed, StreamPoint, Uses, is_observed, outermost_place};
 
 use crate::allocators::pinned::{self, PinnedAllocator};
 use crate::cache::{self, ServedBlock};
@@ -79,6 +79,13 @@ impl PinnedMemory {
     /// The size that was asked for, in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Whether nobody but the owner keeps the memory: no work that uses it is under way, no graph
+    /// uses it, and no guard of it lives. Who owns it alone may fill it anew then.
+    pub fn is_idle(&self) -> bool {
+        let is_over = |point: StreamPoint| point.is_complete().unwrap_or(false);
+        Arc::strong_count(&self.uses) == 1 && self.uses.snapshot().points_to_free().all(is_over)
     }
 
     /// The record of what used the memory, for [`ordered`](gpu_runtime::ordered).

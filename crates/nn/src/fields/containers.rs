@@ -6,10 +6,12 @@ use super::StateField;
 use crate::module::LIST;
 use crate::{Forward, Member, MemberMut, Module, Result};
 
+const PARAMETER_LIST: &str = "ParameterList";
+
 /// A collection as a module: which entries it has, under which names, and what it is called if they
 /// are modules or parameters.
 macro_rules! collection {
-    ([$($generics:tt)*] $type:ty, $modules:expr, $parameters:literal, $each:ident, $each_mut:ident) => {
+    ([$($generics:tt)*] $type:ty, $modules:expr, $parameters:expr, $each:ident, $each_mut:ident) => {
         impl<S: StateField + Send + Sync + 'static, $($generics)*> Module for $type {
             fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&str, Member<'a>)) {
                 $each!(self, |name, entry| entry.visit_state(name, visitor));
@@ -24,11 +26,7 @@ macro_rules! collection {
             }
 
             fn type_name(&self) -> &'static str {
-                let mut has_parameters = false;
-                self.visit(&mut |_, member| {
-                    has_parameters |= matches!(member, Member::Parameter(_));
-                });
-                if has_parameters { $parameters } else { $modules }
+                if has_parameters(self) { $parameters } else { $modules }
             }
         }
     };
@@ -60,9 +58,48 @@ macro_rules! by_key {
     };
 }
 
-collection!([] Vec<S>, LIST, "ParameterList", by_number, by_number_mut);
-collection!([const N: usize] [S; N], LIST, "ParameterList", by_number, by_number_mut);
+collection!([] Vec<S>, LIST, PARAMETER_LIST, by_number, by_number_mut);
+collection!([const N: usize] [S; N], LIST, PARAMETER_LIST, by_number, by_number_mut);
 collection!([] BTreeMap<String, S>, "ModuleDict", "ParameterDict", by_key, by_key);
+
+/// Tuples of modules and parameters of different types, which have numbers as those of a list.
+macro_rules! tuples {
+    ($(($($part:ident $number:tt),+))+) => {$(
+        impl<$($part: StateField + Send + Sync + 'static),+> Module for ($($part,)+) {
+            fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&str, Member<'a>)) {
+                $(self.$number.visit_state(stringify!($number), visitor);)+
+            }
+
+            fn visit_mut(
+                &mut self,
+                visitor: &mut dyn FnMut(&str, MemberMut<'_>) -> Result<()>,
+            ) -> Result<()> {
+                $(self.$number.visit_state_mut(stringify!($number), visitor)?;)+
+                Ok(())
+            }
+
+            fn type_name(&self) -> &'static str {
+                if has_parameters(self) { PARAMETER_LIST } else { LIST }
+            }
+        }
+    )+};
+}
+
+tuples! {
+    (A 0)
+    (A 0, B 1)
+    (A 0, B 1, C 2)
+    (A 0, B 1, C 2, D 3)
+    (A 0, B 1, C 2, D 3, E 4)
+    (A 0, B 1, C 2, D 3, E 4, F 5)
+}
+
+/// Whether there are parameters beside modules inside.
+fn has_parameters(module: &dyn Module) -> bool {
+    let mut found = false;
+    module.visit(&mut |_, member| found |= matches!(member, Member::Parameter(_)));
+    found
+}
 
 impl<M: Module + ?Sized> Module for Box<M> {
     fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&str, Member<'a>)) {

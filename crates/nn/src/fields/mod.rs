@@ -3,10 +3,10 @@
 //!
 //! | type | in the module |
 //! |---|---|
-//! | [`Tensor`] | a parameter; with `#[module(buffer)]` a buffer |
+//! | [`Tensor`] | a parameter; with `#[module(buffer)]` a buffer, with `#[module(buffer, persistent = false)]` one that is not saved |
 //! | any [`Module`], also a type parameter, also in a [`Box`] | a module inside |
 //! | [`Option`] of these | the same, if it is there |
-//! | [`Vec`], array | a module inside, whose names are `0`, `1`, .. (`ModuleList`) |
+//! | [`Vec`], array, tuple of these | a module inside, whose names are `0`, `1`, .. (`ModuleList`) |
 //! | [`BTreeMap`](std::collections::BTreeMap) by [`String`] | a module inside, whose names are the keys (`ModuleDict`) |
 //! | numbers, `bool`, `char`, texts, [`DType`](tensor::DType), [`Device`](tensor::Device), and these in `Option`, `Vec`, arrays and tuples | a word of the printed form |
 //! | [`PhantomData`](std::marker::PhantomData) | nothing |

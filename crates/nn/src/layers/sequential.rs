@@ -6,13 +6,14 @@ use tensor::Tensor;
 
 use crate::{Forward, Member, MemberMut, Module, Result};
 
-/// Modules that are applied one after the other. Their names are `0`, `1`, ... as in PyTorch, so
+/// Modules that are applied one after the other, as [`sequential!`](crate::sequential) makes them
+/// (`torch.nn.Sequential`). Their names are `0`, `1`, ... as in PyTorch, so
 /// that a parameter is called `0.weight`. A clone shares the parameters.
 ///
 /// ```
-/// use nn::{Forward, Linear, ReLU, Sequential};
+/// use nn::{Forward, Linear, ReLU, sequential};
 /// use tensor::Tensor;
-/// let model = Sequential::new().push(Linear::new(4, 16)?).push(ReLU).push(Linear::new(16, 3)?);
+/// let model = sequential![Linear::new(4, 16)?, ReLU, Linear::new(16, 3)?];
 /// assert_eq!(model.forward(&Tensor::ones([8, 4], ())?)?.shape(), [8, 3]);
 /// println!("{model}");
 /// // Sequential(
@@ -27,13 +28,39 @@ pub struct Sequential {
     layers: Vec<Box<dyn Layer>>,
 }
 
+/// The [`Sequential`](crate::Sequential) of these layers, which are applied one after the other.
+///
+/// ```
+/// use nn::{Forward, Linear, ReLU, sequential};
+/// use tensor::Tensor;
+/// let model = sequential![Linear::new(4, 16)?, ReLU, Linear::new(16, 3)?];
+/// assert_eq!(model.forward(&Tensor::ones([8, 4], ())?)?.shape(), [8, 3]);
+/// # Ok::<(), tensor::Error>(())
+/// ```
+#[macro_export]
+macro_rules! sequential {
+    ($($layer:expr),* $(,)?) => {
+        $crate::Sequential::new()$(.push($layer))*
+    };
+}
+
 impl Sequential {
     /// A module without layers, which gives its input back.
     pub fn new() -> Sequential {
         Sequential::default()
     }
 
-    /// The module with one more layer at the end.
+    /// The module with one more layer at the end, where layers are not known until the program runs.
+    ///
+    /// ```
+    /// use nn::{Linear, ReLU, Sequential};
+    /// let mut model = Sequential::new();
+    /// for _ in 0..3 {
+    ///     model = model.push(Linear::new(8, 8)?).push(ReLU);
+    /// }
+    /// assert_eq!(model.len(), 6);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn push(mut self, layer: impl Forward<Tensor, Output = Tensor> + Clone) -> Sequential {
         self.layers.push(Box::new(layer));

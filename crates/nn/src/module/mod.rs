@@ -1,5 +1,6 @@
 //! The module: it says what it is made of, and is therefore named, moved, saved and printed.
 
+mod member;
 mod moving;
 mod print;
 
@@ -8,46 +9,11 @@ use std::collections::HashSet;
 
 use tensor::{Tensor, TensorId, To};
 
+pub use member::{Member, MemberMut};
 pub(crate) use print::LIST;
 
 use crate::Result;
 use crate::state::{LoadOptions, LoadReport, StateDict, StateError};
-
-/// A part of a module, as [`Module::visit`] shows it.
-///
-/// ```
-/// use nn::{Dropout, Linear, Member, Module, Sequential};
-/// let model = Sequential::new().push(Linear::new(4, 2)?).push(Dropout::new(0.1)?);
-/// let mut modules = 0;
-/// model.visit(&mut |_, member| modules += usize::from(matches!(member, Member::Module(_))));
-/// assert_eq!(modules, 2);
-/// # Ok::<(), tensor::Error>(())
-/// ```
-#[derive(Clone, Copy)]
-#[non_exhaustive]
-pub enum Member<'a> {
-    /// A tensor that is trained, or frozen for now.
-    Parameter(&'a Tensor),
-    /// A tensor that belongs to the state but is no parameter, like a running mean.
-    Buffer(&'a Tensor),
-    /// A module inside.
-    Module(&'a (dyn Module + 'static)),
-    /// Whether the module behaves as in training.
-    Training(bool),
-}
-
-/// A part of a module that can be changed, as [`Module::visit_mut`] shows it.
-#[non_exhaustive]
-pub enum MemberMut<'a> {
-    /// See [`Member::Parameter`].
-    Parameter(&'a mut Tensor),
-    /// See [`Member::Buffer`].
-    Buffer(&'a mut Tensor),
-    /// See [`Member::Module`].
-    Module(&'a mut (dyn Module + 'static)),
-    /// See [`Member::Training`].
-    Training(&'a mut bool),
-}
 
 /// A module: layers and parameters under names (`torch.nn.Module`).
 ///
@@ -82,22 +48,18 @@ pub enum MemberMut<'a> {
 /// ```
 ///
 /// # By hand
-/// What the derive cannot know is written by hand, like the parts of an enum:
+/// A module whose names are computed is written by hand:
 ///
 /// ```
 /// use nn::{Linear, Member, MemberMut, Module, Result};
-/// use tensor::Tensor;
 ///
-/// enum Scale {
-///     Full(Linear),
-///     Diagonal(Tensor),
-/// }
+/// /// A layer for each of some languages, which have numbers.
+/// struct Languages(Vec<(u32, Linear)>);
 ///
-/// impl Module for Scale {
+/// impl Module for Languages {
 ///     fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&str, Member<'a>)) {
-///         match self {
-///             Scale::Full(linear) => visitor("full", Member::Module(linear)),
-///             Scale::Diagonal(diagonal) => visitor("diagonal", Member::Parameter(diagonal)),
+///         for (number, layer) in &self.0 {
+///             visitor(&format!("language_{number}"), Member::Module(layer));
 ///         }
 ///     }
 ///
@@ -105,16 +67,15 @@ pub enum MemberMut<'a> {
 ///         &mut self,
 ///         visitor: &mut dyn FnMut(&str, MemberMut<'_>) -> Result<()>,
 ///     ) -> Result<()> {
-///         match self {
-///             Scale::Full(linear) => visitor("full", MemberMut::Module(linear)),
-///             Scale::Diagonal(diagonal) => visitor("diagonal", MemberMut::Parameter(diagonal)),
-///         }
+///         let mut layers = self.0.iter_mut();
+///         layers.try_for_each(|(number, layer)| {
+///             visitor(&format!("language_{number}"), MemberMut::Module(layer))
+///         })
 ///     }
 /// }
 ///
-/// let names = |scale: &Scale| scale.state_dict().into_keys().collect::<Vec<_>>();
-/// assert_eq!(names(&Scale::Full(Linear::new(2, 2)?)), ["full.bias", "full.weight"]);
-/// assert_eq!(names(&Scale::Diagonal(Tensor::ones([2], ())?)), ["diagonal"]);
+/// let languages = Languages(vec![(7, Linear::new(2, 2)?)]);
+/// assert!(languages.state_dict().contains_key("language_7.weight"));
 /// # Ok::<(), tensor::Error>(())
 /// ```
 ///
@@ -177,8 +138,8 @@ pub trait Module: Any + AsModule + Send + Sync {
     /// the first.
     ///
     /// ```
-    /// use nn::{Linear, Module, ReLU, Sequential};
-    /// let model = Sequential::new().push(Linear::new(4, 2)?).push(ReLU);
+    /// use nn::{Linear, Module, ReLU, sequential};
+    /// let model = sequential![Linear::new(4, 2)?, ReLU];
     /// let names: Vec<_> = model.named_parameters().into_iter().map(|(name, _)| name).collect();
     /// assert_eq!(names, ["0.weight", "0.bias"]);
     /// # Ok::<(), tensor::Error>(())
@@ -187,7 +148,7 @@ pub trait Module: Any + AsModule + Send + Sync {
         once(named_tensors(self.as_module(), TensorRole::Parameter))
     }
 
-    /// The buffers, each once.
+    /// The buffers, each once, also those that are not saved.
     fn buffers(&self) -> Vec<Tensor> {
         self.named_buffers().into_iter().map(|(_, buffer)| buffer).collect()
     }
@@ -206,8 +167,8 @@ pub trait Module: Any + AsModule + Send + Sync {
     /// before those inside of it.
     ///
     /// ```
-    /// use nn::{Linear, Module, ReLU, Sequential};
-    /// let model = Sequential::new().push(Linear::new(4, 2)?).push(ReLU);
+    /// use nn::{Linear, Module, ReLU, sequential};
+    /// let model = sequential![Linear::new(4, 2)?, ReLU];
     /// let linear = |(_, module): &(String, &dyn Module)| module.is::<Linear>();
     /// assert_eq!(model.named_modules().into_iter().filter(linear).count(), 1);
     /// # Ok::<(), tensor::Error>(())
@@ -222,9 +183,9 @@ pub trait Module: Any + AsModule + Send + Sync {
     /// at the first error.
     ///
     /// ```
-    /// use nn::{Linear, Module, ReLU, Sequential};
+    /// use nn::{Linear, Module, ReLU, sequential};
     /// use tensor::no_grad;
-    /// let mut model = Sequential::new().push(Linear::new(4, 2)?).push(ReLU);
+    /// let mut model = sequential![Linear::new(4, 2)?, ReLU];
     /// model.apply(&mut |module| {
     ///     if let Some(linear) = module.downcast_mut::<Linear>() {
     ///         no_grad(|| linear.weight().fill_(1.0))?;
@@ -337,7 +298,7 @@ pub trait Module: Any + AsModule + Send + Sync {
         self.parameters().iter().try_for_each(|p| p.requires_grad_(requires_grad).map(drop))
     }
 
-    /// The parameters and buffers by name, as handles that share memory with the module's own.
+    /// The parameters and the persistent buffers by name, as handles that share memory with the module's own.
     ///
     /// ```
     /// use nn::{Linear, Module};
@@ -347,11 +308,11 @@ pub trait Module: Any + AsModule + Send + Sync {
     /// # Ok::<(), tensor::Error>(())
     /// ```
     fn state_dict(&self) -> StateDict {
-        let named = named_tensors(self.as_module(), TensorRole::Any);
+        let named = named_tensors(self.as_module(), TensorRole::State);
         named.into_iter().map(|(name, tensor)| (name, tensor.detach())).collect()
     }
 
-    /// Copies values into the parameters and buffers, from any device and dtype.
+    /// Copies values into the parameters and persistent buffers, from any device and dtype.
     ///
     /// # Errors
     /// A name is missing, one is unknown, or shapes differ; the error names all of them, and
@@ -370,7 +331,7 @@ pub trait Module: Any + AsModule + Send + Sync {
         state: &StateDict,
         options: &LoadOptions<'_>,
     ) -> Result<LoadReport, StateError> {
-        options.load(&named_tensors(self.as_module(), TensorRole::Any), state)
+        options.load(&named_tensors(self.as_module(), TensorRole::State), state)
     }
 }
 
@@ -420,7 +381,8 @@ impl dyn Module {
 enum TensorRole {
     Parameter,
     Buffer,
-    Any,
+    /// A parameter or a buffer that is saved.
+    State,
 }
 
 /// The tensors of that role with their dotted names: a module's own before those of modules inside,
@@ -434,6 +396,9 @@ fn named_tensors(module: &dyn Module, role: TensorRole) -> Vec<(String, Tensor)>
                 found.push((joined(&prefix, name), tensor.clone()));
             }
             Member::Buffer(tensor) if role != TensorRole::Parameter => {
+                buffers.push((joined(&prefix, name), tensor.clone()));
+            }
+            Member::NonPersistentBuffer(tensor) if role == TensorRole::Buffer => {
                 buffers.push((joined(&prefix, name), tensor.clone()));
             }
             _ => {}
@@ -488,7 +453,7 @@ fn set_training(module: &mut dyn Module, training: bool) {
         match member {
             MemberMut::Training(flag) => *flag = training,
             MemberMut::Module(child) => set_training(child, training),
-            MemberMut::Parameter(_) | MemberMut::Buffer(_) => {}
+            _ => {}
         }
         Ok(())
     });

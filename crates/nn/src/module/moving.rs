@@ -76,7 +76,9 @@ fn tensors(module: &dyn Module) -> Vec<StateTensor> {
     for (_, module) in module.named_modules() {
         module.visit(&mut |_, member| match member {
             Member::Parameter(tensor) => found.push(StateTensor::Parameter(tensor.clone())),
-            Member::Buffer(tensor) => found.push(StateTensor::Buffer(tensor.clone())),
+            Member::Buffer(tensor) | Member::NonPersistentBuffer(tensor) => {
+                found.push(StateTensor::Buffer(tensor.clone()));
+            }
             Member::Module(_) | Member::Training(_) => {}
         });
     }
@@ -89,7 +91,9 @@ fn replace(
 ) -> Result<()> {
     module.visit_mut(&mut |_, member| {
         match member {
-            MemberMut::Parameter(tensor) | MemberMut::Buffer(tensor) => {
+            MemberMut::Parameter(tensor)
+            | MemberMut::Buffer(tensor)
+            | MemberMut::NonPersistentBuffer(tensor) => {
                 if let Some(new) = replacements.get(&tensor.id()) {
                     *tensor = new.clone();
                 }

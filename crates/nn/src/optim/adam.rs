@@ -5,7 +5,8 @@ use std::fmt;
 
 use tensor::{FusedMany, Tensor, fuse_many};
 
-use super::parameters::{ParameterState, TrainedParameters, beside, collected};
+use super::groups::{GroupsBuilder, ParameterGroups, UpdateRule, optimizer_of_groups};
+use super::parameters::{ParameterState, beside, collected};
 use super::saved::{StateReader, StateWriter};
 use super::{Optimizer, check_not_negative, with_decay};
 use crate::Result;
@@ -34,9 +35,7 @@ const OP: &str = "Adam";
 /// # Ok::<(), tensor::Error>(())
 /// ```
 pub struct Adam {
-    parameters: TrainedParameters<Moments>,
-    options: Options,
-    pass: FusedMany<7, 3>,
+    groups: ParameterGroups<AdamRule>,
 }
 
 /// The running means of a parameter's gradient and of its square, and the steps that they are of.
@@ -54,11 +53,16 @@ struct Options {
     weight_decay: f64,
 }
 
+/// A step with these options.
+struct AdamRule {
+    options: Options,
+    pass: FusedMany<7, 3>,
+}
+
 /// A builder of [`Adam`].
 #[must_use = "call `build`"]
 pub struct AdamBuilder {
-    parameters: Vec<Tensor>,
-    options: Options,
+    groups: GroupsBuilder<Options>,
 }
 
 impl Adam {
@@ -68,7 +72,117 @@ impl Adam {
     #[allow(clippy::new_ret_no_self, reason = "the optimizer is built from its options")]
     pub fn new(parameters: impl IntoIterator<Item: Borrow<Tensor>>, lr: f64) -> AdamBuilder {
         let options = Options { lr, betas: (0.9, 0.999), eps: 1e-8, weight_decay: 0.0 };
-        AdamBuilder { parameters: collected(parameters), options }
+        AdamBuilder { groups: GroupsBuilder::new(collected(parameters), options) }
+    }
+}
+
+optimizer_of_groups!(Adam, AdamBuilder);
+
+impl AdamBuilder {
+    /// Sets the share of the running means of the gradient and of its square that is kept in each
+    /// step.
+    pub fn betas(mut self, mean: f64, square: f64) -> Self {
+        self.groups.options().betas = (mean, square);
+        self
+    }
+
+    /// Sets the number that is added to the denominator.
+    pub fn eps(mut self, eps: f64) -> Self {
+        self.groups.options().eps = eps;
+        self
+    }
+
+    /// Sets the factor of the L2 penalty.
+    pub fn weight_decay(mut self, weight_decay: f64) -> Self {
+        self.groups.options().weight_decay = weight_decay;
+        self
+    }
+}
+
+impl UpdateRule for AdamRule {
+    const NAME: &'static str = OP;
+    type Options = Options;
+    type Memory = Moments;
+
+    fn new(options: Options) -> Result<AdamRule> {
+        options.check()?;
+        Ok(AdamRule { options, pass: step_in_one_pass(options) })
+    }
+
+    fn options(&self) -> &Options {
+        &self.options
+    }
+
+    fn learning_rate(&self) -> f64 {
+        self.options.lr
+    }
+
+    fn set_learning_rate(&mut self, rate: f64) {
+        self.options.lr = rate;
+    }
+
+    fn step(
+        &self,
+        parameter: &Tensor,
+        memory: &mut Option<Moments>,
+        gradient: &Tensor,
+    ) -> Result<()> {
+        let Options { lr, betas: (beta1, beta2), weight_decay, .. } = self.options;
+        let moments = match memory {
+            Some(moments) => moments,
+            None => memory.insert(Moments {
+                steps: 0,
+                mean: parameter.zeros_like()?,
+                square: parameter.zeros_like()?,
+            }),
+        };
+        let steps = moments.steps + 1;
+        let rate = lr / (1.0 - beta1.powi(steps));
+        let correction = (1.0 - beta2.powi(steps)).sqrt();
+        let (mean, square) = (&moments.mean, &moments.square);
+        let operands = (parameter, gradient, mean, square, rate, correction, weight_decay);
+        self.pass.call_into([parameter, mean, square], operands)?;
+        moments.steps = steps;
+        Ok(())
+    }
+
+    fn write_options(&self, group: usize, writer: &mut StateWriter) -> Result<()> {
+        let Options { lr, betas, eps, weight_decay } = self.options;
+        writer.number(group, "lr", lr)?;
+        writer.number(group, "betas.0", betas.0)?;
+        writer.number(group, "betas.1", betas.1)?;
+        writer.number(group, "eps", eps)?;
+        writer.number(group, "weight_decay", weight_decay)
+    }
+
+    fn read_options(group: usize, reader: &mut StateReader<'_>) -> Result<Options> {
+        Ok(Options {
+            lr: reader.number(group, "lr")?,
+            betas: (reader.number(group, "betas.0")?, reader.number(group, "betas.1")?),
+            eps: reader.number(group, "eps")?,
+            weight_decay: reader.number(group, "weight_decay")?,
+        })
+    }
+
+    fn write_memory(moments: &Moments, number: usize, writer: &mut StateWriter) -> Result<()> {
+        writer.steps(number, moments.steps)?;
+        writer.tensor(number, "exp_avg", &moments.mean);
+        writer.tensor(number, "exp_avg_sq", &moments.square);
+        Ok(())
+    }
+
+    fn read_memory(
+        number: usize,
+        parameter: &Tensor,
+        reader: &mut StateReader<'_>,
+    ) -> Result<Option<Moments>> {
+        if !["step", "exp_avg", "exp_avg_sq"].iter().any(|name| reader.has(number, name)) {
+            return Ok(None);
+        }
+        let steps = reader.steps(number)?;
+        let mean = reader.tensor(number, "exp_avg", parameter)?;
+        let square = reader.tensor(number, "exp_avg_sq", parameter)?;
+        Ok(mean.zip(square).map(|(mean, square)| Moments { steps, mean, square }))
     }
 }
 
@@ -77,33 +191,6 @@ impl ParameterState for Moments {
         let (mean, square) = (beside(&self.mean, parameter)?, beside(&self.square, parameter)?);
         Ok(Moments { steps: self.steps, mean, square })
     }
-}
-
-/// Changes a parameter and its moments, in one pass.
-fn step(
-    pass: &FusedMany<7, 3>,
-    options: Options,
-    parameter: &Tensor,
-    moments: &mut Option<Moments>,
-    gradient: &Tensor,
-) -> Result<()> {
-    let Options { lr, betas: (beta1, beta2), weight_decay, .. } = options;
-    let moments = match moments {
-        Some(moments) => moments,
-        None => moments.insert(Moments {
-            steps: 0,
-            mean: parameter.zeros_like()?,
-            square: parameter.zeros_like()?,
-        }),
-    };
-    let steps = moments.steps + 1;
-    let rate = lr / (1.0 - beta1.powi(steps));
-    let correction = (1.0 - beta2.powi(steps)).sqrt();
-    let (mean, square) = (&moments.mean, &moments.square);
-    let operands = (parameter, gradient, mean, square, rate, correction, weight_decay);
-    pass.call_into([parameter, mean, square], operands)?;
-    moments.steps = steps;
-    Ok(())
 }
 
 /// The step of parameter, gradient, the two moments, the learning rate and the square root, both
@@ -138,114 +225,5 @@ impl Options {
             }
         }
         Ok(())
-    }
-}
-
-impl Optimizer for Adam {
-    fn step(&mut self) -> Result<()> {
-        let (options, pass) = (self.options, &self.pass);
-        self.parameters
-            .step(|parameter, moments, gradient| step(pass, options, parameter, moments, gradient))
-    }
-
-    fn parameters(&self) -> Vec<Tensor> {
-        self.parameters.now()
-    }
-
-    fn learning_rate(&self) -> f64 {
-        self.options.lr
-    }
-
-    fn set_learning_rate(&mut self, rate: f64) {
-        self.options.lr = rate;
-    }
-
-    fn state_dict(&self) -> Result<StateDict> {
-        let Options { lr, betas, eps, weight_decay } = self.options;
-        let mut writer = StateWriter::default();
-        writer.number("lr", lr)?;
-        writer.number("betas.0", betas.0)?;
-        writer.number("betas.1", betas.1)?;
-        writer.number("eps", eps)?;
-        writer.number("weight_decay", weight_decay)?;
-        for (number, (_, moments)) in self.parameters.iter().enumerate() {
-            if let Some(Moments { steps, mean, square }) = moments {
-                writer.steps(number, *steps)?;
-                writer.tensor(number, "exp_avg", mean);
-                writer.tensor(number, "exp_avg_sq", square);
-            }
-        }
-        Ok(writer.finish())
-    }
-
-    fn load_state_dict(&mut self, state: &StateDict) -> Result<(), StateError> {
-        let mut reader = StateReader::new(state);
-        let options = Options {
-            lr: reader.number("lr")?,
-            betas: (reader.number("betas.0")?, reader.number("betas.1")?),
-            eps: reader.number("eps")?,
-            weight_decay: reader.number("weight_decay")?,
-        };
-        let mut loaded = Vec::new();
-        for (number, parameter) in self.parameters.now().iter().enumerate() {
-            if !["step", "exp_avg", "exp_avg_sq"].iter().any(|name| reader.has(number, name)) {
-                loaded.push(None);
-                continue;
-            }
-            let steps = reader.steps(number)?;
-            let mean = reader.tensor(number, "exp_avg", parameter)?;
-            let square = reader.tensor(number, "exp_avg_sq", parameter)?;
-            let moments = mean.zip(square).map(|(mean, square)| Moments { steps, mean, square });
-            loaded.push(moments);
-        }
-        reader.finish()?;
-        options.check()?;
-        self.parameters.remember(loaded);
-        (self.options, self.pass) = (options, step_in_one_pass(options));
-        Ok(())
-    }
-}
-
-impl fmt::Debug for Adam {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        super::describe(f, OP, self.parameters.len(), &self.options)
-    }
-}
-
-impl AdamBuilder {
-    /// Sets the share of the running means of the gradient and of its square that is kept in each
-    /// step.
-    pub fn betas(mut self, mean: f64, square: f64) -> Self {
-        self.options.betas = (mean, square);
-        self
-    }
-
-    /// Sets the number that is added to the denominator.
-    pub fn eps(mut self, eps: f64) -> Self {
-        self.options.eps = eps;
-        self
-    }
-
-    /// Sets the factor of the L2 penalty.
-    pub fn weight_decay(mut self, weight_decay: f64) -> Self {
-        self.options.weight_decay = weight_decay;
-        self
-    }
-
-    /// Builds the optimizer.
-    ///
-    /// # Errors
-    /// A parameter is not a leaf or is given twice, or an option is out of its range.
-    pub fn build(self) -> Result<Adam> {
-        let AdamBuilder { parameters, options } = self;
-        options.check()?;
-        let parameters = TrainedParameters::new(OP, parameters)?;
-        Ok(Adam { parameters, options, pass: step_in_one_pass(options) })
-    }
-}
-
-impl fmt::Debug for AdamBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        super::describe(f, "AdamBuilder", self.parameters.len(), &self.options)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use tensor::{Device, Tensor};
+use tensor::{Device, Error, Tensor};
 
 use super::Optimizer;
 use crate::Result;
@@ -102,39 +102,48 @@ impl LrSchedule for LinearLr {
 ///
 /// let layer = Linear::new(3, 2)?;
 /// let mut optimizer = Sgd::new(layer.parameters(), 0.1).build()?;
-/// let mut scheduler =
-///     LrScheduler::new(&mut optimizer, StepLr { step_size: 2, gamma: 0.5 });
+/// let mut scheduler = LrScheduler::new(&mut optimizer, StepLr { step_size: 2, gamma: 0.5 })?;
 /// let mut rates = Vec::new();
 /// for epoch in 0..5 {
 ///     rates.push(optimizer.learning_rate());
 ///     // .. the steps of the epoch ..
-///     scheduler.step(&mut optimizer);
+///     scheduler.step(&mut optimizer)?;
 /// }
 /// assert_eq!(rates, [0.1, 0.1, 0.05, 0.05, 0.025]);
 ///
 /// // Any function of the epoch: a warm-up of three epochs.
-/// LrScheduler::new(&mut optimizer, |epoch: u64| (epoch + 1).min(3) as f64 / 3.0);
+/// LrScheduler::new(&mut optimizer, |epoch: u64| (epoch + 1).min(3) as f64 / 3.0)?;
 /// # Ok::<(), tensor::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct LrScheduler<S> {
     schedule: S,
-    first: f64,
+    /// The first rate of each group of parameters.
+    first: Vec<f64>,
     epoch: u64,
 }
 
 impl<S: LrSchedule> LrScheduler<S> {
-    /// A scheduler at epoch 0, whose first rate is the optimizer's, which gets that of the schedule.
-    pub fn new(optimizer: &mut dyn Optimizer, schedule: S) -> LrScheduler<S> {
-        let scheduler = LrScheduler { schedule, first: optimizer.learning_rate(), epoch: 0 };
-        optimizer.set_learning_rate(scheduler.learning_rate());
-        scheduler
+    /// A scheduler at epoch 0, whose first rates are those of the optimizer's groups of parameters.
+    /// The optimizer gets those of the schedule.
+    ///
+    /// # Errors
+    /// The optimizer does not take a rate for each group.
+    pub fn new(optimizer: &mut dyn Optimizer, schedule: S) -> Result<LrScheduler<S>> {
+        let scheduler = LrScheduler { schedule, first: optimizer.learning_rates(), epoch: 0 };
+        optimizer.set_learning_rates(&scheduler.learning_rates())?;
+        Ok(scheduler)
     }
 
-    /// Ends an epoch: the optimizer gets the rate of the next one.
-    pub fn step(&mut self, optimizer: &mut dyn Optimizer) {
+    /// Ends an epoch: the optimizer gets the rates of the next one.
+    ///
+    /// # Errors
+    /// The optimizer has another number of groups than that of [`LrScheduler::new`]; the epoch is
+    /// then the same as before.
+    pub fn step(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
+        optimizer.set_learning_rates(&self.rates(self.epoch + 1))?;
         self.epoch += 1;
-        optimizer.set_learning_rate(self.learning_rate());
+        Ok(())
     }
 
     /// The number of the epoch, from 0 on.
@@ -142,9 +151,13 @@ impl<S: LrSchedule> LrScheduler<S> {
         self.epoch
     }
 
-    /// The learning rate of the epoch.
-    pub fn learning_rate(&self) -> f64 {
-        self.schedule.rate(self.first, self.epoch)
+    /// The learning rate of the epoch for each group of parameters (`get_last_lr`).
+    pub fn learning_rates(&self) -> Vec<f64> {
+        self.rates(self.epoch)
+    }
+
+    fn rates(&self, epoch: u64) -> Vec<f64> {
+        self.first.iter().map(|&first| self.schedule.rate(first, epoch)).collect()
     }
 }
 
@@ -155,16 +168,24 @@ const BASE_LRS: &str = "base_lrs";
 impl<S: LrSchedule> Stateful for LrScheduler<S> {
     fn state(&self) -> Result<StateDict> {
         let epoch = Tensor::from_vec(vec![self.epoch as i64], [1], Device::Cpu)?;
-        let first = Tensor::from_vec(vec![self.first], [1], Device::Cpu)?;
+        let first = Tensor::from_vec(self.first.clone(), [self.first.len()], Device::Cpu)?;
         Ok([(LAST_EPOCH.to_owned(), epoch), (BASE_LRS.to_owned(), first)].into())
     }
 
-    /// Takes over epoch and first rate. The schedule is the program's own; the optimizer has its rate
+    /// Takes over epoch and first rates. The schedule is the program's own; the optimizer has its rate
     /// in its own state.
     fn set_state(&mut self, state: &StateDict) -> Result<()> {
         const OP: &str = "LrScheduler::set_state";
         let [epoch] = integers(OP, state, LAST_EPOCH)?;
-        let first = entry(OP, state, BASE_LRS)?.item::<f64>()?;
+        let first = entry(OP, state, BASE_LRS)?.to_vec::<f64>()?;
+        if first.len() != self.first.len() {
+            return Err(Error::InvalidArgument {
+                op: OP,
+                argument: "state",
+                value: format!("{} rates in `{BASE_LRS}`, not {}", first.len(), self.first.len()),
+                why: "there is one for each group of parameters",
+            });
+        }
         (self.epoch, self.first) = (epoch as u64, first);
         Ok(())
     }

@@ -4,6 +4,11 @@
 //! other. Frozen ones, and those that got no gradient, are left alone. Its state is saved and
 //! loaded under PyTorch's names ([`Optimizer::state_dict`]).
 //!
+//! # Groups
+//! Parameters in groups have options of their own: `Sgd::new(body, 0.01).param_group(head).lr(0.1)`
+//! trains the head with ten times the rate ([`SgdBuilder::param_group`]). An [`LrScheduler`] changes
+//! the rate of each.
+//!
 //! # Parameters that move
 //! An optimizer follows its parameters: where a module was moved by [`Module::to`](crate::Module::to)
 //! since, the next step changes the parameters that took the place of those it was given, and moves
@@ -27,12 +32,11 @@
 //! ```
 
 mod adam;
+mod groups;
 mod lr_scheduler;
 mod parameters;
 mod saved;
 mod sgd;
-
-use std::fmt;
 
 use tensor::{Error, FusedValue, Tensor};
 
@@ -92,14 +96,25 @@ pub trait Optimizer {
         self.parameters().iter().for_each(Tensor::clear_grad);
     }
 
-    /// The learning rate.
-    fn learning_rate(&self) -> f64;
+    /// The learning rate; that of the first group, if there are several.
+    fn learning_rate(&self) -> f64 {
+        self.learning_rates().first().copied().unwrap_or_default()
+    }
 
-    /// Sets the learning rate for the steps to come.
+    /// The learning rate of each group of parameters.
+    fn learning_rates(&self) -> Vec<f64>;
+
+    /// Sets the learning rate of all groups for the steps to come.
     fn set_learning_rate(&mut self, rate: f64);
 
+    /// Sets the learning rate of each group for the steps to come.
+    ///
+    /// # Errors
+    /// There are not as many rates as groups.
+    fn set_learning_rates(&mut self, rates: &[f64]) -> Result<()>;
+
     /// The optimizer's state by PyTorch's names: `state.0.exp_avg`, where 0 is the number of the
-    /// parameter, and `param_groups.0.lr`. The tensors share memory with the optimizer's own;
+    /// parameter, and `param_groups.0.lr`, where 0 is that of the group. The tensors share memory with the optimizer's own;
     /// numbers are tensors without dimensions.
     ///
     /// # Errors
@@ -126,16 +141,6 @@ fn with_decay<'t>(
     weight_decay: f64,
 ) -> FusedValue<'t> {
     if weight_decay == 0.0 { gradient } else { gradient + parameter * decay }
-}
-
-/// The printed form of an optimizer: the number of its parameters, not their elements.
-fn describe(
-    f: &mut fmt::Formatter<'_>,
-    name: &str,
-    parameters: usize,
-    options: &dyn fmt::Debug,
-) -> fmt::Result {
-    f.debug_struct(name).field("parameters", &parameters).field("options", options).finish()
 }
 
 /// Checks that a hyperparameter is neither negative nor NaN.

@@ -45,19 +45,19 @@ impl<M: ParameterState> TrainedParameters<M> {
         self.0.iter().map(now).collect()
     }
 
-    /// The parameters, each with what is remembered of it.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &(Tensor, Option<M>)> {
-        self.0.iter()
+    /// The memory of each parameter.
+    pub(super) fn memories(&self) -> impl Iterator<Item = Option<&M>> {
+        self.0.iter().map(|(_, memory)| memory.as_ref())
     }
 
-    /// Makes a step with each parameter that has a gradient: `step` gets the parameter, what is
-    /// remembered of it, and the gradient.
+    /// Makes a step with each parameter that has a gradient: `step` gets the parameter's number, the
+    /// parameter, what is remembered of it, and the gradient.
     pub(super) fn step(
         &mut self,
-        mut step: impl FnMut(&Tensor, &mut Option<M>, &Tensor) -> Result<()>,
+        mut step: impl FnMut(usize, &Tensor, &mut Option<M>, &Tensor) -> Result<()>,
     ) -> Result<()> {
         no_grad(|| {
-            for (parameter, memory) in &mut self.0 {
+            for (number, (parameter, memory)) in self.0.iter_mut().enumerate() {
                 let mut gradient = parameter.grad();
                 if gradient.is_none()
                     && let Some(successor) = parameter.successor()
@@ -67,7 +67,7 @@ impl<M: ParameterState> TrainedParameters<M> {
                     gradient = parameter.grad();
                 }
                 if let Some(gradient) = gradient {
-                    step(parameter, memory, &gradient)?;
+                    step(number, parameter, memory, &gradient)?;
                 }
             }
             Ok(())
@@ -79,10 +79,6 @@ impl<M: ParameterState> TrainedParameters<M> {
         for ((_, memory), new) in self.0.iter_mut().zip(memories) {
             *memory = new;
         }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
     }
 }
 

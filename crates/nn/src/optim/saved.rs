@@ -8,9 +8,9 @@ use super::parameters::beside;
 use crate::Result;
 use crate::state::{StateDict, StateError, misfit};
 
-/// The name of a hyperparameter.
-fn of_group(name: &str) -> String {
-    format!("param_groups.0.{name}")
+/// The name of a hyperparameter of a group.
+fn of_group(group: usize, name: &str) -> String {
+    format!("param_groups.{group}.{name}")
 }
 
 /// The name of what is remembered of a parameter.
@@ -23,13 +23,13 @@ fn of_parameter(number: usize, name: &str) -> String {
 pub(super) struct StateWriter(StateDict);
 
 impl StateWriter {
-    pub(super) fn number(&mut self, name: &str, value: f64) -> Result<()> {
-        self.0.insert(of_group(name), Tensor::scalar(value, DType::F64)?);
+    pub(super) fn number(&mut self, group: usize, name: &str, value: f64) -> Result<()> {
+        self.0.insert(of_group(group, name), Tensor::scalar(value, DType::F64)?);
         Ok(())
     }
 
-    pub(super) fn flag(&mut self, name: &str, value: bool) -> Result<()> {
-        self.0.insert(of_group(name), Tensor::scalar(value, DType::Bool)?);
+    pub(super) fn flag(&mut self, group: usize, name: &str, value: bool) -> Result<()> {
+        self.0.insert(of_group(group, name), Tensor::scalar(value, DType::Bool)?);
         Ok(())
     }
 
@@ -77,12 +77,12 @@ impl<'a> StateReader<'a> {
         }
     }
 
-    pub(super) fn number(&mut self, name: &str) -> Result<f64> {
-        self.scalar(of_group(name))
+    pub(super) fn number(&mut self, group: usize, name: &str) -> Result<f64> {
+        self.scalar(of_group(group, name))
     }
 
-    pub(super) fn flag(&mut self, name: &str) -> Result<bool> {
-        Ok(self.scalar(of_group(name))? != 0.0)
+    pub(super) fn flag(&mut self, group: usize, name: &str) -> Result<bool> {
+        Ok(self.scalar(of_group(group, name))? != 0.0)
     }
 
     /// Whether something is remembered of a parameter under that name.

@@ -5,7 +5,8 @@ use std::fmt;
 
 use tensor::{Error, Fused, FusedMany, Tensor, fuse, fuse_many};
 
-use super::parameters::{ParameterState, TrainedParameters, beside, collected};
+use super::groups::{GroupsBuilder, ParameterGroups, UpdateRule, optimizer_of_groups};
+use super::parameters::{ParameterState, beside, collected};
 use super::saved::{StateReader, StateWriter};
 use super::{Optimizer, check_not_negative, with_decay};
 use crate::Result;
@@ -37,19 +38,11 @@ const OP: &str = "Sgd";
 /// # Ok::<(), tensor::Error>(())
 /// ```
 pub struct Sgd {
-    parameters: TrainedParameters<Velocity>,
-    options: Options,
-    passes: Passes,
+    groups: ParameterGroups<SgdRule>,
 }
 
 /// The velocity of a parameter, since its first step with momentum.
 struct Velocity(Tensor);
-
-/// A step in one pass over memory, without momentum and with.
-struct Passes {
-    plain: Fused<4>,
-    with_momentum: FusedMany<7, 2>,
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Options {
@@ -60,11 +53,17 @@ struct Options {
     nesterov: bool,
 }
 
+/// A step with these options, in one pass over memory, without momentum and with.
+struct SgdRule {
+    options: Options,
+    plain: Fused<4>,
+    with_momentum: FusedMany<7, 2>,
+}
+
 /// A builder of [`Sgd`].
 #[must_use = "call `build`"]
 pub struct SgdBuilder {
-    parameters: Vec<Tensor>,
-    options: Options,
+    groups: GroupsBuilder<Options>,
 }
 
 impl Sgd {
@@ -74,44 +73,124 @@ impl Sgd {
     pub fn new(parameters: impl IntoIterator<Item: Borrow<Tensor>>, lr: f64) -> SgdBuilder {
         let options =
             Options { lr, momentum: 0.0, dampening: 0.0, weight_decay: 0.0, nesterov: false };
-        SgdBuilder { parameters: collected(parameters), options }
+        SgdBuilder { groups: GroupsBuilder::new(collected(parameters), options) }
+    }
+}
+
+optimizer_of_groups!(Sgd, SgdBuilder);
+
+impl SgdBuilder {
+    /// Sets the share of the velocity that is kept in each step; 0 by default.
+    pub fn momentum(mut self, momentum: f64) -> Self {
+        self.groups.options().momentum = momentum;
+        self
+    }
+
+    /// Sets the share of the gradient that is not added to the velocity; 0 by default.
+    pub fn dampening(mut self, dampening: f64) -> Self {
+        self.groups.options().dampening = dampening;
+        self
+    }
+
+    /// Sets the factor of the L2 penalty; 0 by default.
+    pub fn weight_decay(mut self, weight_decay: f64) -> Self {
+        self.groups.options().weight_decay = weight_decay;
+        self
+    }
+
+    /// Uses Nesterov's momentum, which looks ahead by one step of the velocity. It needs momentum,
+    /// and no dampening.
+    pub fn nesterov(mut self) -> Self {
+        self.groups.options().nesterov = true;
+        self
+    }
+}
+
+impl UpdateRule for SgdRule {
+    const NAME: &'static str = OP;
+    type Options = Options;
+    type Memory = Velocity;
+
+    fn new(options: Options) -> Result<SgdRule> {
+        options.check()?;
+        let (plain, with_momentum) = (plain_step(options), momentum_step(options));
+        Ok(SgdRule { options, plain, with_momentum })
+    }
+
+    fn options(&self) -> &Options {
+        &self.options
+    }
+
+    fn learning_rate(&self) -> f64 {
+        self.options.lr
+    }
+
+    fn set_learning_rate(&mut self, rate: f64) {
+        self.options.lr = rate;
+    }
+
+    fn step(
+        &self,
+        parameter: &Tensor,
+        memory: &mut Option<Velocity>,
+        gradient: &Tensor,
+    ) -> Result<()> {
+        let Options { lr, momentum, dampening, weight_decay, .. } = self.options;
+        if momentum == 0.0 {
+            return self.plain.call_into(parameter, (parameter, gradient, lr, weight_decay));
+        }
+        let (momentum_now, share) = match memory {
+            Some(_) => (momentum, 1.0 - dampening),
+            None => (0.0, 1.0),
+        };
+        let Velocity(velocity) = match memory {
+            Some(velocity) => velocity,
+            None => memory.insert(Velocity(parameter.zeros_like()?)),
+        };
+        let targets = [parameter, &*velocity];
+        let operands = (parameter, gradient, &*velocity, lr, weight_decay, momentum_now, share);
+        self.with_momentum.call_into(targets, operands)
+    }
+
+    fn write_options(&self, group: usize, writer: &mut StateWriter) -> Result<()> {
+        let Options { lr, momentum, dampening, weight_decay, nesterov } = self.options;
+        writer.number(group, "lr", lr)?;
+        writer.number(group, "momentum", momentum)?;
+        writer.number(group, "dampening", dampening)?;
+        writer.number(group, "weight_decay", weight_decay)?;
+        writer.flag(group, "nesterov", nesterov)
+    }
+
+    fn read_options(group: usize, reader: &mut StateReader<'_>) -> Result<Options> {
+        Ok(Options {
+            lr: reader.number(group, "lr")?,
+            momentum: reader.number(group, "momentum")?,
+            dampening: reader.number(group, "dampening")?,
+            weight_decay: reader.number(group, "weight_decay")?,
+            nesterov: reader.flag(group, "nesterov")?,
+        })
+    }
+
+    fn write_memory(velocity: &Velocity, number: usize, writer: &mut StateWriter) -> Result<()> {
+        writer.tensor(number, "momentum_buffer", &velocity.0);
+        Ok(())
+    }
+
+    fn read_memory(
+        number: usize,
+        parameter: &Tensor,
+        reader: &mut StateReader<'_>,
+    ) -> Result<Option<Velocity>> {
+        if !reader.has(number, "momentum_buffer") {
+            return Ok(None);
+        }
+        Ok(reader.tensor(number, "momentum_buffer", parameter)?.map(Velocity))
     }
 }
 
 impl ParameterState for Velocity {
     fn moved_to(&self, parameter: &Tensor) -> Result<Velocity> {
         beside(&self.0, parameter).map(Velocity)
-    }
-}
-
-impl Passes {
-    fn new(options: Options) -> Passes {
-        Passes { plain: plain_step(options), with_momentum: momentum_step(options) }
-    }
-
-    /// Changes a parameter, and its velocity if there is momentum.
-    fn step(
-        &self,
-        options: Options,
-        parameter: &Tensor,
-        velocity: &mut Option<Velocity>,
-        gradient: &Tensor,
-    ) -> Result<()> {
-        let Options { lr, momentum, dampening, weight_decay, .. } = options;
-        if momentum == 0.0 {
-            return self.plain.call_into(parameter, (parameter, gradient, lr, weight_decay));
-        }
-        let (momentum_now, share) = match velocity {
-            Some(_) => (momentum, 1.0 - dampening),
-            None => (0.0, 1.0),
-        };
-        let Velocity(velocity) = match velocity {
-            Some(velocity) => velocity,
-            None => velocity.insert(Velocity(parameter.zeros_like()?)),
-        };
-        let targets = [parameter, &*velocity];
-        let operands = (parameter, gradient, &*velocity, lr, weight_decay, momentum_now, share);
-        self.with_momentum.call_into(targets, operands)
     }
 }
 
@@ -154,115 +233,5 @@ impl Options {
             });
         }
         Ok(())
-    }
-}
-
-impl Optimizer for Sgd {
-    fn step(&mut self) -> Result<()> {
-        let (options, passes) = (self.options, &self.passes);
-        self.parameters.step(|parameter, velocity, gradient| {
-            passes.step(options, parameter, velocity, gradient)
-        })
-    }
-
-    fn parameters(&self) -> Vec<Tensor> {
-        self.parameters.now()
-    }
-
-    fn learning_rate(&self) -> f64 {
-        self.options.lr
-    }
-
-    fn set_learning_rate(&mut self, rate: f64) {
-        self.options.lr = rate;
-    }
-
-    fn state_dict(&self) -> Result<StateDict> {
-        let Options { lr, momentum, dampening, weight_decay, nesterov } = self.options;
-        let mut writer = StateWriter::default();
-        writer.number("lr", lr)?;
-        writer.number("momentum", momentum)?;
-        writer.number("dampening", dampening)?;
-        writer.number("weight_decay", weight_decay)?;
-        writer.flag("nesterov", nesterov)?;
-        for (number, (_, velocity)) in self.parameters.iter().enumerate() {
-            if let Some(Velocity(velocity)) = velocity {
-                writer.tensor(number, "momentum_buffer", velocity);
-            }
-        }
-        Ok(writer.finish())
-    }
-
-    fn load_state_dict(&mut self, state: &StateDict) -> Result<(), StateError> {
-        let mut reader = StateReader::new(state);
-        let options = Options {
-            lr: reader.number("lr")?,
-            momentum: reader.number("momentum")?,
-            dampening: reader.number("dampening")?,
-            weight_decay: reader.number("weight_decay")?,
-            nesterov: reader.flag("nesterov")?,
-        };
-        let mut velocities = Vec::new();
-        for (number, parameter) in self.parameters.now().iter().enumerate() {
-            velocities.push(match reader.has(number, "momentum_buffer") {
-                true => reader.tensor(number, "momentum_buffer", parameter)?.map(Velocity),
-                false => None,
-            });
-        }
-        reader.finish()?;
-        options.check()?;
-        self.parameters.remember(velocities);
-        (self.options, self.passes) = (options, Passes::new(options));
-        Ok(())
-    }
-}
-
-impl fmt::Debug for Sgd {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        super::describe(f, OP, self.parameters.len(), &self.options)
-    }
-}
-
-impl SgdBuilder {
-    /// Sets the share of the velocity that is kept in each step; 0 by default.
-    pub fn momentum(mut self, momentum: f64) -> Self {
-        self.options.momentum = momentum;
-        self
-    }
-
-    /// Sets the share of the gradient that is not added to the velocity; 0 by default.
-    pub fn dampening(mut self, dampening: f64) -> Self {
-        self.options.dampening = dampening;
-        self
-    }
-
-    /// Sets the factor of the L2 penalty; 0 by default.
-    pub fn weight_decay(mut self, weight_decay: f64) -> Self {
-        self.options.weight_decay = weight_decay;
-        self
-    }
-
-    /// Uses Nesterov's momentum, which looks ahead by one step of the velocity. It needs momentum,
-    /// and no dampening.
-    pub fn nesterov(mut self) -> Self {
-        self.options.nesterov = true;
-        self
-    }
-
-    /// Builds the optimizer.
-    ///
-    /// # Errors
-    /// A parameter is not a leaf or is given twice, or the options contradict each other.
-    pub fn build(self) -> Result<Sgd> {
-        let SgdBuilder { parameters, options } = self;
-        options.check()?;
-        let parameters = TrainedParameters::new(OP, parameters)?;
-        Ok(Sgd { parameters, options, passes: Passes::new(options) })
-    }
-}
-
-impl fmt::Debug for SgdBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        super::describe(f, "SgdBuilder", self.parameters.len(), &self.options)
     }
 }

@@ -49,6 +49,28 @@ class Tied(nn.Module):
         self.decoder.weight = self.encoder.weight
 
 
+class Mixed(nn.Module):
+    """One of several modules under a name, modules of several types in a list, buffers of both kinds."""
+
+    def __init__(self, norm):
+        super().__init__()
+        self.pair = nn.ModuleList([nn.Linear(2, 3), nn.ReLU()])
+        self.norm = norm
+        self.register_buffer("mean", torch.zeros(3))
+        self.register_buffer("mask", torch.ones(3), persistent=False)
+
+
+class Scale(nn.Module):
+    """A variant with a parameter of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.by = nn.Parameter(torch.ones(3))
+
+    def extra_repr(self):
+        return "eps=0.5"
+
+
 def describe(module):
     return {
         "printed": repr(module),
@@ -63,10 +85,11 @@ def optimizer_names(optimizer, ours):
     """The names of an optimizer's state after a step, of the hyperparameters that we have."""
     state = optimizer.state_dict()
     names = [f"state.{n}.{name}" for n, entry in state["state"].items() for name in entry]
-    for name in ours:
-        value = state["param_groups"][0][name]
-        nested = isinstance(value, tuple)
-        names += [f"param_groups.0.{name}.{i}" for i in range(len(value))] if nested else [f"param_groups.0.{name}"]
+    for group, options in enumerate(state["param_groups"]):
+        for name in ours:
+            full, value = f"param_groups.{group}.{name}", options[name]
+            nested = isinstance(value, tuple)
+            names += [f"{full}.{i}" for i in range(len(value))] if nested else [full]
     return sorted(names)
 
 
@@ -95,15 +118,49 @@ MODULES = {
     "scaled": Scaled(),
     "wrapper": Wrapper(),
     "tied": Tied(),
+    "mixed_norm": Mixed(nn.LayerNorm(3)),
+    "mixed_scale": Mixed(Scale()),
+    "mixed_identity": Mixed(nn.Identity()),
 }
 
+SGD_OPTIONS = ["lr", "momentum", "dampening", "weight_decay", "nesterov"]
+ADAM_OPTIONS = ["lr", "betas", "eps", "weight_decay"]
 OPTIMIZERS = {
-    "sgd": optimizer_names(
-        stepped(lambda p: torch.optim.SGD(p, 0.1, momentum=0.9)),
-        ["lr", "momentum", "dampening", "weight_decay", "nesterov"],
+    "sgd": optimizer_names(stepped(lambda p: torch.optim.SGD(p, 0.1, momentum=0.9)), SGD_OPTIONS),
+    "adam": optimizer_names(stepped(lambda p: torch.optim.Adam(p, 0.1)), ADAM_OPTIONS),
+}
+
+
+def groups(make, ours):
+    """Two groups of parameters after four steps under a schedule."""
+    first = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    second = torch.tensor([-1.0, 4.0], requires_grad=True)
+    optimizer = make(first, second)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
+    for _ in range(4):
+        optimizer.zero_grad()
+        (first.pow(3).sum() + second.pow(3).sum()).backward()
+        optimizer.step()
+        scheduler.step()
+    rates = [group["lr"] for group in optimizer.param_groups]
+    weights = [first.tolist(), second.tolist()]
+    return {"weights": weights, "rates": rates, "names": optimizer_names(optimizer, ours)}
+
+
+GROUPS = {
+    "sgd": groups(
+        lambda first, second: torch.optim.SGD(
+            [{"params": [first]}, {"params": [second], "lr": 0.02, "nesterov": True}],
+            0.01, momentum=0.9, weight_decay=0.1,
+        ),
+        SGD_OPTIONS,
     ),
-    "adam": optimizer_names(
-        stepped(lambda p: torch.optim.Adam(p, 0.1)), ["lr", "betas", "eps", "weight_decay"]
+    "adam": groups(
+        lambda first, second: torch.optim.Adam(
+            [{"params": [first]}, {"params": [second], "lr": 0.1, "betas": (0.5, 0.9), "weight_decay": 0.0}],
+            0.01, weight_decay=0.1,
+        ),
+        ADAM_OPTIONS,
     ),
 }
 
@@ -129,4 +186,4 @@ RATES = {
 
 if __name__ == "__main__":
     modules = {name: describe(module) for name, module in MODULES.items()}
-    print(json.dumps({"torch": torch.__version__.split("+")[0], "modules": modules, "optimizers": OPTIMIZERS, "rates": RATES}, indent=1))
+    print(json.dumps({"torch": torch.__version__.split("+")[0], "modules": modules, "optimizers": OPTIMIZERS, "groups": GROUPS, "rates": RATES}, indent=1))

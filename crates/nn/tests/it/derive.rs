@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use nn::{
     Dropout, Embedding, Flatten, Forward, GELU, LayerNorm, Linear, Member, Module, ReLU, Result,
-    Sequential,
+    Sequential, sequential,
 };
 use serde_json::Value;
 use tensor::{DType, Tensor};
@@ -32,7 +32,7 @@ struct Net {
 
 impl Net {
     fn new() -> Result<Net> {
-        let tail = Sequential::new().push(ReLU).push(Dropout::new(0.5)?);
+        let tail = sequential![ReLU, Dropout::new(0.5)?];
         let heads: [(&str, AnyLayer); 2] =
             [("a", Box::new(Linear::new(3, 2)?)), ("b", Box::new(tail))];
         Ok(Net {
@@ -76,6 +76,39 @@ struct Pair<A, B: Clone>(A, #[module(rename = "second")] Option<B>, PhantomData<
 #[derive(Module)]
 struct Nothing;
 
+#[derive(Module)]
+struct Mixed {
+    pair: (Linear, ReLU),
+    norm: Norm<LayerNorm>,
+    #[module(buffer)]
+    mean: Tensor,
+    #[module(buffer, persistent = false)]
+    mask: Tensor,
+}
+
+#[derive(Clone, Module)]
+enum Norm<L> {
+    /// It is that module.
+    Layer(L),
+    Scale {
+        by: Tensor,
+        eps: f64,
+        #[module(skip)]
+        _unused: [fn(); 1],
+    },
+    Identity,
+}
+
+fn mixed(norm: Norm<LayerNorm>) -> Result<Mixed> {
+    let (mean, mask) = (Tensor::zeros([3], ())?, Tensor::ones([3], ())?);
+    Ok(Mixed { pair: (Linear::new(2, 3)?, ReLU), norm, mean, mask })
+}
+
+fn scale() -> Result<Norm<LayerNorm>> {
+    let by = Tensor::ones([3], ())?.requires_grad_(true)?;
+    Ok(Norm::Scale { by, eps: 0.5, _unused: [|| ()] })
+}
+
 fn tied() -> Result<Tied> {
     let encoder = Linear::new(3, 3)?;
     let bias = Tensor::zeros([3], ())?.requires_grad_(true)?;
@@ -85,9 +118,8 @@ fn tied() -> Result<Tied> {
 
 /// The modules of `expected/modules.py`, by their names there.
 fn modules() -> Result<Vec<(&'static str, Box<dyn Module>)>> {
-    let perceptron =
-        Sequential::new().push(Linear::new(784, 512)?).push(ReLU).push(Linear::new(512, 10)?);
-    let nested = Sequential::new().push(Sequential::new().push(Linear::new(2, 2)?)).push(Flatten);
+    let perceptron = sequential![Linear::new(784, 512)?, ReLU, Linear::new(512, 10)?];
+    let nested = sequential![sequential![Linear::new(2, 2)?], Flatten];
     let scaled = Scaled {
         kernel_size: [3, 3],
         eps: 1e-5,
@@ -96,7 +128,7 @@ fn modules() -> Result<Vec<(&'static str, Box<dyn Module>)>> {
         padding: vec![1],
         bound: None,
     };
-    let inner = Sequential::new().push(Flatten).push(Linear::new(2, 2)?);
+    let inner = sequential![Flatten, Linear::new(2, 2)?];
     Ok(vec![
         ("linear", Box::new(Linear::new(784, 512)?)),
         ("linear_without_bias", Box::new(Linear::new(3, 2)?.without_bias())),
@@ -114,6 +146,9 @@ fn modules() -> Result<Vec<(&'static str, Box<dyn Module>)>> {
         ("scaled", Box::new(scaled)),
         ("wrapper", Box::new(Wrapper { p: 0.25, inner })),
         ("tied", Box::new(tied()?)),
+        ("mixed_norm", Box::new(mixed(Norm::Layer(LayerNorm::new([3])?))?)),
+        ("mixed_scale", Box::new(mixed(scale()?)?)),
+        ("mixed_identity", Box::new(mixed(Norm::Identity)?)),
     ])
 }
 
@@ -152,12 +187,44 @@ fn derived_modules_display_themselves() -> Result<()> {
         "Pair(\n  (0): Linear(in_features=2, out_features=2, bias=True)\n  (second): Nothing2()\n)"
     );
     assert_eq!(Nothing.to_string(), "Nothing()");
-    assert_eq!(format!("{:?}", Sequential::new().push(ReLU)), "Sequential(\n  (0): ReLU()\n)");
+    assert_eq!(format!("{:?}", sequential![ReLU]), "Sequential(\n  (0): ReLU()\n)");
     Ok(())
 }
 
 #[derive(Clone, Module)]
 struct Nothing2;
+
+#[test]
+fn an_enum_is_the_module_of_its_variant() -> Result<()> {
+    let mut norm = Norm::Layer(LayerNorm::new([3])?);
+    assert_eq!(norm.to_string(), "LayerNorm((3,), eps=1e-05, elementwise_affine=True, bias=True)");
+    assert!(norm.named_modules()[0].1.is::<LayerNorm>());
+    let state: Vec<_> = norm.state_dict().into_keys().collect();
+    assert_eq!(state, ["bias", "weight"]);
+    norm.to(DType::F64)?;
+    assert!(norm.parameters().iter().all(|parameter| parameter.dtype() == DType::F64));
+    let Norm::Layer(layer) = &norm else { panic!("it stays the same variant") };
+    assert_eq!(layer.parameters().len(), 2);
+    let mut scale = scale()?;
+    assert_eq!(scale.to_string(), "Scale(eps=0.5)");
+    scale.to(DType::F64)?;
+    let Norm::Scale { by, eps, .. } = &scale else { panic!("it stays the same variant") };
+    assert_eq!((by.dtype(), *eps), (DType::F64, 0.5));
+    assert_eq!(Norm::<LayerNorm>::Identity.to_string(), "Identity()");
+    Ok(())
+}
+
+#[test]
+fn buffers_that_are_not_persistent_move_and_are_not_saved() -> Result<()> {
+    let mut module = mixed(Norm::Identity)?;
+    module.to(DType::F64)?;
+    assert_eq!((module.mean.dtype(), module.mask.dtype()), (DType::F64, DType::F64));
+    assert_eq!(module.buffers().len(), 2);
+    let state = mixed(Norm::Identity)?.state_dict();
+    assert!(!state.contains_key("mask"));
+    module.load_state_dict(&state).expect("the mask is not missing");
+    Ok(())
+}
 
 #[test]
 fn training_is_switched_in_all_modules_inside() -> Result<()> {

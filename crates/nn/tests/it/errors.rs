@@ -1,7 +1,7 @@
 //! Errors of layers and optimizers: they speak of the layer, of the parameter, and of the caller.
 
 use nn::optim::{Adam, Optimizer, Sgd};
-use nn::{Forward, Linear, Module, ReLU, Result, Sequential};
+use nn::{Forward, Linear, Module, ReLU, Result, sequential};
 use tensor::{DType, Device, Tensor};
 
 use gpu_runtime::{DriverChoice, choose_driver};
@@ -19,7 +19,7 @@ fn a_layer_says_what_it_expected_and_what_it_got() -> Result<()> {
         let layer = Linear::new_with(4, 2, device)?;
         let misfit = text(layer.forward(&Tensor::ones([8, 3], device)?));
         assert_eq!(misfit, "Linear(4, 2): expected in_features = 4, got input [8, 3]");
-        let inside = Sequential::new().push(ReLU).push(layer.clone());
+        let inside = sequential![ReLU, layer.clone()];
         assert_eq!(text(inside.forward(&Tensor::ones([8, 3], device)?)), misfit);
         let misfit = text(layer.forward(&Tensor::scalar(1.0, (DType::F32, device))?));
         assert!(misfit.contains("Linear(4, 2)") && misfit.contains("got input []"), "{misfit}");
@@ -54,7 +54,7 @@ fn what_needs_memory_that_is_not_there_names_the_callers_line() {
         let device = Device::cuda_at(0);
         let mut wide = Linear::new(2048, 2048).expect("the host has memory");
         let small = Linear::new_with(1, 2048, device).expect("the device has memory");
-        let mut inside = Sequential::new().push(wide.clone());
+        let mut inside = sequential![wide.clone()];
         let rows = Tensor::ones([4096, 1], device).expect("the device has memory");
         let failed = [
             (line!(), wide.to(device).map(drop)),

@@ -6,7 +6,7 @@ use nn::checkpoint::{self, Generators};
 use nn::optim::{Adam, LrScheduler, Optimizer, Sgd, StepLr};
 use nn::{
     Dropout, Embedding, Flatten, Forward, GELU, LayerNorm, Linear, Module, ReLU, Result,
-    Sequential, StateDict, Stateful,
+    Sequential, StateDict, Stateful, sequential,
 };
 use serialization::{pytorch, safetensors};
 use tensor::{DType, Device, Tensor};
@@ -21,15 +21,16 @@ fn expected(file: &str) -> PathBuf {
 
 /// The modules of `states.py`, with other values.
 fn modules() -> Result<Vec<(&'static str, AnyModule)>> {
-    let sequential = Sequential::new()
-        .push(Flatten)
-        .push(Linear::new(4, 8)?)
-        .push(GELU)
-        .push(LayerNorm::new([8])?)
-        .push(Linear::new(8, 8)?)
-        .push(ReLU)
-        .push(Dropout::new(0.5)?)
-        .push(Linear::new(8, 2)?);
+    let sequential = sequential![
+        Flatten,
+        Linear::new(4, 8)?,
+        GELU,
+        LayerNorm::new([8])?,
+        Linear::new(8, 8)?,
+        ReLU,
+        Dropout::new(0.5)?,
+        Linear::new(8, 2)?
+    ];
     Ok(vec![
         ("linear", Box::new(Linear::new(4, 3)?)),
         ("linear_without_bias", Box::new(Linear::new(4, 3)?.without_bias())),
@@ -89,12 +90,9 @@ struct Training {
 
 impl Training {
     fn new() -> Result<Training> {
-        let model = Sequential::new()
-            .push(Linear::new(6, 8)?)
-            .push(Dropout::new(0.5)?)
-            .push(Linear::new(8, 1)?);
+        let model = sequential![Linear::new(6, 8)?, Dropout::new(0.5)?, Linear::new(8, 1)?];
         let mut optimizer = Adam::new(model.parameters(), 0.1).build()?;
-        let scheduler = LrScheduler::new(&mut optimizer, StepLr { step_size: 3, gamma: 0.5 });
+        let scheduler = LrScheduler::new(&mut optimizer, StepLr { step_size: 3, gamma: 0.5 })?;
         Ok(Training { model, optimizer, scheduler, step: 0 })
     }
 
@@ -104,7 +102,7 @@ impl Training {
             self.optimizer.zero_grad();
             loss.backward()?;
             self.optimizer.step()?;
-            self.scheduler.step(&mut self.optimizer);
+            self.scheduler.step(&mut self.optimizer)?;
             self.step += 1;
         }
         Ok(())

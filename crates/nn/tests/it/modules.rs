@@ -1,12 +1,12 @@
 //! What a module promises: names, places, states.
 
-use nn::{Dropout, Flatten, Forward, Linear, Module, ReLU, Sequential};
+use nn::{Dropout, Flatten, Forward, Linear, Module, ReLU, Sequential, sequential};
 use tensor::{DType, Result, Tensor};
 
 use crate::devices;
 
 fn network() -> Result<Sequential> {
-    Ok(Sequential::new().push(Linear::new(6, 8)?).push(ReLU).push(Linear::new(8, 4)?))
+    Ok(sequential![Linear::new(6, 8)?, ReLU, Linear::new(8, 4)?])
 }
 
 #[test]

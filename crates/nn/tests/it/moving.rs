@@ -1,7 +1,7 @@
 //! Modules that are moved: parameters keep their identity for gradients and optimizers.
 
 use nn::optim::{Adam, Optimizer, Sgd};
-use nn::{Forward, Linear, Module, Result, Sequential};
+use nn::{Forward, Linear, Module, Result, sequential};
 use tensor::{DType, Device, Tensor};
 
 use crate::devices;
@@ -176,9 +176,10 @@ fn a_move_that_fails_changes_nothing() -> Result<()> {
     // It fails at the last one: a parameter that an operation computed.
     module.mean = Tensor::ones([3], ())?;
     let computed = (&Tensor::ones([3], ())?.requires_grad_(true)? * 2.0)?;
-    let mut last = Sequential::new()
-        .push(module.first.clone())
-        .push(Linear::from_parameters(Tensor::ones([3, 3], ())?, Some(computed))?);
+    let mut last = sequential![
+        module.first.clone(),
+        Linear::from_parameters(Tensor::ones([3, 3], ())?, Some(computed))?
+    ];
     assert!(last.to(DType::F64).is_err());
     assert_eq!(last.parameters()[0].id(), before[0]);
     let after: Vec<_> = module.parameters().iter().map(Tensor::id).collect();

@@ -108,6 +108,95 @@ fn assert_close(name: &str, own: &[f32], expected: &[f32]) {
     }
 }
 
+/// Four steps under a schedule with two groups of parameters.
+fn groups(
+    make: impl Fn(&Tensor, &Tensor) -> Result<Box<dyn Optimizer>>,
+    expected: &Value,
+) -> Result<()> {
+    for device in devices::all() {
+        let first = Tensor::new([1.0, 2.0, 3.0], device)?.requires_grad_(true)?;
+        let second = Tensor::new([-1.0, 4.0], device)?.requires_grad_(true)?;
+        let mut optimizer = make(&first, &second)?;
+        let schedule = StepLr { step_size: 2, gamma: 0.5 };
+        let mut scheduler = LrScheduler::new(&mut *optimizer, schedule)?;
+        let step = |optimizer: &mut dyn Optimizer| -> Result<()> {
+            optimizer.zero_grad();
+            (first.pow(3)?.sum(())? + second.pow(3)?.sum(())?)?.backward()?;
+            optimizer.step()
+        };
+        for _ in 0..4 {
+            step(&mut *optimizer)?;
+            scheduler.step(&mut *optimizer)?;
+        }
+        for (weights, expected) in [&first, &second].iter().zip(list(&expected["weights"])) {
+            let expected: Vec<f32> =
+                list(expected).iter().map(|w| w.as_f64().unwrap() as f32).collect();
+            assert_close("groups", &weights.to_vec::<f32>()?, &expected);
+        }
+        let rates: Vec<f64> = list(&expected["rates"]).iter().filter_map(Value::as_f64).collect();
+        assert_eq!(optimizer.learning_rates(), rates);
+        assert_eq!(scheduler.learning_rates(), rates);
+        let names: Vec<&str> = list(&expected["names"]).iter().filter_map(Value::as_str).collect();
+        let state = optimizer.state_dict()?;
+        assert_eq!(state.keys().collect::<Vec<_>>(), names);
+
+        // Another one takes it over, and makes the same step.
+        let copies = [&first, &second].map(|one| one.detach().clone_data());
+        let [one, two] = copies;
+        let (one, two) = (one?.requires_grad_(true)?, two?.requires_grad_(true)?);
+        let mut other = make(&one, &two)?;
+        other.load_state_dict(&state).expect("it fits");
+        step(&mut *optimizer)?;
+        (one.pow(3)?.sum(())? + two.pow(3)?.sum(())?)?.backward()?;
+        other.step()?;
+        assert!(one.equal(&first)? && two.equal(&second)?);
+    }
+    Ok(())
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().expect("a list")
+}
+
+#[test]
+fn groups_of_parameters_have_options_of_their_own_as_in_pytorch() -> Result<()> {
+    let expected: Value = serde_json::from_str(MODULES).expect("the expected values are JSON");
+    let sgd = |first: &Tensor, second: &Tensor| -> Result<Box<dyn Optimizer>> {
+        let first = Sgd::new([first], 0.01).momentum(0.9).weight_decay(0.1);
+        Ok(Box::new(first.param_group([second]).lr(0.02).nesterov().build()?))
+    };
+    groups(sgd, &expected["groups"]["sgd"])?;
+    let adam = |first: &Tensor, second: &Tensor| -> Result<Box<dyn Optimizer>> {
+        let first = Adam::new([first], 0.01).weight_decay(0.1);
+        let second = first.param_group([second]).lr(0.1).betas(0.5, 0.9).weight_decay(0.0);
+        Ok(Box::new(second.build()?))
+    };
+    groups(adam, &expected["groups"]["adam"])
+}
+
+#[test]
+fn each_group_has_one_learning_rate() -> Result<()> {
+    let [one, two] = [1.0, 2.0].map(|x| Tensor::new([x], ()).and_then(|x| x.requires_grad_(true)));
+    let (one, two) = (one?, two?);
+    let mut optimizer = Sgd::new([&one], 0.1).param_group([&two]).lr(0.2).build()?;
+    let mut scheduler = LrScheduler::new(&mut optimizer, StepLr { step_size: 1, gamma: 0.5 })?;
+    let error = optimizer.set_learning_rates(&[0.5]).unwrap_err().to_string();
+    assert!(error.contains("[0.5] for 2 groups"), "{error}");
+    assert_eq!((optimizer.learning_rate(), optimizer.learning_rates()), (0.1, vec![0.1, 0.2]));
+    let mut other = Sgd::new([&one], 0.1).build()?;
+    assert!(scheduler.step(&mut other).is_err());
+    assert_eq!(scheduler.epoch(), 0, "the epoch has not ended");
+    scheduler.step(&mut optimizer)?;
+    assert_eq!(optimizer.learning_rates(), [0.05, 0.1]);
+    optimizer.set_learning_rate(1.0);
+    assert_eq!(optimizer.learning_rates(), [1.0, 1.0]);
+    let text = format!("{optimizer:?}");
+    assert_eq!(text.matches("parameters: 1, options: Options { lr: 1.0").count(), 2, "{text}");
+    let twice = Adam::new([&one], 0.1).param_group([&one]).build().unwrap_err().to_string();
+    assert!(twice.contains("number 1") && twice.contains("given twice"), "{twice}");
+    Ok(())
+}
+
 #[test]
 fn parameters_without_a_gradient_are_left_alone() -> Result<()> {
     let used = Tensor::ones([2], ())?.requires_grad_(true)?;
@@ -127,11 +216,11 @@ fn learning_rates_follow_pytorchs_schedules() -> Result<()> {
     fn rates(schedule: impl LrSchedule) -> Result<Vec<f64>> {
         let layer = Linear::new(2, 2)?;
         let mut optimizer = Sgd::new(layer.parameters(), 0.1).build()?;
-        let mut scheduler = LrScheduler::new(&mut optimizer, schedule);
+        let mut scheduler = LrScheduler::new(&mut optimizer, schedule)?;
         let mut found = Vec::new();
         for _ in 0..12 {
             found.push(optimizer.learning_rate());
-            scheduler.step(&mut optimizer);
+            scheduler.step(&mut optimizer)?;
         }
         Ok(found)
     }

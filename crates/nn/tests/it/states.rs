@@ -1,6 +1,6 @@
 //! State dicts: strict and lenient loading, other names, buffers.
 
-use nn::{Linear, LoadOptions, Module, ReLU, Result, Sequential, StateError};
+use nn::{Linear, LoadOptions, Module, ReLU, Result, Sequential, StateError, sequential};
 use tensor::{DType, Tensor};
 
 use crate::devices;
@@ -19,7 +19,7 @@ fn counted() -> Result<Counted> {
 }
 
 fn network() -> Result<Sequential> {
-    Ok(Sequential::new().push(Linear::new(6, 8)?).push(ReLU).push(Linear::new(8, 4)?))
+    Ok(sequential![Linear::new(6, 8)?, ReLU, Linear::new(8, 4)?])
 }
 
 #[test]

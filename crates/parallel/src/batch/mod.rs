@@ -2,14 +2,17 @@
 //! from the parts: a trait for each, also for nested types.
 
 mod collate;
+mod collate_nested;
 mod gather;
 mod nested;
+mod sample_list;
 mod split;
 
 use tensor::{Blocking, Device, Result, Tensor};
 
 pub use collate::Collate;
 pub use gather::Gather;
+pub use sample_list::SampleList;
 pub use split::Split;
 pub(crate) use split::even_sizes;
 

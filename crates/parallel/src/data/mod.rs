@@ -1,15 +1,26 @@
-//! Datasets: numbered samples.
+//! Datasets: numbered samples, and samples that come one after the other; and the orders in which
+//! they are read.
 
+mod concat;
+mod from_fn;
+mod iterable;
 mod map;
-mod shuffle;
+mod random;
+mod sampler;
 mod split;
 mod tensors;
 
 use std::error::Error;
 use std::sync::Arc;
 
+pub use concat::ConcatDataset;
+pub use from_fn::{FnDataset, from_fn};
+pub use iterable::IterableDataset;
 pub use map::MapDataset;
-pub(crate) use shuffle::permutation;
+pub use sampler::{
+    BatchSampler, DistributedSampler, RandomSampler, SampleOrder, Sampler, SequentialSampler,
+    SubsetRandomSampler, WeightedRandomSampler,
+};
 pub use split::{Subset, random_split};
 pub use tensors::{TensorDataset, TensorSample};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tensor::Error;
 
 use super::Dataset;
-use super::shuffle::permutation;
+use super::random::{SampleRandom, permutation};
 
 /// Some samples of a dataset, in an order of their own (`torch.utils.data.Subset`).
 #[derive(Debug)]
@@ -18,6 +18,13 @@ pub struct Subset<D> {
 }
 
 impl<D> Subset<D> {
+    /// The samples with these indices, in this order. One that the dataset has not is an error of
+    /// the dataset when it is read.
+    pub fn new(dataset: D, indices: Vec<usize>) -> Subset<D> {
+        let part = 0..indices.len();
+        Subset { dataset: Arc::new(dataset), order: Arc::new(indices), part }
+    }
+
     /// The indices of the samples in the whole dataset.
     pub fn indices(&self) -> &[usize] {
         &self.order[self.part.clone()]
@@ -67,7 +74,7 @@ pub fn random_split<D: Dataset, const N: usize>(
             why: "the lengths must add up to the number of samples",
         });
     }
-    let order = Arc::new(permutation(dataset.len(), seed, 0)?);
+    let order = Arc::new(permutation(dataset.len(), &mut SampleRandom::of_epoch(seed, 0))?);
     let dataset = Arc::new(dataset);
     let mut end = 0;
     Ok(lengths.map(|length| {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use tensor::{DType, Tensor};
 
-/// The size of the first bucket: it is small, so that the first reduction begins early.
-const FIRST_BUCKET_BYTES: usize = 1 << 20;
+/// The first bucket is smaller by this factor, so that the first reduction begins early: 1 MiB of 25.
+const FIRST_IS_SMALLER: usize = 25;
 
 /// The parameters whose gradients are reduced in one piece, in that order.
 pub(super) type BucketMembers = Vec<usize>;
@@ -29,7 +29,7 @@ pub(super) fn assign(
         let parameter = &parameters[index];
         let bytes = parameter.numel() * parameter.dtype().size();
         let fits = |open: &&mut Open| {
-            let limit = if open.number == 0 { FIRST_BUCKET_BYTES.min(limit) } else { limit };
+            let limit = if open.number == 0 { limit / FIRST_IS_SMALLER } else { limit };
             open.bytes.saturating_add(bytes) <= limit
         };
         match open.get_mut(&parameter.dtype()).filter(fits) {
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn a_bucket_ends_where_the_next_parameter_would_exceed_its_limit() {
         let parameters = parameters(&[10, 10, 10, 100, 10], DType::F32);
-        assert_eq!(assign(&parameters, 0..5, 80), [vec![0, 1], vec![2], vec![3], vec![4]]);
+        assert_eq!(assign(&parameters, 0..5, 80), [vec![0], vec![1, 2], vec![3], vec![4]]);
         assert_eq!(assign(&parameters, (0..5).rev(), 80), [vec![4], vec![3], vec![2, 1], vec![0]]);
     }
 
@@ -66,12 +66,12 @@ mod tests {
         let mut parameters = parameters(&[10, 10], DType::F32);
         parameters.extend(self::parameters(&[10], DType::F16));
         parameters.swap(1, 2);
-        assert_eq!(assign(&parameters, 0..3, 1000), [vec![0, 2], vec![1]]);
+        assert_eq!(assign(&parameters, 0..3, 2000), [vec![0, 2], vec![1]]);
     }
 
     #[test]
     fn the_first_bucket_is_small() {
         let parameters = parameters(&[200_000; 4], DType::F32);
-        assert_eq!(assign(&parameters, 0..4, 100 << 20), [vec![0], vec![1, 2, 3]]);
+        assert_eq!(assign(&parameters, 0..4, 25 << 20), [vec![0], vec![1, 2, 3]]);
     }
 }

@@ -6,6 +6,7 @@ use collectives::Communicator;
 use nn::{Module, Result};
 
 use super::reducer::{Reducer, ReducerOptions};
+use super::side_stream::SideStream;
 use super::{BufferSync, DistributedDataParallel, broadcast_state};
 
 /// The size of a bucket unless another is asked for, as in PyTorch.
@@ -64,8 +65,8 @@ impl<M: Module> DistributedDataParallelBuilder<M> {
         self
     }
 
-    /// The bytes of gradients that are reduced together; 25 MiB unless set, and at most 1 MiB for
-    /// the bucket that is ready first. Larger ones use the links better, smaller ones begin earlier.
+    /// The bytes of gradients that are reduced together; 25 MiB unless set, and a 25th of it for the
+    /// bucket that is ready first. Larger ones use the links better, smaller ones begin earlier.
     pub fn bucket_bytes(mut self, bytes: usize) -> Self {
         self.options.bucket_bytes = bytes;
         self
@@ -97,7 +98,13 @@ impl<M: Module> DistributedDataParallelBuilder<M> {
         let DistributedOptions { bucket_bytes, find_unused_parameters, buffers } = options;
         let reducer_options = ReducerOptions { bucket_bytes, find_unused_parameters };
         let parameters = module.named_parameters();
-        let reducer = Reducer::new(Arc::clone(&communicator), parameters, reducer_options)?;
-        Ok(DistributedDataParallel { module, communicator, reducer, buffers })
+        let side = Arc::new(SideStream::beside(&module.parameters())?);
+        let reducer = Reducer::new(
+            Arc::clone(&communicator),
+            Arc::clone(&side),
+            parameters,
+            reducer_options,
+        )?;
+        Ok(DistributedDataParallel { module, communicator, reducer, buffers, side })
     }
 }

@@ -5,6 +5,7 @@ mod buffers;
 mod build;
 mod error;
 mod reducer;
+mod side_stream;
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ pub use build::DistributedDataParallelBuilder;
 pub(crate) use build::DistributedOptions;
 pub use error::DistributedError;
 use reducer::Reducer;
+use side_stream::SideStream;
 
 /// A model of which each rank has a replica of its own, whose gradients are averaged
 /// (`torch.nn.parallel.DistributedDataParallel`).
@@ -61,6 +63,7 @@ pub struct DistributedDataParallel<M> {
     communicator: Arc<dyn Communicator>,
     reducer: Reducer,
     buffers: BufferSync,
+    side: Arc<SideStream>,
 }
 
 impl<M: Module> DistributedDataParallel<M> {
@@ -167,7 +170,7 @@ impl<M: Module> DistributedDataParallel<M> {
     /// Makes the buffers agree, as before a forward pass in training.
     pub(crate) fn synchronise_buffers(&self) -> Result<()> {
         let buffers = self.module.buffers();
-        buffers::synchronise(self.communicator.as_ref(), &buffers, self.buffers)
+        self.side.run(|| buffers::synchronise(self.communicator.as_ref(), &buffers, self.buffers))
     }
 }
 

@@ -5,10 +5,11 @@ use std::sync::{Arc, Weak};
 
 use collectives::{Communicator, ReduceOp};
 use parking_lot::Mutex;
-use tensor::{DType, Device, RemovableHandle, Result, Tensor, no_grad};
+use tensor::{DType, Device, RemovableHandle, Result, Tensor};
 
 use super::DistributedError;
 use super::buckets::{self, BucketMembers};
+use super::side_stream::SideStream;
 use crate::coalesce::{flatten, unflatten};
 
 /// Sums the gradients of parameters over the ranks of a communicator.
@@ -44,6 +45,7 @@ pub(super) struct ReducerOptions {
 /// One backward pass, as the hooks see it.
 struct ReductionPass {
     communicator: Arc<dyn Communicator>,
+    side: Arc<SideStream>,
     names: Vec<String>,
     parameters: Vec<Tensor>,
     buckets: Vec<BucketMembers>,
@@ -64,6 +66,7 @@ impl Reducer {
     /// A reducer of those of the parameters that require gradients.
     pub(super) fn new(
         communicator: Arc<dyn Communicator>,
+        side: Arc<SideStream>,
         named: Vec<(String, Tensor)>,
         options: ReducerOptions,
     ) -> Result<Reducer> {
@@ -72,6 +75,7 @@ impl Reducer {
         let count = parameters.len();
         let pass = ReductionPass {
             communicator,
+            side,
             names,
             parameters,
             buckets: Vec::new(),
@@ -276,7 +280,7 @@ impl ReductionPass {
         let members = &self.buckets[self.next];
         self.next += 1;
         let parameters = members.iter().map(|&index| &self.parameters[index]);
-        no_grad(|| {
+        self.side.run(|| {
             let gradients =
                 parameters.clone().map(gradient_or_zeros).collect::<Result<Vec<_>>>()?;
             let flat = flatten(&gradients)?;

@@ -1,209 +1,333 @@
 //! The iterator over the batches of an epoch.
 
-use std::iter::Enumerate;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use super::order::BatchIndices;
-use super::prefetch::{Prefetch, Prefetcher};
+use gpu_runtime::panics::discard;
+use tensor::Device;
+
+use super::cancel::{CancelFlag, EpochCanceller};
+use super::epochs::EpochId;
+use super::error::LoaderError;
+use super::pool::{Turned, WorkerPool};
+use super::prefetch::Prefetcher;
+use super::reader::EpochReader;
 use super::seeds::Seeds;
+use super::source::{BatchOf, SampleOf};
 use super::state::LoaderProgress;
-use super::task::{Maker, Recipe, Task};
-use super::workers::Workers;
-use super::{BatchOf, LoaderError};
-use crate::{Collate, Dataset};
+use super::task::{IdleBench, Made, Maker, Recipe, Workbench};
+use crate::{Collate, SampleSource, Split, ToDevice};
 
-/// An iterator over the batches of an epoch, in order. Dropping it stops the workers and joins
-/// them.
-pub struct Batches<D: Dataset>
+/// An iterator over the batches of an epoch. Dropping it ends the epoch: workers stop after the
+/// samples that they are reading, and the drop waits for that, at most as long as the
+/// [time-out](crate::DataLoaderBuilder::timeout).
+pub struct Batches<D: SampleSource>
 where
-    D::Sample: Collate,
+    SampleOf<D>: Collate,
+{
+    epoch: EpochOfLoop<D>,
+    prefetcher: Option<Prefetcher<BatchOf<D>, BatchOf<D>>>,
+}
+
+/// An iterator over the parts of the batches of an epoch: see [`Batches::parts`].
+pub struct BatchParts<D: SampleSource>
+where
+    SampleOf<D>: Collate,
+{
+    epoch: EpochOfLoop<D>,
+    prefetcher: Prefetcher<BatchOf<D>, Vec<BatchOf<D>>>,
+}
+
+/// An epoch as the loop has it.
+struct EpochOfLoop<D: SampleSource>
+where
+    SampleOf<D>: Collate,
 {
     source: BatchSource<D>,
-    prefetcher: Option<Prefetcher<BatchOf<D>>>,
-    remaining: usize,
-    /// `None` for an epoch that could not begin.
-    begun: Option<BegunEpoch>,
+    begun: BegunEpoch,
+    cancel: Arc<CancelFlag>,
 }
 
 /// The epoch of an iterator.
 pub(super) struct BegunEpoch {
     pub(super) epoch: u64,
-    /// The number of batches that came before: those left out, and those handed out.
-    pub(super) before: usize,
+    /// The number of all its batches, and of those that are left; `None` if nobody knows.
+    pub(super) total: Option<usize>,
+    pub(super) left: Option<usize>,
     pub(super) progress: LoaderProgress,
 }
 
 /// The source of the batches of an epoch.
-enum BatchSource<D: Dataset>
+pub(super) enum BatchSource<D: SampleSource>
 where
-    D::Sample: Collate,
+    SampleOf<D>: Collate,
 {
     /// The calling thread makes each batch when it is asked for.
-    Caller { recipe: Arc<Recipe<D>>, tasks: Tasks },
+    Caller(Box<CallerEpoch<D>>),
     /// Workers make batches ahead.
-    Workers { workers: Workers<BatchOf<D>>, tasks: Tasks, next: usize, total: usize },
-    /// The epoch could not begin, or its workers have ended: the error is given once, then nothing.
-    Failed(Option<LoaderError>),
+    Workers(WorkersEpoch<D>),
+    /// The epoch could not begin, or has ended: the error is given once, then nothing.
+    Ended(Option<LoaderError>),
 }
 
-/// The batches that are still to be made.
-pub(super) struct Tasks {
-    seeds: Seeds,
-    batches: Enumerate<BatchIndices>,
+/// An epoch whose batches the calling thread makes.
+pub(super) struct CallerEpoch<D: SampleSource>
+where
+    SampleOf<D>: Collate,
+{
+    pub(super) recipe: Arc<Recipe<D>>,
+    pub(super) reader: EpochReader<D::Item>,
+    pub(super) seeds: Seeds,
+    pub(super) bench: Option<Workbench<D>>,
+    /// The place where the loader keeps the bench between epochs.
+    pub(super) idle: IdleBench<D>,
 }
 
-impl Tasks {
-    /// The batches of an epoch, without the first ones.
-    pub(super) fn new(batches: BatchIndices, seeds: Seeds, left_out: usize) -> Tasks {
-        let mut batches = batches.enumerate();
-        if let Some(last) = left_out.checked_sub(1) {
-            batches.nth(last);
-        }
-        Tasks { seeds, batches }
-    }
+/// An epoch whose batches workers make.
+pub(super) struct WorkersEpoch<D: SampleSource>
+where
+    SampleOf<D>: Collate,
+{
+    pub(super) pool: Arc<WorkerPool<D>>,
+    pub(super) id: EpochId,
 }
-
-impl Iterator for Tasks {
-    type Item = Task;
-
-    fn next(&mut self) -> Option<Task> {
-        let (batch, indices) = self.batches.next()?;
-        Some(Task { batch, indices, seeds: self.seeds })
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.batches.size_hint()
-    }
-}
-
-impl ExactSizeIterator for Tasks {}
 
 impl<D> Batches<D>
 where
-    D: Dataset + 'static,
-    D::Sample: Collate + 'static,
+    D: SampleSource,
+    SampleOf<D>: Collate,
+{
+    pub(super) fn new(
+        source: BatchSource<D>,
+        begun: BegunEpoch,
+        cancel: Arc<CancelFlag>,
+        prefetcher: Option<Prefetcher<BatchOf<D>, BatchOf<D>>>,
+    ) -> Self {
+        Batches { epoch: EpochOfLoop { source, begun, cancel }, prefetcher }
+    }
+
+    /// The batches in parts of almost the same size, each on a device of its own: what is left of
+    /// the epoch, for replicas on several devices. The parts are copied as
+    /// [`prefetch_to`](crate::DataLoaderBuilder::prefetch_to) copies whole batches, which it replaces.
+    /// Of a batch with fewer samples than there are devices, the last ones get no part.
+    ///
+    /// ```
+    /// # gpu_runtime::choose_driver("software:2".parse()?)?;
+    /// use parallel::{DataLoader, TensorDataset};
+    /// use tensor::{Device, Tensor};
+    ///
+    /// let devices = [Device::cuda_at(0), Device::cuda_at(1)];
+    /// let data = TensorDataset::new(Tensor::arange(6, ())?)?;
+    /// let loader = DataLoader::builder(data).batch_size(3).workers(1).pin_memory(true).build()?;
+    /// for parts in loader.iter().parts(devices) {
+    ///     let parts = parts?;
+    ///     assert_eq!((parts[0].shape(), parts[1].shape()), (&[2][..], &[1][..]));
+    ///     assert_eq!((parts[0].device(), parts[1].device()), (devices[0], devices[1]));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn parts(self, devices: impl IntoIterator<Item = Device>) -> BatchParts<D>
+    where
+        BatchOf<D>: Split + ToDevice + 'static,
+    {
+        BatchParts { epoch: self.epoch, prefetcher: Prefetcher::parts(devices) }
+    }
+}
+
+impl<D> Batches<D>
+where
+    D: SampleSource + 'static,
+    SampleOf<D>: Collate + 'static,
     BatchOf<D>: Send + 'static,
 {
-    /// Begins an epoch: starts the workers, which make up to `ahead` batches ahead of the loop.
-    pub(super) fn new(
-        recipe: Arc<Recipe<D>>,
-        mut tasks: Tasks,
-        begun: BegunEpoch,
-        (workers, ahead): (usize, usize),
-        prefetch: Option<Prefetch<BatchOf<D>>>,
-    ) -> Self {
-        let (remaining, next) = (tasks.len(), begun.before);
-        let source = match workers.min(remaining) {
-            0 => BatchSource::Caller { recipe, tasks },
-            count => match Workers::start(&recipe, count) {
-                Ok(workers) => {
-                    tasks.by_ref().take(ahead).for_each(|task| workers.send(task));
-                    BatchSource::Workers { workers, tasks, next, total: next + remaining }
-                }
-                Err(error) => BatchSource::Failed(Some(error)),
-            },
+    /// A handle by which another thread ends this epoch, also while the loop waits for a batch.
+    ///
+    /// ```
+    /// use parallel::{DataLoader, LoaderError, TensorDataset};
+    /// use tensor::Tensor;
+    ///
+    /// let data = TensorDataset::new(Tensor::arange(6, ())?)?;
+    /// let loader = DataLoader::builder(data).batch_size(2).workers(1).build()?;
+    /// let mut epoch = loader.iter();
+    /// assert_eq!(epoch.next().expect("the first batch")?.to_vec::<i64>()?, [0, 1]);
+    ///
+    /// let canceller = epoch.canceller();
+    /// std::thread::spawn(move || canceller.cancel()).join().expect("no panic");
+    /// assert!(matches!(epoch.next(), Some(Err(LoaderError::Cancelled))));
+    /// assert!(epoch.next().is_none());
+    ///
+    /// loader.set_state(loader.state()); // to go on where the loop was
+    /// assert_eq!(loader.iter().next().expect("the second batch")?.to_vec::<i64>()?, [2, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn canceller(&self) -> EpochCanceller {
+        let waiting = match &self.epoch.source {
+            BatchSource::Workers(workers) => Some(workers.pool.waiting()),
+            BatchSource::Caller(_) | BatchSource::Ended(_) => None,
         };
-        let prefetcher = prefetch.map(Prefetcher::new);
-        Batches { source, prefetcher, remaining, begun: Some(begun) }
-    }
-
-    /// An epoch that could not begin: it gives the error, then nothing.
-    pub(super) fn failed(error: LoaderError) -> Self {
-        let source = BatchSource::Failed(Some(error));
-        Batches { source, prefetcher: None, remaining: 1, begun: None }
-    }
-}
-
-impl<D> Batches<D>
-where
-    D: Dataset,
-    D::Sample: Collate,
-{
-    /// The next batch on the device: the one that was copied ahead, or a new one.
-    fn next_prefetched(&mut self) -> Option<Result<BatchOf<D>, LoaderError>> {
-        let prefetcher = self.prefetcher.as_mut()?;
-        let current = match prefetcher.take() {
-            Some(copied) => copied,
-            None => prefetcher.copy(self.source.next()?),
-        };
-        let given = prefetcher.hand_over(current);
-        // The next batch is copied while the loop computes, but only if it is made: the loop must
-        // not wait.
-        if let Some(made) = self.source.take_made() {
-            prefetcher.copy_ahead(made);
-        }
-        Some(given)
+        EpochCanceller::new(&self.epoch.cancel, waiting)
     }
 }
 
 impl<D> Iterator for Batches<D>
 where
-    D: Dataset,
-    D::Sample: Collate,
+    D: SampleSource,
+    SampleOf<D>: Collate,
 {
     type Item = Result<BatchOf<D>, LoaderError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = match self.prefetcher {
-            Some(_) => self.next_prefetched(),
-            None => self.source.next(),
+        let next = match &mut self.prefetcher {
+            Some(prefetcher) => self.epoch.next_prefetched(prefetcher),
+            None => self.epoch.source.next(&self.epoch.cancel),
         };
-        self.remaining = next.as_ref().map_or(0, |_| self.remaining.saturating_sub(1));
-        if let (Some(_), Some(begun)) = (&next, &mut self.begun) {
-            begun.before += 1;
-            begun.progress.handed_out(begun.epoch, begun.before, self.remaining == 0);
-        }
-        next
+        self.epoch.note(next)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (0, Some(self.remaining))
+        (0, self.epoch.begun.left)
     }
 }
 
+impl<D> Iterator for BatchParts<D>
+where
+    D: SampleSource,
+    SampleOf<D>: Collate,
+{
+    type Item = Result<Vec<BatchOf<D>>, LoaderError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.epoch.next_prefetched(&mut self.prefetcher);
+        self.epoch.note(next)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, self.epoch.begun.left)
+    }
+}
+
+impl<D> EpochOfLoop<D>
+where
+    D: SampleSource,
+    SampleOf<D>: Collate,
+{
+    /// The next batch where it was copied to: the one that was copied ahead, or a new one.
+    fn next_prefetched<C>(
+        &mut self,
+        prefetcher: &mut Prefetcher<BatchOf<D>, C>,
+    ) -> Option<(usize, Made<C>)> {
+        let current = match prefetcher.take() {
+            Some(copied) => copied,
+            None => {
+                let (batch, made) = self.source.next(&self.cancel)?;
+                prefetcher.copy(batch, made)
+            }
+        };
+        let given = prefetcher.hand_over(current);
+        // The next batch is copied while the loop computes, but only if it is made: the loop must
+        // not wait.
+        if let Some((batch, made)) = self.source.take_made() {
+            prefetcher.copy_ahead(batch, made);
+        }
+        Some(given)
+    }
+
+    /// Notes what is handed to the loop.
+    fn note<C>(&mut self, next: Option<(usize, Made<C>)>) -> Option<Made<C>> {
+        let BegunEpoch { epoch, total, left, progress } = &mut self.begun;
+        match next {
+            Some((NO_BATCH, failed)) => Some(failed),
+            Some((batch, made)) => {
+                *left = left.map(|left| left.saturating_sub(1));
+                progress.handed_out(*epoch, batch, *total);
+                Some(made)
+            }
+            None => {
+                *left = Some(0);
+                if !matches!(self.source, BatchSource::Ended(_)) {
+                    progress.ended(*epoch);
+                }
+                None
+            }
+        }
+    }
+}
+
+/// The number of an error that takes no batch's place.
+const NO_BATCH: usize = usize::MAX;
+
 impl<D> BatchSource<D>
 where
-    D: Dataset,
-    D::Sample: Collate,
+    D: SampleSource,
+    SampleOf<D>: Collate,
 {
     /// The next batch: waits for a worker, or makes it here.
-    fn next(&mut self) -> Option<Result<BatchOf<D>, LoaderError>> {
-        match self {
-            BatchSource::Failed(error) => error.take().map(Err),
-            BatchSource::Caller { recipe, tasks } => {
-                let never = AtomicBool::new(false);
-                recipe.make(&tasks.next()?, &Maker { thread: "the calling thread", stop: &never })
+    fn next(&mut self, cancel: &Arc<CancelFlag>) -> Option<(usize, Made<BatchOf<D>>)> {
+        let next = match self {
+            BatchSource::Ended(error) => return error.take().map(|error| (NO_BATCH, Err(error))),
+            BatchSource::Caller(epoch) => epoch.next(cancel),
+            BatchSource::Workers(workers) => workers.pool.wait_for(workers.id),
+        };
+        match next {
+            Ok(Turned::Made(batch, made)) => Some((batch, made)),
+            Ok(Turned::End) => None,
+            Err(waits @ LoaderError::Timeout { .. }) => Some((NO_BATCH, Err(waits))),
+            Err(ended) => {
+                *self = BatchSource::Ended(None);
+                Some((NO_BATCH, Err(ended)))
             }
-            BatchSource::Workers { next, total, .. } if next == total => None,
-            BatchSource::Workers { workers, next, .. } => match workers.wait_for(*next) {
-                Ok(made) => {
-                    self.advance();
-                    Some(made)
-                }
-                Err(gone) => {
-                    *self = BatchSource::Failed(None);
-                    Some(Err(gone))
-                }
-            },
         }
     }
 
     /// The next batch, if a worker has made it already.
-    fn take_made(&mut self) -> Option<Result<BatchOf<D>, LoaderError>> {
-        let BatchSource::Workers { workers, next, .. } = self else { return None };
-        let made = workers.take(*next)?;
-        self.advance();
-        Some(made)
+    fn take_made(&mut self) -> Option<(usize, Made<BatchOf<D>>)> {
+        let BatchSource::Workers(workers) = self else { return None };
+        workers.pool.take_made(workers.id)
     }
+}
 
-    /// Counts a batch as taken, and gives the workers the next one to make, so that equally many
-    /// are ahead at any time.
-    fn advance(&mut self) {
-        let BatchSource::Workers { workers, tasks, next, .. } = self else { return };
-        *next += 1;
-        if let Some(task) = tasks.next() {
-            workers.send(task);
+impl<D: SampleSource> CallerEpoch<D>
+where
+    SampleOf<D>: Collate,
+{
+    /// Reads and makes the next batch.
+    ///
+    /// # Errors
+    /// The epoch was cancelled.
+    fn next(&mut self, cancel: &Arc<CancelFlag>) -> Result<Turned<BatchOf<D>>, LoaderError> {
+        const THREAD: &str = "the calling thread";
+        let bench = self.bench.get_or_insert_with(Workbench::new);
+        if cancel.is_set() {
+            return Err(LoaderError::Cancelled);
         }
+        if !self.reader.read(&mut bench.read, THREAD) {
+            return Ok(Turned::End);
+        }
+        let maker = Maker { thread: THREAD, cancel, seeds: self.seeds };
+        let batch = bench.read.batch;
+        match self.recipe.make(bench, &maker) {
+            Some(made) => Ok(Turned::Made(batch, made)),
+            None => Err(LoaderError::Cancelled),
+        }
+    }
+}
+
+impl<D: SampleSource> Drop for CallerEpoch<D>
+where
+    SampleOf<D>: Collate,
+{
+    fn drop(&mut self) {
+        // Its memory serves the next epoch. Of two epochs at a time, one keeps it.
+        let replaced = self.bench.take().and_then(|bench| self.idle.lock().replace(bench));
+        discard(replaced);
+    }
+}
+
+impl<D> Drop for WorkersEpoch<D>
+where
+    D: SampleSource,
+    SampleOf<D>: Collate,
+{
+    fn drop(&mut self) {
+        self.pool.close(self.id);
     }
 }

@@ -3,18 +3,20 @@
 use std::collections::TryReserveError;
 use std::error::Error;
 use std::fmt;
+use std::time::Duration;
 
 /// The reason why a batch could not be made. Batches after it are not affected.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum LoaderError {
-    /// The host has no memory for the order of a shuffled epoch; there are no batches.
-    #[error("no memory for an order of {samples} samples: {source}; do without shuffle")]
-    Shuffle {
-        /// The number of samples of the dataset.
-        samples: usize,
-        /// The error of the allocation.
-        source: tensor::Error,
+    /// The epoch could not begin: the sampler gives no order of the samples, for which there may
+    /// be no memory, or the iterable dataset cannot be read. There are no batches.
+    #[error("epoch {epoch} could not begin: {source}")]
+    Begin {
+        /// The number of the epoch.
+        epoch: u64,
+        /// The sampler's or the dataset's own error.
+        source: Box<dyn Error + Send + Sync>,
     },
     /// The host has no memory for the samples of a batch.
     #[error(
@@ -90,6 +92,18 @@ pub enum LoaderError {
         /// The batch's number in its epoch.
         batch: usize,
     },
+    /// The batch was not made in the time that the loader may wait for one. It is not lost: the
+    /// next call waits for it again.
+    #[error("batch {batch}: it was not made within {after:?}; a sample takes longer, or for ever")]
+    Timeout {
+        /// The batch's number in its epoch.
+        batch: usize,
+        /// The time-out.
+        after: Duration,
+    },
+    /// Another thread has cancelled the epoch, which ends here.
+    #[error("the epoch was cancelled")]
+    Cancelled,
     /// All workers ended before their work was done; the epoch ends here.
     #[error("the workers ended before batch {batch}")]
     WorkersGone {

@@ -2,49 +2,62 @@
 
 mod batches;
 mod build;
+mod cancel;
+mod epochs;
 mod error;
-mod order;
+mod pool;
 mod prefetch;
+mod reader;
 mod seeds;
+mod source;
 mod state;
 mod task;
-mod workers;
+mod worker_info;
 
 use std::sync::Arc;
 
+use gpu_runtime::panics::attempt;
 use nn::{StateDict, Stateful};
-use tensor::{Device, Result};
+use tensor::{Device, ExecutionContext, Result};
 
-pub use batches::Batches;
-use batches::{BegunEpoch, Tasks};
+pub use batches::{BatchParts, Batches};
+use batches::{BatchSource, BegunEpoch, CallerEpoch, WorkersEpoch};
 pub use build::{BuildError, DataLoaderBuilder};
+use cancel::CancelFlag;
+pub use cancel::{EpochCanceller, is_cancelled};
+use epochs::{OpenEpoch, Reading};
 pub use error::LoaderError;
-pub use state::DataLoaderState;
-
-use crate::{Collate, Dataset};
-use order::BatchOrder;
-use prefetch::Prefetch;
+use pool::WorkerPool;
+use prefetch::Prefetcher;
+use reader::{BatchSize, EpochReader};
 use seeds::Seeds;
+use source::{BatchOf, Move, ReadOrder, SampleOf};
+pub use source::{Iterable, SampleSource};
+pub use state::DataLoaderState;
 use state::LoaderProgress;
-use task::Recipe;
+use task::{IdleBench, Recipe};
+pub use worker_info::{WorkerInfo, get_worker_info};
+
+use crate::{Collate, Dataset, IterableDataset};
 
 /// The most batches that are made ahead of the loop.
 const MAX_AHEAD: usize = 1 << 16;
 
-/// The batch that a dataset's samples are joined to.
-type BatchOf<D> = <<D as Dataset>::Sample as Collate>::Batch;
-
 /// Batches of a dataset (`torch.utils.data.DataLoader`).
 ///
 /// Iterating over `&loader` is one epoch. Batches come in order, and for a given seed they are the
-/// same for any number of workers. Workers are threads that live as long as the iterator. They
-/// inherit the [`tensor::ExecutionContext`] of the thread that began the epoch. Dropping the
-/// iterator, also in the middle of an epoch, stops and joins them after the sample that they are
-/// reading.
+/// same for any number of workers. Workers are threads that are started with the first epoch and
+/// live as long as the loader; the drop of the loader joins them. In each epoch they inherit the
+/// [`tensor::ExecutionContext`] of the thread that began it. Dropping the iterator, also in the
+/// middle of an epoch, stops them after the sample that they are reading.
 ///
 /// A sample that cannot be read, or whose `get` panics, gives an `Err` in place of its batch, and
 /// the next batches follow. So does a batch whose worker ends for any reason: no batch is lost, and
-/// no loop waits for ever.
+/// no loop waits for ever. A [time-out](DataLoaderBuilder::timeout) and a
+/// [canceller](Batches::canceller) are for samples that take longer than a program can wait.
+///
+/// Batches are made in memory that the loop is done with: one that it drops is filled anew, once no
+/// device is copying it any more. One that it keeps stays as it is.
 ///
 /// ```
 /// use parallel::{DataLoader, TensorDataset};
@@ -62,31 +75,32 @@ type BatchOf<D> = <<D as Dataset>::Sample as Collate>::Batch;
 ///
 /// # Random numbers
 /// Each sample is read with a seed of its own, in a scope of [`tensor::with_manual_seed`]. It
-/// follows from the seed of [`shuffle`](DataLoaderBuilder::shuffle), or without it from the
-/// [`tensor::initial_seed`] of the thread that begins the epoch, and from the number of the epoch
-/// and the index of the sample. So random transformations are different in each epoch, and the same
-/// for any number of workers. The samples of a batch are joined with a seed of the batch's own.
-pub struct DataLoader<D: Dataset>
+/// follows from the [`seed`](DataLoaderBuilder::seed) or that of
+/// [`shuffle`](DataLoaderBuilder::shuffle), or without them from the [`tensor::initial_seed`] of
+/// the thread that begins the epoch, and from the number of the epoch and the index of the sample.
+/// So random transformations are different in each epoch, and the same for any number of workers.
+/// The samples of a batch are joined with a seed of the batch's own.
+pub struct DataLoader<D: SampleSource>
 where
-    D::Sample: Collate,
+    SampleOf<D>: Collate,
 {
     recipe: Arc<Recipe<D>>,
-    order: BatchOrder,
+    pool: Arc<WorkerPool<D>>,
+    order: ReadOrder,
+    size: BatchSize,
+    seed: Option<u64>,
+    in_order: bool,
     workers: usize,
     prefetch_factor: usize,
-    prefetch: Option<Prefetch<BatchOf<D>>>,
+    prefetch: Option<(Device, Move<BatchOf<D>>)>,
     progress: LoaderProgress,
+    idle: IdleBench<D>,
 }
-
-/// The function that pins a batch.
-type Pin<B> = fn(B) -> Result<B>;
-/// The function that copies a batch to a device.
-type Move<B> = fn(B, Device, tensor::Blocking) -> Result<B>;
 
 impl<D> DataLoader<D>
 where
     D: Dataset,
-    D::Sample: Collate,
+    SampleOf<D>: Collate,
 {
     /// A builder of a loader.
     pub fn builder(dataset: D) -> DataLoaderBuilder<D> {
@@ -95,7 +109,7 @@ where
 
     /// The number of batches of an epoch.
     pub fn len(&self) -> usize {
-        self.order.batches(self.recipe.dataset.len())
+        self.total().unwrap_or_default()
     }
 
     /// Whether an epoch has no batches.
@@ -107,14 +121,46 @@ where
     pub fn dataset(&self) -> &D {
         &self.recipe.dataset
     }
+}
+
+impl<I> DataLoader<Iterable<I>>
+where
+    I: IterableDataset,
+    I::Sample: Collate,
+{
+    /// A builder of a loader of a dataset that is read from the beginning to the end.
+    pub fn from_iterable(dataset: I) -> DataLoaderBuilder<Iterable<I>> {
+        DataLoaderBuilder::new(Iterable(dataset))
+    }
+
+    /// The dataset.
+    pub fn iterable_dataset(&self) -> &I {
+        &self.recipe.dataset.0
+    }
+}
+
+impl<D> DataLoader<D>
+where
+    D: SampleSource,
+    SampleOf<D>: Collate,
+{
+    /// The number of batches of an epoch, if that is known.
+    fn total(&self) -> Option<usize> {
+        let items = self.recipe.dataset.count(&self.order)?;
+        Some(match self.order {
+            ReadOrder::Batches(_) => items,
+            _ => self.size.batches(items),
+        })
+    }
 
     /// Sets the number of the next epoch, from which its order and its random numbers follow.
     pub fn set_epoch(&self, epoch: u64) {
-        self.set_state(DataLoaderState { epoch, batches: 0 });
+        self.set_state(DataLoaderState { epoch, ..DataLoaderState::default() });
     }
 
     /// The place in the epoch of the iterator that was begun last: how many batches the loop has
-    /// got. After the last one it is the beginning of the next epoch.
+    /// got. After the last one it is the beginning of the next epoch; of an iterable dataset, whose
+    /// number of batches nobody knows, once the loop has ended.
     ///
     /// ```
     /// use parallel::{DataLoader, TensorDataset};
@@ -142,54 +188,92 @@ where
     /// of that epoch. Its batches are those that would have come, for any number of workers, if the
     /// data set and the options of the loader are the same; without
     /// [`shuffle`](DataLoaderBuilder::shuffle) the thread's [`tensor::initial_seed`] has to be, too.
-    pub fn set_state(&self, state: DataLoaderState) {
+    pub fn set_state(&self, mut state: DataLoaderState) {
+        state.early.sort_unstable();
         self.progress.set_state(state);
     }
 }
 
 impl<D> DataLoader<D>
 where
-    D: Dataset + 'static,
-    D::Sample: Collate + 'static,
+    D: SampleSource + 'static,
+    SampleOf<D>: Collate + 'static,
     BatchOf<D>: Send + 'static,
 {
     /// Begins the next epoch, or goes on with one after [`set_state`](DataLoader::set_state).
     pub fn iter(&self) -> Batches<D> {
-        let DataLoaderState { epoch, batches: before } = self.progress.begin();
-        let samples = self.recipe.dataset.len();
-        let order = match self.order.epoch(samples, epoch) {
-            Ok(order) => order,
-            Err(source) => return Batches::failed(LoaderError::Shuffle { samples, source }),
+        let state = self.progress.begin();
+        let (epoch, total) = (state.epoch, self.total());
+        let handed_out = state.batches.saturating_add(state.early.len());
+        let left = total.map(|total| total.saturating_sub(handed_out));
+        let cancel = Arc::new(CancelFlag::default());
+        let source = match self.begin(state, left, &cancel) {
+            Ok(source) => source,
+            Err(error) => BatchSource::Ended(Some(error)),
         };
-        let seed = self.order.shuffle.unwrap_or_else(tensor::initial_seed);
-        let tasks = Tasks::new(order, Seeds::of_epoch(seed, epoch), before);
-        let ahead = self.workers.saturating_mul(self.prefetch_factor).min(MAX_AHEAD);
-        let begun = BegunEpoch { epoch, before, progress: self.progress.clone() };
-        let recipe = Arc::clone(&self.recipe);
-        Batches::new(recipe, tasks, begun, (self.workers, ahead), self.prefetch.clone())
+        let begun = BegunEpoch { epoch, total, left, progress: self.progress.clone() };
+        let prefetcher = self.prefetch.map(|(device, copy)| Prefetcher::whole(device, copy));
+        Batches::new(source, begun, cancel, prefetcher)
+    }
+
+    /// Begins to read, in this thread or in workers.
+    fn begin(
+        &self,
+        state: DataLoaderState,
+        left: Option<usize>,
+        cancel: &Arc<CancelFlag>,
+    ) -> std::result::Result<BatchSource<D>, LoaderError> {
+        let epoch = state.epoch;
+        let seeds = Seeds::of_epoch(self.seed.unwrap_or_else(tensor::initial_seed), epoch);
+        // Code of the program, which passes over what was handed out.
+        let reader = attempt(|| {
+            let stream = self.recipe.dataset.begin(&self.order, epoch)?;
+            Ok(EpochReader::new(stream, self.size, seeds, state))
+        });
+        let reader = reader
+            .unwrap_or_else(|message| Err(format!("the calling thread panicked: {message}").into()))
+            .map_err(|source| LoaderError::Begin { epoch, source })?;
+        let workers = left.map_or(self.workers, |left| self.workers.min(left));
+        if workers == 0 {
+            let (recipe, idle) = (Arc::clone(&self.recipe), Arc::clone(&self.idle));
+            let bench = idle.lock().take();
+            let caller = CallerEpoch { recipe, reader, seeds, bench, idle };
+            return Ok(BatchSource::Caller(Box::new(caller)));
+        }
+        let epoch = OpenEpoch {
+            seeds,
+            context: Arc::new(ExecutionContext::capture()),
+            cancel: Arc::clone(cancel),
+            ahead: self.workers.saturating_mul(self.prefetch_factor).min(MAX_AHEAD),
+            in_order: self.in_order,
+            reading: Reading::Free(reader),
+            window: std::collections::VecDeque::new(),
+        };
+        let id = self.pool.open(epoch, workers)?;
+        Ok(BatchSource::Workers(WorkersEpoch { pool: Arc::clone(&self.pool), id }))
     }
 }
 
-/// The place in the epochs, under the names `epoch` and `batches`.
+/// The place in the epochs, under the names `epoch`, `batches` and, if there are any, `early`.
 impl<D> Stateful for DataLoader<D>
 where
-    D: Dataset,
-    D::Sample: Collate,
+    D: SampleSource,
+    SampleOf<D>: Collate,
 {
     fn state(&self) -> Result<StateDict> {
-        state::saved(self.progress.state())
+        state::saved(&self.progress.state())
     }
 
     fn set_state(&mut self, state: &StateDict) -> Result<()> {
-        self.progress.set_state(state::taken_over(state)?);
+        DataLoader::set_state(self, state::taken_over(state)?);
         Ok(())
     }
 }
 
 impl<D> IntoIterator for &DataLoader<D>
 where
-    D: Dataset + 'static,
-    D::Sample: Collate + 'static,
+    D: SampleSource + 'static,
+    SampleOf<D>: Collate + 'static,
     BatchOf<D>: Send + 'static,
 {
     type Item = std::result::Result<BatchOf<D>, LoaderError>;

@@ -1,100 +1,138 @@
-//! Prefetching: batches are copied to a device ahead of the loop, on a stream of its own.
+//! Prefetching: batches are copied to devices ahead of the loop, on streams of their own.
 
+use gpu_runtime::panics::discard;
 use tensor::cuda::{Stream, current_stream};
 use tensor::{Blocking, Device};
 
-use super::{LoaderError, Move};
+use super::error::LoaderError;
+use super::source::Move;
+use super::task::Made;
+use crate::batch::even_sizes;
+use crate::{Split, ToDevice};
 
-/// The device that batches are copied to, and the function that copies them.
-pub(super) struct Prefetch<B> {
-    device: Device,
-    to_device: Move<B>,
-}
-
-impl<B> Prefetch<B> {
-    pub(super) fn new(device: Device, to_device: Move<B>) -> Self {
-        Prefetch { device, to_device }
-    }
-}
-
-impl<B> Clone for Prefetch<B> {
-    fn clone(&self) -> Self {
-        Prefetch { device: self.device, to_device: self.to_device }
-    }
-}
-
-/// Copies the batches of an epoch on a side stream.
+/// The devices that batches are copied to, each with a stream of its own for the copies.
 ///
-/// The loop gets a batch as soon as its copy is enqueued. The loop's current stream is made to wait
-/// for the side stream, in manual order too, since a program cannot wait for a stream that it does
-/// not know.
-pub(super) struct Prefetcher<B> {
-    prefetch: Prefetch<B>,
-    stream: Option<Stream>,
-    ahead: Option<Copied<B>>,
-    next: usize,
+/// The loop gets a batch as soon as its copies are enqueued. The loop's current streams are made to
+/// wait for these, in manual order too, since a program cannot wait for a stream that it does not
+/// know.
+pub(super) struct CopyStreams(Vec<(Device, Option<Stream>)>);
+
+/// Copies batches one ahead of the loop. What becomes of a batch of type `B` is of type `C`.
+pub(super) struct Prefetcher<B, C> {
+    streams: CopyStreams,
+    enqueue: Enqueue<B, C>,
+    ahead: Option<Copied<C>>,
 }
 
-/// A batch whose copy is enqueued, for which no other stream waits yet.
-pub(super) struct Copied<B> {
+/// The function that enqueues the copies of a batch. Where it fails it says for which device.
+type Enqueue<B, C> = Box<dyn Fn(&mut CopyStreams, B) -> Result<C, PrefetchFailure> + Send>;
+type PrefetchFailure = (Device, tensor::Error);
+
+/// A batch whose copies are enqueued, for which no other stream waits yet.
+pub(super) struct Copied<C> {
     batch: usize,
-    result: Result<B, LoaderError>,
+    result: Made<C>,
 }
 
-impl<B> Prefetcher<B> {
-    pub(super) fn new(prefetch: Prefetch<B>) -> Self {
-        Prefetcher { prefetch, stream: None, ahead: None, next: 0 }
+impl<B: 'static> Prefetcher<B, B> {
+    /// Copies whole batches to a device.
+    pub(super) fn whole(device: Device, to_device: Move<B>) -> Self {
+        let enqueue = move |streams: &mut CopyStreams, batch| streams.enqueue(0, batch, to_device);
+        Prefetcher::new([device], Box::new(enqueue))
+    }
+}
+
+impl<B: Split + ToDevice + 'static> Prefetcher<B, Vec<B>> {
+    /// Splits batches into parts of almost the same size, and copies each to its device.
+    pub(super) fn parts(devices: impl IntoIterator<Item = Device>) -> Self {
+        let enqueue = |streams: &mut CopyStreams, batch: B| {
+            let sizes = match batch.samples() {
+                Some(samples) => even_sizes(samples, streams.0.len()),
+                None => vec![0; streams.0.len()],
+            };
+            let first = streams.0.first().map_or(Device::Cpu, |(device, _)| *device);
+            let parts = batch.split(&sizes).map_err(|error| (first, error))?;
+            let copy = |(place, part)| streams.enqueue(place, part, B::into_device);
+            parts.into_iter().enumerate().map(copy).collect()
+        };
+        Prefetcher::new(devices, Box::new(enqueue))
+    }
+}
+
+impl<B, C> Prefetcher<B, C> {
+    fn new(devices: impl IntoIterator<Item = Device>, enqueue: Enqueue<B, C>) -> Self {
+        let streams = devices.into_iter().map(|device| (device, None)).collect();
+        Prefetcher { streams: CopyStreams(streams), enqueue, ahead: None }
     }
 
     /// Takes the batch that was copied ahead.
-    pub(super) fn take(&mut self) -> Option<Copied<B>> {
+    pub(super) fn take(&mut self) -> Option<Copied<C>> {
         self.ahead.take()
     }
 
-    /// Enqueues the copy of a batch.
-    pub(super) fn copy(&mut self, made: Result<B, LoaderError>) -> Copied<B> {
-        let batch = self.next;
-        self.next += 1;
-        let device = self.prefetch.device;
+    /// Enqueues the copies of a batch.
+    pub(super) fn copy(&mut self, batch: usize, made: Made<B>) -> Copied<C> {
         let result = made.and_then(|made| {
-            self.enqueue(made).map_err(|source| LoaderError::Prefetch { batch, device, source })
+            (self.enqueue)(&mut self.streams, made)
+                .map_err(|(device, source)| LoaderError::Prefetch { batch, device, source })
         });
         Copied { batch, result }
     }
 
-    /// Enqueues the copy of the batch that the loop takes next.
-    pub(super) fn copy_ahead(&mut self, made: Result<B, LoaderError>) {
-        self.ahead = Some(self.copy(made));
+    /// Enqueues the copies of the batch that the loop takes next.
+    pub(super) fn copy_ahead(&mut self, batch: usize, made: Made<B>) {
+        self.ahead = Some(self.copy(batch, made));
     }
 
-    /// Gives the batch to the loop, whose current stream waits for the copy.
-    pub(super) fn hand_over(&self, copied: Copied<B>) -> Result<B, LoaderError> {
-        let (batch, device) = (copied.batch, self.prefetch.device);
-        let made = copied.result?;
-        self.order_before_the_loop().map_err(|source| LoaderError::Prefetch {
-            batch,
-            device,
-            source,
-        })?;
-        Ok(made)
+    /// Gives the batch to the loop, whose current streams wait for the copies.
+    pub(super) fn hand_over(&self, copied: Copied<C>) -> (usize, Made<C>) {
+        let batch = copied.batch;
+        let given = copied.result.and_then(|copy| match self.streams.order_before_the_loop() {
+            Ok(()) => Ok(copy),
+            Err((device, source)) => Err(LoaderError::Prefetch { batch, device, source }),
+        });
+        (batch, given)
     }
+}
 
-    fn order_before_the_loop(&self) -> tensor::Result<()> {
-        let Some(stream) = &self.stream else { return Ok(()) };
-        Ok(current_stream(stream.device())?.wait_stream(stream)?)
+impl<B, C> Drop for Prefetcher<B, C> {
+    fn drop(&mut self) {
+        // A batch that was copied ahead may panic when it is dropped, as any other.
+        discard(self.ahead.take());
     }
+}
 
-    fn enqueue(&mut self, batch: B) -> tensor::Result<B> {
-        let Prefetch { device, to_device } = self.prefetch;
-        if !device.is_cuda() {
-            return to_device(batch, device, Blocking::Yes);
-        }
-        let stream = match &self.stream {
-            Some(stream) => stream,
-            None => self.stream.insert(Stream::new(device)?),
+impl CopyStreams {
+    /// Enqueues the copy of a batch, or a part of one, to the device at that place.
+    fn enqueue<B>(
+        &mut self,
+        place: usize,
+        batch: B,
+        to_device: Move<B>,
+    ) -> Result<B, PrefetchFailure> {
+        let (device, stream) = &mut self.0[place];
+        let copy = || {
+            if !device.is_cuda() {
+                return to_device(batch, *device, Blocking::Yes);
+            }
+            let stream = match stream {
+                Some(stream) => stream,
+                None => stream.insert(Stream::new(*device)?),
+            };
+            let target = stream.device();
+            let _in = stream.enter()?;
+            to_device(batch, target, Blocking::No)
         };
-        let target = stream.device();
-        let _in = stream.enter()?;
-        to_device(batch, target, Blocking::No)
+        copy().map_err(|error| (*device, error))
+    }
+
+    fn order_before_the_loop(&self) -> Result<(), PrefetchFailure> {
+        for (device, stream) in &self.0 {
+            let Some(stream) = stream else { continue };
+            let ordered = current_stream(stream.device())
+                .and_then(|current| Ok(current.wait_stream(stream)?));
+            ordered.map_err(|error| (*device, error))?;
+        }
+        Ok(())
     }
 }

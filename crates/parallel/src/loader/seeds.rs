@@ -8,15 +8,17 @@ use tensor::fold_in;
 pub(super) struct Seeds {
     samples: u64,
     batches: u64,
+    reading: u64,
 }
 
 impl Seeds {
     pub(super) fn of_epoch(seed: u64, epoch: u64) -> Seeds {
         let epoch = fold_in(seed, epoch);
-        Seeds { samples: fold_in(epoch, 0), batches: fold_in(epoch, 1) }
+        let part = |part| fold_in(epoch, part);
+        Seeds { samples: part(0), batches: part(1), reading: part(2) }
     }
 
-    /// The seed for reading the sample at `index` of the dataset.
+    /// The seed for making the sample at `index` of the dataset.
     pub(super) fn of_sample(&self, index: usize) -> u64 {
         fold_in(self.samples, index as u64)
     }
@@ -24,5 +26,10 @@ impl Seeds {
     /// The seed for joining the samples of a batch.
     pub(super) fn of_batch(&self, batch: usize) -> u64 {
         fold_in(self.batches, batch as u64)
+    }
+
+    /// The seed for reading the items of a batch, from an iterable dataset or a sampler.
+    pub(super) fn of_reading(&self, batch: usize) -> u64 {
+        fold_in(self.reading, batch as u64)
     }
 }

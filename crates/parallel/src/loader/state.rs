@@ -8,28 +8,35 @@ use tensor::{Device, Error, Result, Tensor};
 
 /// The place of a loader in its epochs, by which it can be put back there later: see
 /// [`DataLoader::state`](crate::DataLoader::state).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DataLoaderState {
     /// The number of the epoch.
     pub epoch: u64,
-    /// The number of batches of this epoch that were handed to the loop.
+    /// The number of batches of this epoch that were handed to the loop, from the first one on.
     pub batches: usize,
+    /// The numbers of the batches after those that were handed to the loop before their turn, in
+    /// order; none, unless [`in_order`](crate::DataLoaderBuilder::in_order) is off.
+    pub early: Vec<usize>,
 }
 
-/// The names of the two numbers in a state dict.
+/// The names of the numbers in a state dict.
 const EPOCH: &str = "epoch";
 const BATCHES: &str = "batches";
+const EARLY: &str = "early";
 
 /// A place as a state dict.
 ///
 /// # Errors
 /// Memory is short.
-pub(super) fn saved(state: DataLoaderState) -> Result<StateDict> {
-    let numbers = [(EPOCH, state.epoch as i64), (BATCHES, state.batches as i64)];
-    let named = |(name, number): (&str, i64)| {
-        Ok((name.to_owned(), Tensor::from_vec(vec![number], [1], Device::Cpu)?))
+pub(super) fn saved(state: &DataLoaderState) -> Result<StateDict> {
+    let early = state.early.iter().map(|&batch| batch as i64).collect();
+    let numbers =
+        [(EPOCH, vec![state.epoch as i64]), (BATCHES, vec![state.batches as i64]), (EARLY, early)];
+    let named = |(name, numbers): (&str, Vec<i64>)| {
+        let count = numbers.len();
+        Ok((name.to_owned(), Tensor::from_vec(numbers, [count], Device::Cpu)?))
     };
-    numbers.into_iter().map(named).collect()
+    numbers.into_iter().filter(|(_, numbers)| !numbers.is_empty()).map(named).collect()
 }
 
 /// The place that a state dict has.
@@ -46,7 +53,9 @@ pub(super) fn taken_over(state: &StateDict) -> Result<DataLoaderState> {
             why: "it is the state of something else than a loader",
         }),
     };
-    Ok(DataLoaderState { epoch: number(EPOCH)? as u64, batches: number(BATCHES)? as usize })
+    let early = state.get(EARLY).map(Tensor::to_vec::<i64>).transpose()?.unwrap_or_default();
+    let early = early.into_iter().map(|batch| batch as usize).collect();
+    Ok(DataLoaderState { epoch: number(EPOCH)? as u64, batches: number(BATCHES)? as usize, early })
 }
 
 /// The place of a loader, and that at which its next iterator begins. Iterators share it with their
@@ -64,31 +73,57 @@ struct LoaderPlaces {
 
 impl LoaderProgress {
     pub(super) fn state(&self) -> DataLoaderState {
-        self.0.lock().now
+        self.0.lock().now.clone()
     }
 
     pub(super) fn set_state(&self, state: DataLoaderState) {
-        *self.0.lock() = LoaderPlaces { now: state, next: state };
+        *self.0.lock() = LoaderPlaces { now: state.clone(), next: state };
     }
 
-    /// Begins an epoch, and gives its number and the number of its batches to leave out. The one
-    /// after it has the next number, however far this one comes.
+    /// Begins an epoch, and gives its number and its batches to leave out. The one after it has the
+    /// next number, however far this one comes.
     pub(super) fn begin(&self) -> DataLoaderState {
         let mut places = self.0.lock();
-        let begun = places.next;
-        places.now = begun;
-        places.next = DataLoaderState { epoch: begun.epoch.wrapping_add(1), batches: 0 };
+        let begun = std::mem::take(&mut places.next);
+        places.now = begun.clone();
+        places.next = beginning(begun.epoch.wrapping_add(1));
         begun
     }
 
-    /// Says that so many batches of an epoch were handed out, which are all of them or not. Another
+    /// Says that a batch of an epoch was handed out, which has so many, if that is known. Another
     /// epoch may have begun meanwhile, which counts then.
-    pub(super) fn handed_out(&self, epoch: u64, batches: usize, is_all: bool) {
+    pub(super) fn handed_out(&self, epoch: u64, batch: usize, total: Option<usize>) {
         let mut places = self.0.lock();
-        if places.now.epoch == epoch {
-            places.now = if is_all { places.next } else { DataLoaderState { epoch, batches } };
+        let now = &mut places.now;
+        if now.epoch != epoch {
+            return;
+        }
+        if batch != now.batches {
+            let place = now.early.partition_point(|&early| early < batch);
+            return now.early.insert(place, batch);
+        }
+        now.batches = now.batches.saturating_add(1);
+        let follows =
+            |(index, batch): (usize, &usize)| batch.checked_sub(now.batches) == Some(index);
+        let caught_up = now.early.iter().enumerate().take_while(|&next| follows(next)).count();
+        now.early.drain(..caught_up);
+        now.batches += caught_up;
+        if Some(now.batches) == total {
+            *now = beginning(epoch.wrapping_add(1));
         }
     }
+
+    /// Says that all batches of an epoch were handed out.
+    pub(super) fn ended(&self, epoch: u64) {
+        let mut places = self.0.lock();
+        if places.now.epoch == epoch {
+            places.now = beginning(epoch.wrapping_add(1));
+        }
+    }
+}
+
+fn beginning(epoch: u64) -> DataLoaderState {
+    DataLoaderState { epoch, ..DataLoaderState::default() }
 }
 
 #[cfg(test)]
@@ -96,16 +131,16 @@ mod tests {
     use super::*;
 
     fn at(epoch: u64, batches: usize) -> DataLoaderState {
-        DataLoaderState { epoch, batches }
+        DataLoaderState { epoch, batches, early: Vec::new() }
     }
 
     #[test]
     fn an_epoch_that_is_over_leads_to_the_next_one() {
         let progress = LoaderProgress::default();
         assert_eq!(progress.begin(), at(0, 0));
-        progress.handed_out(0, 1, false);
+        progress.handed_out(0, 0, Some(2));
         assert_eq!(progress.state(), at(0, 1));
-        progress.handed_out(0, 2, true);
+        progress.handed_out(0, 1, Some(2));
         assert_eq!(progress.state(), at(1, 0));
         assert_eq!(progress.begin(), at(1, 0));
     }
@@ -114,12 +149,30 @@ mod tests {
     fn an_epoch_that_was_left_is_not_gone_on_with_unless_one_asks_for_it() {
         let progress = LoaderProgress::default();
         progress.begin();
-        progress.handed_out(0, 3, false);
+        (0..3).for_each(|batch| progress.handed_out(0, batch, Some(9)));
         let left = progress.state();
         assert_eq!(progress.begin(), at(1, 0));
-        progress.handed_out(0, 4, false);
+        progress.handed_out(0, 3, Some(9));
         assert_eq!(progress.state(), at(1, 0), "the iterator begun last counts");
         progress.set_state(left);
         assert_eq!(progress.begin(), at(0, 3));
+    }
+
+    #[test]
+    fn batches_before_their_turn_are_noted_until_it_comes() {
+        let progress = LoaderProgress::default();
+        progress.begin();
+        [3, 1, 4].into_iter().for_each(|batch| progress.handed_out(0, batch, None));
+        let early =
+            |batches, early: &[usize]| DataLoaderState { epoch: 0, batches, early: early.into() };
+        assert_eq!(progress.state(), early(0, &[1, 3, 4]));
+        progress.handed_out(0, 0, None);
+        assert_eq!(progress.state(), early(2, &[3, 4]));
+        let saved = saved(&progress.state()).expect("a few numbers");
+        assert_eq!(taken_over(&saved).expect("its own state"), early(2, &[3, 4]));
+        progress.handed_out(0, 2, None);
+        assert_eq!(progress.state(), early(5, &[]));
+        progress.ended(0);
+        assert_eq!(progress.state(), at(1, 0));
     }
 }

@@ -1,29 +1,43 @@
-//! Making a batch: the samples are read and joined, and the result is pinned.
+//! Making a batch: samples are made of what was read, and joined, and the result is pinned.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::cell::Cell;
+use std::sync::Arc;
 
 use gpu_runtime::panics::{attempt, discard};
+use parking_lot::Mutex;
 use tensor::with_manual_seed;
 
-use super::order::Indices;
+use super::cancel::{CancelFlag, enter_cancelled};
+use super::error::LoaderError;
+use super::reader::ReadBatch;
 use super::seeds::Seeds;
-use super::{BatchOf, LoaderError, Pin};
-use crate::{Collate, Dataset};
+use super::source::{BatchOf, Pin, SampleOf, SlotOf};
+use crate::{Collate, SampleSource};
 
 /// The dataset and the functions by which every thread makes batches.
-pub(super) struct Recipe<D: Dataset>
+pub(super) struct Recipe<D: SampleSource>
 where
-    D::Sample: Collate,
+    SampleOf<D>: Collate,
 {
     pub(super) dataset: D,
+    /// The function that pins what does not come to lie in pinned memory.
     pub(super) pin: Option<Pin<BatchOf<D>>>,
 }
 
-/// A batch that is to be made.
-pub(super) struct Task {
-    pub(super) batch: usize,
-    pub(super) indices: Indices,
-    pub(super) seeds: Seeds,
+/// The place for what the calling thread makes batches with, between epochs.
+pub(super) type IdleBench<D> = Arc<Mutex<Option<Workbench<D>>>>;
+
+/// A result of the making of a batch.
+pub(super) type Made<B> = Result<B, LoaderError>;
+
+/// The memory that a thread keeps from batch to batch: the items of the batch at hand, and the slot
+/// in which it is made.
+pub(super) struct Workbench<D: SampleSource>
+where
+    SampleOf<D>: Collate,
+{
+    pub(super) read: ReadBatch<D::Item>,
+    slot: Option<SlotOf<D>>,
 }
 
 /// The thread that makes a batch, and the signal on which it gives up.
@@ -31,83 +45,103 @@ pub(super) struct Maker<'a> {
     /// The name of the thread in errors.
     pub(super) thread: &'a str,
     /// Set when nobody wants the batch any more.
-    pub(super) stop: &'a AtomicBool,
+    pub(super) cancel: &'a Arc<CancelFlag>,
+    pub(super) seeds: Seeds,
 }
 
-impl<D> Recipe<D>
+impl<D: SampleSource> Workbench<D>
 where
-    D: Dataset,
-    D::Sample: Collate,
+    SampleOf<D>: Collate,
 {
-    /// Makes the batch, or gives up with `None` once it is told to stop.
+    pub(super) fn new() -> Self {
+        Workbench { read: ReadBatch::new(), slot: None }
+    }
+
+    /// Drops what an unfinished batch has left in the slot, and the slot itself where that panics.
+    fn clear(&mut self) {
+        self.read.clear();
+        let is_left = |slot: &mut SlotOf<D>| attempt(|| SampleOf::<D>::begin(slot, 0)).is_err();
+        if self.slot.as_mut().is_some_and(is_left) {
+            discard(self.slot.take());
+        }
+    }
+}
+
+impl<D: SampleSource> Drop for Workbench<D>
+where
+    SampleOf<D>: Collate,
+{
+    fn drop(&mut self) {
+        discard(self.slot.take());
+    }
+}
+
+impl<D: SampleSource> Recipe<D>
+where
+    SampleOf<D>: Collate,
+{
+    /// Makes the batch that was read, or gives up with `None` once it is told to stop.
     ///
     /// It does not panic: a panic in the dataset, in joining or in pinning becomes an error that
-    /// names the thread, and one in the destructor of a sample that is not needed ends there.
+    /// names the thread, and one in the destructor of what is not needed ends there.
     pub(super) fn make(
         &self,
-        task: &Task,
+        bench: &mut Workbench<D>,
         maker: &Maker<'_>,
-    ) -> Option<Result<BatchOf<D>, LoaderError>> {
-        let mut samples = Vec::new();
-        match self.read(task, maker, &mut samples) {
-            Ok(()) => Some(self.finish(task, maker, samples)),
-            Err(why) => {
-                // One by one, since a second panic while the first unwinds would abort the process.
-                samples.into_iter().for_each(discard);
-                why.map(Err)
+    ) -> Option<Made<BatchOf<D>>> {
+        let index = Cell::new(bench.read.position);
+        let made = match bench.read.failed.take() {
+            Some(failed) => Err(failed),
+            None => {
+                let _signal = enter_cancelled(maker.cancel);
+                attempt(|| self.fill(bench, maker, &index)).unwrap_or_else(|message| {
+                    let (batch, index) = (bench.read.batch, index.get());
+                    // A slot in whose functions somebody panicked may be anything.
+                    discard(bench.slot.take());
+                    let thread = maker.thread.to_owned();
+                    Err(LoaderError::Panicked { batch, index, thread, message })
+                })
             }
-        }
-    }
-
-    /// Reads the samples, each with a seed of its own.
-    ///
-    /// # Errors
-    /// There is no memory for the samples, or one could not be read; `None` if it was told to stop.
-    fn read(
-        &self,
-        task: &Task,
-        maker: &Maker<'_>,
-        samples: &mut Vec<D::Sample>,
-    ) -> Result<(), Option<LoaderError>> {
-        let batch = task.batch;
-        let count = task.indices.len();
-        let too_large = |source| LoaderError::TooLarge { batch, samples: count, source };
-        samples.try_reserve_exact(count).map_err(too_large)?;
-        for index in task.indices.iter() {
-            if maker.stop.load(Ordering::Relaxed) {
-                return Err(None);
-            }
-            let seed = task.seeds.of_sample(index);
-            let read = attempt(|| with_manual_seed(seed, || self.dataset.get(index)));
-            let read = read.map_err(|message| maker.panicked(batch, index, message))?;
-            let source = |error| LoaderError::Sample { batch, index, source: Box::new(error) };
-            samples.push(read.map_err(source)?);
-        }
-        Ok(())
-    }
-
-    /// Joins the samples and pins the result, with a seed of the batch's own.
-    fn finish(
-        &self,
-        task: &Task,
-        maker: &Maker<'_>,
-        samples: Vec<D::Sample>,
-    ) -> Result<BatchOf<D>, LoaderError> {
-        let batch = task.batch;
-        let first = task.indices.iter().next().unwrap_or_default();
-        let join = || {
-            let joined = D::Sample::collate(samples)
-                .map_err(|source| LoaderError::Collate { batch, source })?;
-            let Some(pin) = self.pin else { return Ok(joined) };
-            pin(joined).map_err(|source| LoaderError::Pin { batch, source })
         };
-        attempt(|| with_manual_seed(task.seeds.of_batch(batch), join))
-            .unwrap_or_else(|message| Err(maker.panicked(batch, first, message)))
+        if !matches!(made, Ok(Some(_))) {
+            bench.clear();
+        }
+        made.transpose()
     }
-}
 
-impl Maker<'_> {
-    fn panicked(&self, batch: usize, index: usize, message: String) -> LoaderError {
-        LoaderError::Panicked { batch, index, thread: self.thread.to_owned(), message }
+    /// Makes the samples, each with a seed of its own, and joins and pins them, with a seed of the
+    /// batch's own. `index` is always that of the sample at hand.
+    fn fill(
+        &self,
+        bench: &mut Workbench<D>,
+        maker: &Maker<'_>,
+        index: &Cell<usize>,
+    ) -> Result<Option<BatchOf<D>>, LoaderError> {
+        let Workbench { read, slot } = bench;
+        let batch = read.batch;
+        let slot = slot.get_or_insert_with(|| SampleOf::<D>::slot(self.pin.is_some()));
+        let collate = |source| LoaderError::Collate { batch, source };
+        SampleOf::<D>::begin(slot, read.items.len());
+        let mut first = None;
+        let mut position = read.position;
+        while let Some(item) = read.items.pop_front() {
+            index.set(D::index(&item, position));
+            position = position.saturating_add(1);
+            first.get_or_insert(index.get());
+            if maker.cancel.is_set() {
+                discard(item);
+                return Ok(None);
+            }
+            with_manual_seed(maker.seeds.of_sample(index.get()), || {
+                let source = |source| LoaderError::Sample { batch, index: index.get(), source };
+                self.dataset.make(item).map_err(source)?.put(slot).map_err(collate)
+            })?;
+        }
+        index.set(first.unwrap_or(read.position));
+        with_manual_seed(maker.seeds.of_batch(batch), || {
+            let joined = SampleOf::<D>::finish(slot).map_err(collate)?;
+            let Some(pin) = self.pin else { return Ok(Some(joined)) };
+            pin(joined).map(Some).map_err(|source| LoaderError::Pin { batch, source })
+        })
     }
 }

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use parallel::{
-    BuildError, Collate, DataLoader, DataLoaderState, Dataset, PinMemory, TensorDataset, ToDevice,
+    BatchSampler, BuildError, Collate, DataLoader, DataLoaderState, Dataset, PinMemory, SampleList,
+    SequentialSampler, TensorDataset, ToDevice,
 };
 use tensor::{Blocking, DType, Device, Tensor, cuda};
 
@@ -27,6 +29,10 @@ impl Dataset for Counting {
     fn get(&self, index: usize) -> Result<i64, Infallible> {
         Ok(index as i64)
     }
+}
+
+fn at(epoch: u64, batches: usize) -> DataLoaderState {
+    DataLoaderState { epoch, batches, ..DataLoaderState::default() }
 }
 
 fn batches(loader: &DataLoader<Counting>) -> Vec<Vec<i64>> {
@@ -95,6 +101,19 @@ fn arguments_that_contradict_each_other_are_errors() {
         error(builder().prefetch_factor(3)),
         Some(BuildError::PrefetchFactorWithoutWorkers(3))
     );
+    let second = Duration::from_secs(1);
+    assert_eq!(error(builder().timeout(second)), Some(BuildError::TimeoutWithoutWorkers(second)));
+    let sampler = || SequentialSampler::new(10);
+    assert_eq!(error(builder().sampler(sampler()).shuffle(1)), Some(BuildError::SamplerAndShuffle));
+    let batch_sampler = || BatchSampler::new(sampler(), 2, false).expect("batches of two");
+    for (builder, name) in [
+        (builder().batch_size(2), "batch_size"),
+        (builder().drop_last(true), "drop_last"),
+        (builder().shuffle(1), "shuffle"),
+    ] {
+        let refused = error(builder.batch_sampler(batch_sampler()));
+        assert_eq!(refused, Some(BuildError::BatchSamplerExcludes(name)));
+    }
 }
 
 #[test]
@@ -200,11 +219,25 @@ struct Augmented(i64, Tensor);
 
 impl Collate for Augmented {
     type Batch = (Vec<(i64, f32)>, f32);
+    type Slot = SampleList<Self>;
 
-    fn collate(samples: Vec<Self>) -> tensor::Result<Self::Batch> {
+    fn slot(_pin_memory: bool) -> SampleList<Self> {
+        SampleList::new()
+    }
+
+    fn begin(slot: &mut SampleList<Self>, samples: usize) {
+        slot.begin(samples);
+    }
+
+    fn put(self, slot: &mut SampleList<Self>) -> tensor::Result<()> {
+        slot.push(self);
+        Ok(())
+    }
+
+    fn finish(slot: &mut SampleList<Self>) -> tensor::Result<Self::Batch> {
         let joined = Tensor::rand([1], ())?.item()?;
         let samples =
-            samples.into_iter().map(|Augmented(index, number)| Ok((index, number.item()?)));
+            slot.take().into_iter().map(|Augmented(index, number)| Ok((index, number.item()?)));
         Ok((samples.collect::<tensor::Result<_>>()?, joined))
     }
 }
@@ -277,14 +310,14 @@ fn a_loader_goes_on_from_any_batch_with_the_same_rest_for_any_number_of_workers(
         (seen, loader.state())
     };
     let (whole, end) = read(0, DataLoaderState::default());
-    assert_eq!((whole.len(), end), (12, DataLoaderState { epoch: 2, batches: 0 }));
+    assert_eq!((whole.len(), end), (12, at(2, 0)));
     for workers in [0, 1, 2, 5] {
         for batches in 0..6 {
-            let (rest, _) = read(workers, DataLoaderState { epoch: 0, batches });
+            let (rest, _) = read(workers, at(0, batches));
             assert_eq!(rest[..], whole[batches..], "{workers} workers, from batch {batches}");
         }
     }
-    let beyond = read(2, DataLoaderState { epoch: 0, batches: usize::MAX }).0;
+    let beyond = read(2, at(0, usize::MAX)).0;
     assert_eq!(beyond[..], whole[6..], "nothing is left of that epoch");
 }
 
@@ -296,8 +329,8 @@ fn the_state_counts_what_the_loop_has_got_and_not_what_workers_made_ahead() {
     for batches in 1..=10 {
         epoch.next().expect("a batch").expect("it is read");
         let expected = match batches {
-            10 => DataLoaderState { epoch: 1, batches: 0 },
-            _ => DataLoaderState { epoch: 0, batches },
+            10 => at(1, 0),
+            _ => at(0, batches),
         };
         assert_eq!(loader.state(), expected);
     }

@@ -65,7 +65,7 @@ fn a_dataset_of_any_length_has_batches_until_memory_ends() {
         let shuffled = DataLoader::builder(Endless).shuffle(1).workers(workers).build();
         let mut epoch = shuffled.as_ref().expect("a loader").iter();
         let refused = epoch.next();
-        assert!(matches!(refused, Some(Err(LoaderError::Shuffle { .. }))), "{refused:?}");
+        assert!(matches!(refused, Some(Err(LoaderError::Begin { epoch: 0, .. }))), "{refused:?}");
         assert!(epoch.next().is_none(), "an epoch without an order has no batches");
     }
 }
@@ -88,7 +88,7 @@ fn errors_and_panics_take_the_place_of_their_batches_and_the_others_follow() {
     }
 }
 
-/// Samples of different shapes cannot be joined.
+/// SampleList of different shapes cannot be joined.
 struct Ragged;
 
 impl Dataset for Ragged {

@@ -5,7 +5,7 @@ use std::panic::panic_any;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use parallel::{Collate, DataLoader, Dataset, LoaderError};
+use parallel::{Collate, DataLoader, Dataset, LoaderError, SampleList};
 use test_support::isolate;
 
 #[derive(Debug, thiserror::Error)]
@@ -23,8 +23,23 @@ impl Drop for Bomb {
 
 impl Collate for Bomb {
     type Batch = usize;
+    type Slot = SampleList<Self>;
 
-    fn collate(samples: Vec<Self>) -> tensor::Result<usize> {
+    fn slot(_pin_memory: bool) -> SampleList<Self> {
+        SampleList::new()
+    }
+
+    fn begin(slot: &mut SampleList<Self>, samples: usize) {
+        slot.begin(samples);
+    }
+
+    fn put(self, slot: &mut SampleList<Self>) -> tensor::Result<()> {
+        slot.push(self);
+        Ok(())
+    }
+
+    fn finish(slot: &mut SampleList<Self>) -> tensor::Result<usize> {
+        let samples = slot.take();
         let count = samples.len();
         samples.into_iter().for_each(test_support::forget);
         Ok(count)
@@ -95,9 +110,23 @@ struct Joined(usize);
 
 impl Collate for Joined {
     type Batch = Bomb;
+    type Slot = SampleList<Self>;
 
-    fn collate(samples: Vec<Self>) -> tensor::Result<Bomb> {
-        match samples[0].0 {
+    fn slot(_pin_memory: bool) -> SampleList<Self> {
+        SampleList::new()
+    }
+
+    fn begin(slot: &mut SampleList<Self>, samples: usize) {
+        slot.begin(samples);
+    }
+
+    fn put(self, slot: &mut SampleList<Self>) -> tensor::Result<()> {
+        slot.push(self);
+        Ok(())
+    }
+
+    fn finish(slot: &mut SampleList<Self>) -> tensor::Result<Bomb> {
+        match slot.take()[0].0 {
             2 => panic!("cannot be joined"),
             4 => panic_any(Bomb),
             _ => Ok(Bomb),

@@ -1,11 +1,15 @@
 //! The loader and `DataParallel`, on the CPU and on software GPUs.
 
+mod collate;
 mod data_parallel;
+mod iterable;
 mod loader;
 mod loader_failures;
 mod loader_panics;
+mod loader_waits;
 mod replica_faults;
 mod replicas;
+mod samplers;
 
 use cuda_sim::control::{CheckKinds, Config, configure};
 use gpu_runtime::DriverChoice;

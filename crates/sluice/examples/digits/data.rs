@@ -7,7 +7,6 @@ use std::path::Path;
 use csv::StringRecord;
 use flate2::read::GzDecoder;
 use sluice::data::{Dataset, Subset, random_split};
-use sluice::{DType, Device, Tensor};
 
 use super::error::Error;
 
@@ -58,16 +57,15 @@ impl Digits {
 }
 
 impl Dataset for Digits {
-    type Sample = (Tensor, i64);
+    type Sample = ([f32; PIXELS], i64);
     type Error = sluice::Error;
 
     fn len(&self) -> usize {
         self.labels.len()
     }
 
-    fn get(&self, index: usize) -> sluice::Result<(Tensor, i64)> {
-        let image = self.images[index].to_vec();
-        Ok((Tensor::from_vec(image, [PIXELS], (DType::F32, Device::Cpu))?, self.labels[index]))
+    fn get(&self, index: usize) -> sluice::Result<([f32; PIXELS], i64)> {
+        Ok((self.images[index], self.labels[index]))
     }
 }
 

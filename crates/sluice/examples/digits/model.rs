@@ -1,7 +1,7 @@
 //! The classifier.
 
 use sluice::Result;
-use sluice::nn::{Linear, ReLU, Sequential};
+use sluice::nn::{Linear, ReLU, Sequential, sequential};
 
 use super::data::PIXELS;
 
@@ -10,8 +10,5 @@ const DIGITS: usize = 10;
 
 /// A perceptron with one hidden layer.
 pub(crate) fn classifier() -> Result<Sequential> {
-    Ok(Sequential::new()
-        .push(Linear::new(PIXELS, HIDDEN)?)
-        .push(ReLU)
-        .push(Linear::new(HIDDEN, DIGITS)?))
+    Ok(sequential![Linear::new(PIXELS, HIDDEN)?, ReLU, Linear::new(HIDDEN, DIGITS)?])
 }

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use sluice::data::Subset;
 use sluice::optim::Sgd;
+use sluice::parallel::StepLosses;
 use sluice::prelude::*;
 
 use super::data::Digits;
@@ -55,20 +56,21 @@ pub(crate) fn train(
 ) -> Result<TrainingResult> {
     let begin = Instant::now();
     let _seed = sluice::enter_manual_seed(options.seed);
-    let device = options.devices.first().copied().unwrap_or(Device::Cpu);
-    let mut model = model::classifier()?;
-    model.to(device)?;
-    let model = DataParallel::new(model, options.devices.iter().copied())?;
-    let mut optimizer = Sgd::new(model.parameters(), LEARNING_RATE)
-        .momentum(MOMENTUM)
-        .weight_decay(WEIGHT_DECAY)
+    let devices = match &options.devices[..] {
+        [] => &[Device::Cpu][..],
+        devices => devices,
+    };
+    let mut replicas = Replicas::builder(model::classifier()?, devices.iter().copied())
+        .optimizer(|parameters| {
+            let sgd = Sgd::new(parameters, LEARNING_RATE).momentum(MOMENTUM);
+            sgd.weight_decay(WEIGHT_DECAY).build()
+        })
         .build()?;
     let loader = DataLoader::builder(train)
         .batch_size(options.batch_size)
         .shuffle(options.seed)
         .workers(WORKERS)
-        .pin_memory(device.is_cuda())
-        .prefetch_to(device)
+        .pin_memory(devices[0].is_cuda())
         .build()?;
 
     let steps = options.epochs * loader.len();
@@ -78,38 +80,37 @@ pub(crate) fn train(
         // Reading a loss would wait for the device in each step; an epoch's are read at its end.
         let mut enqueued = Vec::with_capacity(loader.len());
         for batch in &loader {
-            let (images, labels) = batch?;
-            let loss = model.forward(&images)?.cross_entropy(&labels)?;
-            optimizer.zero_grad();
-            loss.backward()?;
-            optimizer.step()?;
-            enqueued.push(loss.detach());
+            enqueued.push(replicas.step(batch?, |model, (images, labels)| {
+                model.forward(&images)?.cross_entropy(&labels)
+            })?);
             let step = losses.len() + enqueued.len();
             progress(Progress { step, steps, epoch, loss: train_loss });
         }
+        let enqueued = enqueued.iter().map(StepLosses::mean).collect::<Result<Vec<_>>>()?;
         let epoch_losses = Tensor::stack(&enqueued, 0)?.to_vec::<f32>()?;
         train_loss = Some(epoch_losses.iter().sum::<f32>() / epoch_losses.len() as f32);
         losses.extend(epoch_losses);
     }
-    let test_accuracy = accuracy(&model, test, options.batch_size, device)?;
+    let test_accuracy = accuracy(&mut replicas, test, options.batch_size)?;
     let train_loss = train_loss.unwrap_or(f32::NAN);
     Ok(TrainingResult { losses, train_loss, test_accuracy, seconds: begin.elapsed().as_secs_f64() })
 }
 
 fn accuracy(
-    model: &impl Forward<Tensor, Output = Tensor>,
+    replicas: &mut Replicas<nn::Sequential>,
     test: Subset<Digits>,
     batch_size: usize,
-    device: Device,
 ) -> Result<f64> {
     let images = test.len();
-    let loader = DataLoader::builder(test).batch_size(batch_size).prefetch_to(device).build()?;
+    let loader = DataLoader::builder(test).batch_size(batch_size).build()?;
     let mut right = 0;
     no_grad(|| {
         for batch in &loader {
-            let (images, labels) = batch?;
-            let guesses = model.forward(&images)?.argmax(1)?;
-            right += guesses.eq(&labels)?.sum(())?.item::<i64>()?;
+            let counts = replicas.map(batch?, |model, (images, labels): (Tensor, Tensor)| {
+                let guesses = model.forward(&images)?.argmax(1)?;
+                guesses.eq(&labels)?.sum(())?.item::<i64>()
+            })?;
+            right += counts.iter().sum::<i64>();
         }
         Ok::<_, sluice::Error>(())
     })?;

@@ -5,7 +5,7 @@ use std::error::Error;
 
 use cuda_sim::control::{self, Config};
 use sluice::cuda::DriverChoice;
-use sluice::nn::{Linear, ReLU, Sequential};
+use sluice::nn::{Linear, ReLU, Sequential, sequential};
 use sluice::optim::Sgd;
 use sluice::prelude::*;
 use test_support::isolate;
@@ -36,10 +36,7 @@ struct TrainingResult {
 fn train(mut between_epochs: impl FnMut(usize) -> Result<()>) -> Result<TrainingResult> {
     let _seed = sluice::enter_manual_seed(0);
     let (train, test) = Digits::read(&file())?.split()?;
-    let mut model = Sequential::new()
-        .push(Linear::new(PIXELS, HIDDEN)?)
-        .push(ReLU)
-        .push(Linear::new(HIDDEN, 10)?);
+    let mut model = sequential![Linear::new(PIXELS, HIDDEN)?, ReLU, Linear::new(HIDDEN, 10)?];
     model.to(GPU)?;
     let mut optimizer = Sgd::new(model.parameters(), 0.3).momentum(0.9).build()?;
     let loader =

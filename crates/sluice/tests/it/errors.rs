@@ -2,7 +2,7 @@
 
 use sluice::data::{BuildError, DataLoader, TensorDataset};
 use sluice::prelude::*;
-use sluice::{Error, Result};
+use sluice::{Error, Result, safetensors};
 
 #[test]
 fn errors_of_all_floors_convert_and_keep_their_kind() -> Result<()> {
@@ -21,6 +21,25 @@ fn errors_of_all_floors_convert_and_keep_their_kind() -> Result<()> {
     assert!(matches!(options(), Err(Error::Other(error)) if error.is::<BuildError>()));
     let file = || -> Result<String> { Ok(std::fs::read_to_string("no such file")?) };
     assert!(matches!(file(), Err(Error::Io(_))));
+    Ok(())
+}
+
+#[test]
+fn out_of_memory_is_known_also_where_a_file_is_loaded() -> Result<()> {
+    cuda::software(2)?;
+    let device = Device::cuda_at(1);
+    let total = cuda::mem_get_info(device)?.total as f64;
+    cuda::set_per_process_memory_fraction((1 << 20) as f64 / total, device)?;
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("large.safetensors");
+    let state = [("x".to_owned(), Tensor::zeros([1 << 20], ())?)].into();
+    safetensors::save(&path, &state)?;
+    let load = || -> Result<_> { Ok(safetensors::load(&path, device)?) };
+    let error = load().expect_err("4 MiB, where there is one");
+    assert!(error.is_out_of_memory(), "{error}");
+    assert!(error.to_string().contains("large.safetensors: tensor `x`: "), "{error}");
+    let missing = || -> Result<_> { Ok(safetensors::load("no such file", device)?) };
+    assert!(missing().is_err_and(|error| !error.is_out_of_memory()));
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 //! tests; with `--test it` it does not.
 
 use std::env;
+use std::fs;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -40,10 +41,49 @@ fn a_data_set_of_ones_own_is_read_by_workers() {
     assert!(run("own_dataset", &[]).contains("epoch 60"));
 }
 
+/// Two classes that one number tells apart, in each of the formats.
+#[test]
+fn data_sets_are_read_from_csv_idx_and_folders_of_images() {
+    const COUNT: u8 = 24;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let is_bright = |number: u8| number.is_multiple_of(2);
+    let brightness = |number: u8| if is_bright(number) { 250 - number } else { number };
+
+    let mut table = String::from("brightness,noise,class\n");
+    let mut images = vec![0, 0, 8, 3, 0, 0, 0, COUNT, 0, 0, 0, 2, 0, 0, 0, 2];
+    let mut labels = vec![0, 0, 8, 1, 0, 0, 0, COUNT];
+    for number in 0..COUNT {
+        let (shade, class) = (brightness(number), u8::from(is_bright(number)));
+        table += &format!("{},{},{class}\n", f32::from(shade) / 255.0, number % 3);
+        images.extend([shade; 4]);
+        labels.push(class);
+        let file = path(&format!("photos/{}/{number}.png", ["dark", "light"][usize::from(class)]));
+        fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        image::RgbImage::from_pixel(3, 2, image::Rgb([shade; 3])).save(file).expect("an image");
+    }
+    fs::write(path("table.csv"), table).expect("a file");
+    fs::write(path("images.idx"), images).expect("a file");
+    fs::write(path("labels.idx"), labels).expect("a file");
+
+    let paths = ["table.csv", "images.idx", "labels.idx", "photos"].map(path);
+    let printed = run("data_files", &paths.each_ref().map(|path| path.to_str().expect("UTF-8")));
+    let expected = "csv: 24 samples of [2], right on 24\n\
+                    idx: 24 samples of [2, 2], right on 24\n\
+                    folder: 24 samples of [3, 2, 3], right on 24\n";
+    assert_eq!(printed, expected);
+}
+
 #[test]
 fn two_gpus_share_a_program() {
     let printed = run("two_gpus", &[]);
     assert!(printed.contains("`self` is on cuda:0, `other` on cuda:1"), "{printed}");
+}
+
+#[test]
+fn replicas_train_one_model_on_all_gpus() {
+    let printed = run("replicas", &[]);
+    assert!(printed.contains("mean squared error"), "{printed}");
 }
 
 #[test]

@@ -45,12 +45,30 @@ impl<'a> Backward<'a> {
 
     /// Adds an output to start from, with its gradient, which must have the same shape, dtype and
     /// device.
+    ///
+    /// ```
+    /// use tensor::{Backward, tensor};
+    /// let x = tensor![1.0, 2.0]?.requires_grad_(true)?;
+    /// Backward::new().output_with(&x.square()?, &tensor![1.0, 10.0]?).run()?;
+    /// assert_eq!(x.grad().expect("a gradient").to_vec::<f32>()?, [2.0, 40.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn output_with(mut self, output: &'a Tensor, gradient: &'a Tensor) -> Backward<'a> {
         self.outputs.push((output, Some(gradient)));
         self
     }
 
     /// Keeps the tensors that the operations saved, so that another pass can go through the graph.
+    ///
+    /// ```
+    /// use tensor::{Backward, tensor};
+    /// let x = tensor![2.0]?.requires_grad_(true)?;
+    /// let y = x.square()?;
+    /// Backward::new().output(&y).retain_graph().run()?;
+    /// Backward::new().output(&y).run()?;
+    /// assert_eq!(x.grad().expect("a gradient").to_vec::<f32>()?, [8.0], "4, twice");
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn retain_graph(mut self) -> Backward<'a> {
         self.graph = Some(GraphRetention::Retain);
         self
@@ -105,6 +123,15 @@ impl<'a> Backward<'a> {
 
     /// The gradients with respect to `inputs`, leaves or not, without touching any `grad()`; `None`
     /// for an input that no output depends on.
+    ///
+    /// ```
+    /// use tensor::{Backward, tensor};
+    /// let x = tensor![3.0]?.requires_grad_(true)?;
+    /// let gradients = Backward::new().output(&x.square()?).collect(&[&x])?;
+    /// assert_eq!(gradients[0].as_ref().expect("x has a part in it").to_vec::<f32>()?, [6.0]);
+    /// assert!(x.grad().is_none(), "nothing is accumulated");
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Backward::run`]; or an input does not require gradients.

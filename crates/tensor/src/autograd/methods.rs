@@ -12,12 +12,27 @@ use crate::{Result, Tensor};
 impl Tensor {
     /// Whether operations on this tensor are recorded for gradients: it is a leaf that was marked
     /// with [`Tensor::requires_grad_`], or was computed from one.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0]?;
+    /// assert!(!x.requires_grad());
+    /// assert!(x.requires_grad_(true)?.mul(2.0)?.requires_grad());
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn requires_grad(&self) -> bool {
         self.autograd().requires_grad()
             || self.view_of_base().is_some_and(|view| view.base.requires_grad())
     }
 
     /// Whether the tensor is a leaf of the graph: no recorded operation computed it.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0]?.requires_grad_(true)?;
+    /// assert!(x.is_leaf() && !x.mul(2.0)?.is_leaf());
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn is_leaf(&self) -> bool {
         output_of(self).is_none()
     }
@@ -38,11 +53,27 @@ impl Tensor {
 
     /// The name of the recorded operation that computed this tensor, like `"add"` or `"matmul"`;
     /// `None` for a leaf.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0]?.requires_grad_(true)?;
+    /// assert_eq!(x.grad_fn(), None);
+    /// assert_eq!(x.exp()?.grad_fn(), Some("exp"));
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn grad_fn(&self) -> Option<&'static str> {
         output_of(self).map(|output| output.node.name)
     }
 
     /// Sets whether gradients are computed for this leaf, and gives the same handle.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0]?.requires_grad_(true)?;
+    /// x.square()?.sum(())?.backward()?;
+    /// assert_eq!(x.grad().expect("a gradient").to_vec::<f32>()?, [2.0, 4.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The dtype is not a floating-point one, or the tensor is not a leaf and should lose the mark.
@@ -65,6 +96,15 @@ impl Tensor {
 
     /// The gradient of a leaf: the sum of those of all backward passes since it was cleared. `None`
     /// before the first pass, and always for a tensor that is not a leaf.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![3.0]?.requires_grad_(true)?;
+    /// assert!(x.grad().is_none());
+    /// x.mul(2.0)?.sum(())?.backward()?;
+    /// assert_eq!(x.grad().expect("a gradient").to_vec::<f32>()?, [2.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn grad(&self) -> Option<Tensor> {
         self.autograd().existing_leaf()?.gradient()
     }
@@ -72,6 +112,15 @@ impl Tensor {
     /// Replaces the gradient of a leaf; `None` clears it. The leaf keeps the gradient detached, in
     /// the same memory: the graph through which it was computed may lead back to this leaf, and
     /// then neither would ever be freed.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![3.0]?.requires_grad_(true)?;
+    /// x.set_grad(Some(tensor![5.0]?))?;
+    /// x.sum(())?.backward()?;
+    /// assert_eq!(x.grad().expect("a gradient").to_vec::<f32>()?, [6.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The tensor is not a leaf, or the gradient is the tensor itself or differs from it in shape,
@@ -100,6 +149,15 @@ impl Tensor {
     }
 
     /// Clears the gradient, so that the next backward pass begins anew.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![3.0]?.requires_grad_(true)?;
+    /// x.sum(())?.backward()?;
+    /// x.clear_grad();
+    /// assert!(x.grad().is_none());
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn clear_grad(&self) {
         if let Some(leaf) = self.autograd().existing_leaf() {
             leaf.set(None);
@@ -142,6 +200,14 @@ impl Tensor {
     /// from, and adds them to the leaves' [`Tensor::grad`]. The graph is freed; to go through it
     /// again see [`Backward::retain_graph`]. Enqueues only; see [`Backward::run`].
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let (x, w) = (tensor![2.0, 3.0]?, tensor![1.0, 1.0]?.requires_grad_(true)?);
+    /// (&x * &w)?.sum(())?.backward()?;
+    /// assert_eq!(w.grad().expect("a gradient").to_vec::<f32>()?, [2.0, 3.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Backward::run`].
     #[track_caller]
@@ -150,6 +216,14 @@ impl Tensor {
     }
 
     /// [`Tensor::backward`] for a tensor of any shape, given the gradient with respect to it.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0]?.requires_grad_(true)?;
+    /// x.square()?.backward_with(&tensor![1.0, 10.0]?)?;
+    /// assert_eq!(x.grad().expect("a gradient").to_vec::<f32>()?, [2.0, 40.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Backward::run`].

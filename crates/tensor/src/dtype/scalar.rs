@@ -18,6 +18,12 @@ pub enum Scalar {
 
 impl Scalar {
     /// The value as a float; a truth value counts as 0 or 1.
+    ///
+    /// ```
+    /// use tensor::Scalar;
+    /// assert_eq!((Scalar::from(3).to_f64(), Scalar::from(true).to_f64()), (3.0, 1.0));
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn to_f64(self) -> f64 {
         match self {
             Scalar::Float(value) => value,

@@ -290,8 +290,11 @@ impl Error {
             Error::Autograd(AutogradError::Backward { source, .. }) => source.is_out_of_memory(),
             Error::Other(error) => {
                 let first: &(dyn std::error::Error + 'static) = &**error;
-                iter::successors(Some(first), |error| error.source())
-                    .any(|error| error.downcast_ref().is_some_and(Error::is_out_of_memory))
+                iter::successors(Some(first), |error| error.source()).any(|error| {
+                    // Errors that wrap one of these keep it in a box, which is an error of its own.
+                    let boxed = error.downcast_ref::<Box<Error>>().map(|error| &**error);
+                    boxed.or(error.downcast_ref()).is_some_and(Error::is_out_of_memory)
+                })
             }
             _ => false,
         }

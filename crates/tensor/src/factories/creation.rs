@@ -19,6 +19,13 @@ impl Tensor {
     /// A tensor whose elements have no meaning until they are written. On the CPU they are zero; on
     /// CUDA the memory is as the last tensor left it.
     ///
+    /// ```
+    /// use tensor::{DType, Tensor};
+    /// let x = Tensor::empty([2, 3], DType::I64)?;
+    /// assert_eq!((x.shape(), x.dtype()), (&[2, 3][..], DType::I64));
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// There is no such device, no memory left, or the options contradict each other (page-locked
     /// memory on CUDA, gradients of integers).
@@ -51,6 +58,12 @@ impl Tensor {
 
     /// A tensor of ones.
     ///
+    /// ```
+    /// use tensor::Tensor;
+    /// assert_eq!(Tensor::ones([2], ())?.to_vec::<f32>()?, [1.0, 1.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::empty`].
     #[track_caller]
@@ -60,6 +73,13 @@ impl Tensor {
 
     /// A tensor filled with a value. If the options leave the dtype open it is the default dtype
     /// for a float, `I64` for an integer and `Bool` for a truth value.
+    ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let x = Tensor::full([2, 2], 7.5, ())?;
+    /// assert_eq!(x.to_vec::<f32>()?, [7.5, 7.5, 7.5, 7.5]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -75,6 +95,13 @@ impl Tensor {
 
     /// A 0-dimensional tensor of a number; its dtype is as for [`Tensor::full`].
     ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let x = Tensor::scalar(2.5, ())?;
+    /// assert_eq!((x.dims(), x.item::<f32>()?), (0, 2.5));
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::empty`].
     #[track_caller]
@@ -84,6 +111,12 @@ impl Tensor {
     }
 
     /// The identity matrix with `n` rows.
+    ///
+    /// ```
+    /// use tensor::Tensor;
+    /// assert_eq!(Tensor::eye(2, ())?.to_vec::<f32>()?, [1.0, 0.0, 0.0, 1.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -137,6 +170,13 @@ impl Tensor {
     /// `count` evenly spaced numbers from `start` to `end`, both included. For an integer dtype the
     /// bounds are truncated first, and then the numbers.
     ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let x = Tensor::linspace(0.0, 1.0, 5, ())?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::empty`].
     #[track_caller]
@@ -184,6 +224,13 @@ impl Tensor {
     /// A tensor of uniform random numbers in [0, 1), from the [generator](crate::generator) of its
     /// device.
     ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let x = Tensor::rand([100], ())?;
+    /// assert!(x.ge(0.0)?.all(())?.item::<bool>()? && x.lt(1.0)?.all(())?.item::<bool>()?);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::empty`]; or the dtype is not a floating-point one.
     #[track_caller]
@@ -196,6 +243,13 @@ impl Tensor {
 
     /// A tensor of normally distributed random numbers with mean 0 and variance 1.
     ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let x = Tensor::randn([10_000], ())?;
+    /// assert!(x.mean(())?.item::<f32>()?.abs() < 0.1);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::empty`]; or the dtype is not a floating-point one.
     #[track_caller]
@@ -207,6 +261,13 @@ impl Tensor {
     }
 
     /// A tensor of random integers in [low, high), of dtype `I64` if the options leave it open.
+    ///
+    /// ```
+    /// use tensor::{DType, Tensor};
+    /// let dice = Tensor::randint(1, 7, [100], DType::I64)?;
+    /// assert!(dice.min()?.item::<i64>()? >= 1 && dice.max()?.item::<i64>()? <= 6);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::empty`]; or there is no number in the range, or not all fit the dtype.
@@ -227,6 +288,13 @@ impl Tensor {
 
     /// The numbers from 0 to `n - 1` in random order, of dtype `I64` if the options leave it open.
     /// The order is made on the host, with the generator of the tensor's device.
+    ///
+    /// ```
+    /// use tensor::{DType, Tensor};
+    /// let order = Tensor::randperm(5, DType::I64)?;
+    /// assert_eq!(order.sum(())?.item::<i64>()?, 10, "each of 0 to 4 once");
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::empty`].

@@ -35,6 +35,15 @@ pub trait Data {
         shape: &[usize],
         numbers: &mut Vec<<Self::Number as Number>::Stored>,
     ) -> Result<()>;
+
+    /// The numbers of several entries, if they lie side by side in memory as elements do.
+    #[doc(hidden)]
+    fn elements(_entries: &[Self]) -> Option<&[<Self::Number as Number>::Stored]>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
 
 mod sealed {
@@ -42,7 +51,7 @@ mod sealed {
 }
 
 macro_rules! numbers {
-    ($($rust:ty => $stored:ty),* $(,)?) => {$(
+    ($($rust:ty => $stored:ty $(as $elements:ident)?),* $(,)?) => {$(
         impl sealed::Sealed for $rust {}
 
         impl Number for $rust {
@@ -67,13 +76,19 @@ macro_rules! numbers {
                 numbers.push(self.stored());
                 Ok(())
             }
+            $(
+                fn elements($elements: &[$rust]) -> Option<&[$stored]> {
+                    Some($elements)
+                }
+            )?
         }
     )*};
 }
 
 numbers! {
-    f64 => f64, f32 => f32, f16 => f16, bf16 => bf16,
-    i64 => i64, i32 => i64, i16 => i16, i8 => i8, u8 => u8, bool => bool
+    f64 => f64 as elements, f32 => f32 as elements, f16 => f16 as elements,
+    bf16 => bf16 as elements, i64 => i64 as elements, i32 => i64, i16 => i16 as elements,
+    i8 => i8 as elements, u8 => u8 as elements, bool => bool as elements
 }
 
 impl<D: Data> Data for [D] {
@@ -118,6 +133,10 @@ impl<D: Data, const N: usize> Data for [D; N] {
     ) -> Result<()> {
         self[..].append(op, shape, numbers)
     }
+
+    fn elements(entries: &[Self]) -> Option<&[<D::Number as Number>::Stored]> {
+        D::elements(entries.as_flattened())
+    }
 }
 
 impl<D: Data> Data for Vec<D> {
@@ -134,6 +153,13 @@ impl<D: Data> Data for Vec<D> {
         numbers: &mut Vec<<D::Number as Number>::Stored>,
     ) -> Result<()> {
         self[..].append(op, shape, numbers)
+    }
+
+    fn elements(entries: &[Self]) -> Option<&[<D::Number as Number>::Stored]> {
+        match entries {
+            [entry] => D::elements(entry),
+            _ => None,
+        }
     }
 }
 

@@ -6,6 +6,13 @@ use crate::{Result, Scalar, Shape, Tensor, TensorOptions};
 impl Tensor {
     /// [`Tensor::empty`] with this tensor's shape, device and dtype.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.empty_like()?.shape(), [3]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::empty`].
     #[track_caller]
@@ -24,6 +31,13 @@ impl Tensor {
 
     /// A tensor of zeros with this tensor's shape, device and dtype.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.zeros_like()?.to_vec::<f32>()?, [0.0, 0.0, 0.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::empty`].
     #[track_caller]
@@ -32,6 +46,14 @@ impl Tensor {
     }
 
     /// [`Tensor::zeros_like`], except where the options say otherwise.
+    ///
+    /// ```
+    /// use tensor::{DType, tensor};
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// let counts = x.zeros_like_with(DType::I64)?;
+    /// assert_eq!(counts.to_vec::<i64>()?, [0, 0, 0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -42,6 +64,13 @@ impl Tensor {
 
     /// A tensor of ones with this tensor's shape, device and dtype.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.ones_like()?.to_vec::<f32>()?, [1.0, 1.0, 1.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::empty`].
     #[track_caller]
@@ -50,6 +79,13 @@ impl Tensor {
     }
 
     /// [`Tensor::ones_like`], except where the options say otherwise.
+    ///
+    /// ```
+    /// use tensor::{DType, tensor};
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.ones_like_with(DType::I64)?.to_vec::<i64>()?, [1, 1, 1]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -60,6 +96,13 @@ impl Tensor {
 
     /// A tensor filled with a value, with this tensor's shape, device and dtype.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.full_like(7.0)?.to_vec::<f32>()?, [7.0, 7.0, 7.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::empty`].
     #[track_caller]
@@ -68,6 +111,13 @@ impl Tensor {
     }
 
     /// [`Tensor::full_like`], except where the options say otherwise.
+    ///
+    /// ```
+    /// use tensor::{DType, tensor};
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.full_like_with(7, DType::I64)?.to_vec::<i64>()?, [7, 7, 7]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -81,6 +131,13 @@ impl Tensor {
     }
 
     /// A tensor of uniform random numbers in [0, 1), with this tensor's shape, device and dtype.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert!(x.rand_like()?.lt(1.0)?.all(())?.item::<bool>()?);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::rand`].
@@ -100,6 +157,14 @@ impl Tensor {
 
     /// A tensor of normally distributed random numbers with mean 0 and variance 1, and this
     /// tensor's shape, device and dtype.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// let noisy = (&x + &x.randn_like()?)?;
+    /// assert_eq!(noisy.shape(), [3]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::randn`].

@@ -63,6 +63,13 @@ impl Tensor {
     /// The row and column indices of the elements on and above a diagonal of a matrix, as
     /// [`Tensor::tril_indices`] gives them.
     ///
+    /// ```
+    /// use tensor::{DType, Tensor};
+    /// let indices = Tensor::triu_indices(2, 2, 0, DType::I64)?;
+    /// assert_eq!(indices.to_vec::<i64>()?, [0, 0, 1, 0, 1, 1]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::tril_indices`].
     #[track_caller]

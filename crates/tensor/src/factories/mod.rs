@@ -9,6 +9,8 @@ mod literal;
 mod matrices;
 mod new;
 mod range;
+mod stack_buffer;
 
 pub use data::{Data, Number};
 pub use range::Steps;
+pub use stack_buffer::StackBuffer;

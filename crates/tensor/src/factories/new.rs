@@ -8,6 +8,13 @@ use crate::{Result, Scalar, Shape, Tensor, TensorOptions};
 impl Tensor {
     /// [`Tensor::new`] on this tensor's device and with its dtype, unless the options say otherwise.
     ///
+    /// ```
+    /// use tensor::{DType, Tensor};
+    /// let x = Tensor::ones([1], DType::F64)?;
+    /// assert_eq!(x.new_tensor([1.5, 2.5], ())?.dtype(), DType::F64);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::new`].
     #[track_caller]
@@ -21,6 +28,13 @@ impl Tensor {
     }
 
     /// [`Tensor::full`] on this tensor's device and with its dtype, unless the options say otherwise.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.new_full([2], 7.0, ())?.to_vec::<f32>()?, [7.0, 7.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -36,6 +50,13 @@ impl Tensor {
 
     /// [`Tensor::empty`] on this tensor's device and with its dtype, unless the options say otherwise.
     ///
+    /// ```
+    /// use tensor::{DType, Tensor};
+    /// let x = Tensor::ones([1], DType::F64)?;
+    /// assert_eq!(x.new_empty([2], ())?.dtype(), DType::F64);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::empty`].
     #[track_caller]
@@ -49,6 +70,13 @@ impl Tensor {
 
     /// [`Tensor::zeros`] on this tensor's device and with its dtype, unless the options say otherwise.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.new_zeros([2], ())?.to_vec::<f32>()?, [0.0, 0.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::empty`].
     #[track_caller]
@@ -61,6 +89,13 @@ impl Tensor {
     }
 
     /// [`Tensor::ones`] on this tensor's device and with its dtype, unless the options say otherwise.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.new_ones([2], ())?.to_vec::<f32>()?, [1.0, 1.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::empty`].

@@ -8,6 +8,13 @@ use crate::{Error, Result, Shape, Tensor};
 impl Tensor {
     /// The matrix of the products of each element of this vector with each of another.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let y = tensor![1.0, 2.0]?.outer(&tensor![3.0, 4.0]?)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [3.0, 4.0, 6.0, 8.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// One of them is not a vector.
     #[track_caller]
@@ -19,6 +26,13 @@ impl Tensor {
     }
 
     /// The sums of products along the last dimensions of both; with a single number, the product.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let y = tensor![1.0, 2.0]?.inner(&tensor![[3.0, 4.0], [5.0, 6.0]]?)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [11.0, 17.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The last dimensions differ.

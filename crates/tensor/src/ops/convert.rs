@@ -15,6 +15,15 @@ impl Tensor {
     /// The same elements side by side in row-major order: the tensor itself if they lie so already,
     /// else a copy.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// let y = x.t()?;
+    /// assert!(!y.is_contiguous());
+    /// assert!(y.contiguous()?.is_contiguous());
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Memory or the runtime failed.
     #[track_caller]
@@ -24,6 +33,16 @@ impl Tensor {
 
     /// A copy of the elements in memory of its own (PyTorch's `clone`), in which the dimensions lie
     /// in the same order. Gradients flow through.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// let copy = x.clone_data()?;
+    /// x.zero_()?;
+    /// assert_eq!(copy.to_vec::<f32>()?, [1.0, 2.0, 3.0]);
+    /// assert!(x.clone().shares_memory_with(&x), "`clone` is another handle on the same tensor");
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Memory or the runtime failed.

@@ -33,6 +33,13 @@ impl Tensor {
 
     /// The columns in reverse order: [`Tensor::flip`] of dimension 1.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// assert_eq!(x.fliplr()?.to_vec::<f32>()?, [3.0, 2.0, 1.0, 6.0, 5.0, 4.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// There are fewer dimensions than two.
     #[track_caller]
@@ -42,6 +49,13 @@ impl Tensor {
     }
 
     /// The rows in reverse order: [`Tensor::flip`] of dimension 0.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// assert_eq!(x.flipud()?.to_vec::<f32>()?, [4.0, 5.0, 6.0, 1.0, 2.0, 3.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// There is no dimension.
@@ -158,6 +172,12 @@ impl Tensor {
     }
 
     /// [`Tensor::repeat`], where missing numbers in front are 1.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// assert_eq!(tensor![1, 2]?.tile([2])?.to_vec::<i64>()?, [1, 2, 1, 2]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Memory is short.

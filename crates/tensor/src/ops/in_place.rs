@@ -23,6 +23,13 @@ impl Tensor {
     /// A tensor of this one's shape and dtype, filled with `value`, a number or a 0-dimensional
     /// tensor.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.fill(7.0)?.to_vec::<f32>()?, [7.0, 7.0, 7.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The dtype has no such number; `value` has dimensions.
     #[track_caller]
@@ -32,6 +39,14 @@ impl Tensor {
 
     /// Sets all elements to `value`, a number or a 0-dimensional tensor, converted to the tensor's
     /// dtype, and gives the same handle.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// x.fill_(7.0)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [7.0, 7.0, 7.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::fill`]; the tensor cannot be written in place, since it is a leaf that requires
@@ -58,6 +73,14 @@ impl Tensor {
     }
 
     /// Sets all elements to zero, and gives the same handle.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// x.zero_()?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.0, 0.0, 0.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::fill_`].
@@ -97,6 +120,14 @@ impl Tensor {
     /// Copies the elements of `source`, which may lie on any device, into this tensor, broadcast
     /// and converted, and gives the same handle. A copy between the host and a device is done when
     /// this returns; one on a device or between two of them is enqueued.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// x.copy_(&tensor![5]?)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [5.0, 5.0, 5.0], "broadcast and converted");
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::fill_`]; or `source` does not broadcast to the tensor's shape.

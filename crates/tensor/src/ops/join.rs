@@ -19,6 +19,14 @@ impl Tensor {
     /// Joins tensors along the existing dimension `dim`, in the dtype that they are promoted to. A
     /// tensor of the shape `[0]` fits all others, and adds nothing, as in PyTorch.
     ///
+    /// ```
+    /// use tensor::{Tensor, tensor};
+    /// let (a, b) = (tensor![[1.0, 2.0]]?, tensor![[3.0, 4.0]]?);
+    /// assert_eq!(Tensor::cat([&a, &b], 0)?.shape(), [2, 2]);
+    /// assert_eq!(Tensor::cat([&a, &b], 1)?.to_vec::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// There is no tensor; they differ in another size than that of `dim`, or in their devices;
     /// they are too long together.
@@ -28,6 +36,14 @@ impl Tensor {
     }
 
     /// Joins tensors of one shape along a new dimension at `dim`.
+    ///
+    /// ```
+    /// use tensor::{Tensor, tensor};
+    /// let (a, b) = (tensor![1.0, 2.0]?, tensor![3.0, 4.0]?);
+    /// assert_eq!(Tensor::stack([&a, &b], 0)?.shape(), [2, 2]);
+    /// assert_eq!(Tensor::stack([&a, &b], -1)?.to_vec::<f32>()?, [1.0, 3.0, 2.0, 4.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// There is no tensor; they differ in shape or device; `dim` is not 0 to their number of

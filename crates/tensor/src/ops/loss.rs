@@ -30,6 +30,14 @@ impl Tensor {
     /// `I64`: `nll_loss` of `log_softmax`. A target of floats has the shape of the logits, and is
     /// the probability of each class.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let (scores, classes) = (tensor![[0.0, 0.0], [2.0, 0.0]]?, tensor![0, 1]?);
+    /// let loss = scores.cross_entropy(&classes)?.item::<f32>()?;
+    /// assert!((loss - 1.41).abs() < 1e-4);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The shapes do not fit, or the target lies on another device or is of another dtype; on the
     /// CPU also a target that is no class and not -100 (on CUDA that is an assertion on the device,
@@ -52,6 +60,14 @@ impl Tensor {
 
     /// The mean of the negated log-probabilities of the target classes; shapes as for
     /// [`Tensor::cross_entropy`]. Targets of -100 are left out.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let log_probabilities = tensor![[-1.0, -2.0], [-3.0, -5.0]]?;
+    /// let loss = log_probabilities.nll_loss(&tensor![0, 1]?)?;
+    /// assert_eq!(loss.item::<f32>()?, 3.0);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::cross_entropy`].
@@ -76,6 +92,13 @@ impl Tensor {
     }
 
     /// The mean of the squared differences. `target` is broadcast.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let loss = tensor![1.0, 2.0]?.mse_loss(&tensor![1.0, 4.0]?)?;
+    /// assert_eq!(loss.item::<f32>()?, 2.0);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The shapes do not broadcast; the operands lie on different devices; the dtype is not a

@@ -36,6 +36,13 @@ impl Tensor {
     }
 
     /// [`Tensor::matmul`] of two matrices; other numbers of dimensions are an error.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let (a, b) = (tensor![[1.0, 2.0], [3.0, 4.0]]?, tensor![[0.0, 1.0], [1.0, 0.0]]?);
+    /// assert_eq!(a.mm(&b)?.to_vec::<f32>()?, [2.0, 1.0, 4.0, 3.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn mm(&self, other: &Tensor) -> Result<Tensor> {
         let rule = "both must have two dimensions; matmul takes others";
@@ -43,6 +50,13 @@ impl Tensor {
     }
 
     /// [`Tensor::matmul`] of two batches of equally many matrices, `[b, m, k]` and `[b, k, n]`.
+    ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let (a, b) = (Tensor::ones([5, 2, 3], ())?, Tensor::ones([5, 3, 4], ())?);
+    /// assert_eq!(a.bmm(&b)?.shape(), [5, 2, 4]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn bmm(&self, other: &Tensor) -> Result<Tensor> {
         let rule = "both must have three dimensions, the first of one size; matmul takes others";

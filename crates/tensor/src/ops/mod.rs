@@ -19,6 +19,7 @@ mod moved_leaf;
 mod movement;
 mod operand;
 mod operators;
+mod parts;
 mod pending_tensor;
 mod pointwise;
 mod products;

@@ -117,6 +117,13 @@ impl Tensor {
 
     /// The tensor on the CPU; blocks until its elements are there.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.cpu()?.id(), x.id(), "it is there already");
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::to`].
     #[track_caller]

@@ -25,6 +25,13 @@ impl Tensor {
 
     /// The product of a matrix with a vector.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let (a, b) = (tensor![[1.0, 2.0], [3.0, 4.0]]?, tensor![[0.0, 1.0], [1.0, 0.0]]?);
+    /// assert_eq!(a.mv(&tensor![1.0, 10.0]?)?.to_vec::<f32>()?, [21.0, 43.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// They are none, or their sizes or dtypes do not fit.
     #[track_caller]
@@ -34,6 +41,14 @@ impl Tensor {
     }
 
     /// `beta * self + alpha * a b` of two matrices.
+    ///
+    /// ```
+    /// use tensor::{Tensor, tensor};
+    /// let (a, b) = (tensor![[1.0, 2.0], [3.0, 4.0]]?, tensor![[0.0, 1.0], [1.0, 0.0]]?);
+    /// let sum = Tensor::ones([2, 2], ())?.addmm(&a, &b, 0.5, 2.0)?;
+    /// assert_eq!(sum.to_vec::<f32>()?, [4.5, 2.5, 8.5, 6.5]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// They are no matrices, their sizes or dtypes do not fit, or `self` does not broadcast to the
@@ -52,6 +67,14 @@ impl Tensor {
 
     /// `beta * self + alpha * matrix vector`.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let (a, b) = (tensor![[1.0, 2.0], [3.0, 4.0]]?, tensor![[0.0, 1.0], [1.0, 0.0]]?);
+    /// let sum = tensor![1.0, 2.0]?.addmv(&a, &tensor![1.0, 1.0]?, 1.0, 2.0)?;
+    /// assert_eq!(sum.to_vec::<f32>()?, [7.0, 16.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::mv`]; or `self` does not broadcast to the shape of the product.
     #[track_caller]
@@ -67,6 +90,14 @@ impl Tensor {
     }
 
     /// `beta * self + alpha * a b`, the outer product of two vectors.
+    ///
+    /// ```
+    /// use tensor::{Tensor, tensor};
+    /// let (a, b) = (tensor![1.0, 2.0]?, tensor![3.0, 4.0]?);
+    /// let sum = Tensor::ones([2, 2], ())?.addr(&a, &b, 1.0, 1.0)?;
+    /// assert_eq!(sum.to_vec::<f32>()?, [4.0, 5.0, 7.0, 9.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::outer`]; or `self` does not broadcast to the shape of the product.
@@ -84,6 +115,14 @@ impl Tensor {
 
     /// `beta * self + alpha * a b` of batches of matrices.
     ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let (a, b) = (Tensor::ones([5, 2, 3], ())?, Tensor::ones([5, 3, 4], ())?);
+    /// let sum = Tensor::ones([5, 2, 4], ())?.baddbmm(&a, &b, 1.0, 2.0)?;
+    /// assert_eq!(sum.i((0, 0, 0))?.item::<f32>()?, 7.0);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::bmm`]; or `self` does not broadcast to the shape of the product.
     #[track_caller]
@@ -99,6 +138,14 @@ impl Tensor {
     }
 
     /// `beta * self + alpha *` the sum of the products of a batch of matrices.
+    ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let (a, b) = (Tensor::ones([5, 2, 3], ())?, Tensor::ones([5, 3, 4], ())?);
+    /// let sum = Tensor::ones([2, 4], ())?.addbmm(&a, &b, 1.0, 1.0)?;
+    /// assert_eq!(sum.i((0, 0))?.item::<f32>()?, 16.0);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::bmm`]; or `self` does not broadcast to the shape of a product.
@@ -122,6 +169,13 @@ impl Tensor {
     }
 
     /// The product with a transposed weight, plus a bias: what a linear layer computes.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let (x, weight, bias) = (tensor![[1.0, 2.0]]?, tensor![[3.0, 4.0]]?, tensor![0.5]?);
+    /// assert_eq!(x.linear(&weight, Some(&bias))?.item::<f32>()?, [11.5]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::matmul`]; or the bias does not broadcast to the product.

@@ -6,6 +6,15 @@ use crate::{Result, Scalar, Tensor};
 /// another shape than the tensor, or the tensor cannot be written in place.
 impl Tensor {
     /// [`Tensor::addmm`] in place; gives the same handle.
+    ///
+    /// ```
+    /// use tensor::{Tensor, tensor};
+    /// let (a, b) = (tensor![[1.0, 2.0], [3.0, 4.0]]?, tensor![[0.0, 1.0], [1.0, 0.0]]?);
+    /// let sum = Tensor::ones([2, 2], ())?;
+    /// sum.addmm_(&a, &b, 0.5, 2.0)?;
+    /// assert_eq!(sum.to_vec::<f32>()?, [4.5, 2.5, 8.5, 6.5]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn addmm_(
         &self,
@@ -18,6 +27,15 @@ impl Tensor {
     }
 
     /// [`Tensor::addmv`] in place; gives the same handle.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let (a, b) = (tensor![[1.0, 2.0], [3.0, 4.0]]?, tensor![[0.0, 1.0], [1.0, 0.0]]?);
+    /// let sum = tensor![1.0, 2.0]?;
+    /// sum.addmv_(&a, &tensor![1.0, 1.0]?, 1.0, 2.0)?;
+    /// assert_eq!(sum.to_vec::<f32>()?, [7.0, 16.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn addmv_(
         &self,
@@ -30,6 +48,14 @@ impl Tensor {
     }
 
     /// [`Tensor::addr`] in place; gives the same handle.
+    ///
+    /// ```
+    /// use tensor::{Tensor, tensor};
+    /// let sum = Tensor::ones([2, 2], ())?;
+    /// sum.addr_(&tensor![1.0, 2.0]?, &tensor![3.0, 4.0]?, 1.0, 1.0)?;
+    /// assert_eq!(sum.to_vec::<f32>()?, [4.0, 5.0, 7.0, 9.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn addr_(
         &self,
@@ -42,6 +68,15 @@ impl Tensor {
     }
 
     /// [`Tensor::baddbmm`] in place; gives the same handle.
+    ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let (a, b) = (Tensor::ones([5, 2, 3], ())?, Tensor::ones([5, 3, 4], ())?);
+    /// let sum = Tensor::ones([5, 2, 4], ())?;
+    /// sum.baddbmm_(&a, &b, 1.0, 2.0)?;
+    /// assert_eq!(sum.i((0, 0, 0))?.item::<f32>()?, 7.0);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn baddbmm_(
         &self,

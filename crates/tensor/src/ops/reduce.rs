@@ -155,6 +155,14 @@ impl Tensor {
     }
 
     /// The means; floats only. The mean of nothing is NaN.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// assert_eq!(x.mean(())?.item::<f32>()?, 3.5);
+    /// assert_eq!(x.mean(0)?.to_vec::<f32>()?, [2.5, 3.5, 4.5]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn mean(&self, dims: impl Into<ReduceDims>) -> Result<Tensor> {
         means(self, &dims.into())
@@ -178,24 +186,53 @@ impl Tensor {
     }
 
     /// The largest element, or NaN if there is one. Equal ones share the gradient.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// assert_eq!(x.max()?.item::<f32>()?, 6.0);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn max(&self) -> Result<Tensor> {
         self.amax(())
     }
 
     /// The smallest element, or NaN if there is one. Equal ones share the gradient.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// assert_eq!(x.min()?.item::<f32>()?, 1.0);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn min(&self) -> Result<Tensor> {
         self.amin(())
     }
 
     /// The largest elements over some dimensions, which must not be empty.
+    ///
+    /// ```
+    /// use tensor::{keepdim, tensor};
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// assert_eq!(x.amax(-1)?.to_vec::<f32>()?, [3.0, 6.0]);
+    /// assert_eq!(x.amax(keepdim(0))?.shape(), [1, 3]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn amax(&self, dims: impl Into<ReduceDims>) -> Result<Tensor> {
         extreme(&AMAX, self, &dims.into())
     }
 
     /// The smallest elements over some dimensions, which must not be empty.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// assert_eq!(x.amin(0)?.to_vec::<f32>()?, [1.0, 2.0, 3.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn amin(&self, dims: impl Into<ReduceDims>) -> Result<Tensor> {
         extreme(&AMIN, self, &dims.into())
@@ -203,6 +240,14 @@ impl Tensor {
 
     /// Whether an element differs from zero, as a tensor of dtype `Bool`; of `U8` as `U8`, as in
     /// PyTorch.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// let large = x.gt(4.0)?;
+    /// assert_eq!(large.any(-1)?.to_vec::<bool>()?, [false, true]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn any(&self, dims: impl Into<ReduceDims>) -> Result<Tensor> {
         truth(&ANY, self, &dims.into())
@@ -210,6 +255,15 @@ impl Tensor {
 
     /// Whether all elements differ from zero, as a tensor of dtype `Bool`; of `U8` as `U8`, as in
     /// PyTorch.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// let large = x.gt(2.0)?;
+    /// assert_eq!(large.all(-1)?.to_vec::<bool>()?, [false, true]);
+    /// assert!(!large.all(())?.item::<bool>()?);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn all(&self, dims: impl Into<ReduceDims>) -> Result<Tensor> {
         truth(&ALL, self, &dims.into())
@@ -218,6 +272,13 @@ impl Tensor {
     /// The sums over the dimensions along which `shape` broadcasts to the tensor's own: the gradient
     /// of an operand of that shape, from the gradient of the broadcast result. A tensor that has
     /// dimensions and that shape is given back itself.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// assert_eq!(x.sum_to_size([1, 3])?.to_vec::<f32>()?, [5.0, 7.0, 9.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The shape does not broadcast to the tensor's.

@@ -25,12 +25,27 @@ static ARGMIN: Operator<Reduce> =
 /// truth values.
 impl Tensor {
     /// The index of the largest element.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 5.0, 3.0], [4.0, 2.0, 6.0]]?;
+    /// assert_eq!(x.argmax(-1)?.to_vec::<i64>()?, [1, 2]);
+    /// assert_eq!(x.argmax(())?.item::<i64>()?, 5);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn argmax(&self, dim: impl Into<ReduceDims>) -> Result<Tensor> {
         arg(&ARGMAX, self, &dim.into())
     }
 
     /// The index of the smallest element.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 5.0, 3.0], [4.0, 2.0, 6.0]]?;
+    /// assert_eq!(x.argmin(0)?.to_vec::<i64>()?, [0, 1, 0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn argmin(&self, dim: impl Into<ReduceDims>) -> Result<Tensor> {
         arg(&ARGMIN, self, &dim.into())
@@ -53,6 +68,15 @@ impl Tensor {
 
     /// The smallest elements along a dimension, and their indices (`torch.min(x, dim)`). The
     /// gradient goes to the elements that the indices choose.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 5.0, 3.0], [4.0, 2.0, 6.0]]?;
+    /// let (values, indices) = x.min_dim(1)?;
+    /// assert_eq!(values.to_vec::<f32>()?, [1.0, 2.0]);
+    /// assert_eq!(indices.to_vec::<i64>()?, [0, 1]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn min_dim(&self, dim: impl Into<ReduceDims>) -> Result<(Tensor, Tensor)> {
         extremes(&ARGMIN, self, dim.into())

@@ -46,6 +46,13 @@ impl Tensor {
     }
 
     /// The variances and the means over some dimensions.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let (variance, mean) = tensor![1.0, 2.0, 3.0, 6.0]?.var_mean((), 0)?;
+    /// assert_eq!((variance.item::<f32>()?, mean.item::<f32>()?), (3.5, 3.0));
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn var_mean(
         &self,
@@ -56,6 +63,13 @@ impl Tensor {
     }
 
     /// The standard deviations and the means over some dimensions.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let (deviation, mean) = tensor![1.0, 3.0]?.std_mean((), 0)?;
+    /// assert_eq!((deviation.item::<f32>()?, mean.item::<f32>()?), (1.0, 2.0));
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn std_mean(
         &self,

@@ -98,6 +98,14 @@ impl Tensor {
 
     /// [`Tensor::cumsum`] in place, in the tensor's dtype; gives the same handle.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// x.cumsum_(0)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [1.0, 3.0, 6.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The tensor cannot be written in place, since it requires gradients or its elements share
     /// memory.
@@ -132,6 +140,14 @@ impl Tensor {
     }
 
     /// [`Tensor::cumprod`] in place, in the tensor's dtype; gives the same handle.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// x.cumprod_(0)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [1.0, 2.0, 6.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The tensor cannot be written in place, since it requires gradients or its elements share

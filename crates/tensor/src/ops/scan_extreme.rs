@@ -32,6 +32,14 @@ impl Tensor {
     }
 
     /// The smallest elements so far along a dimension, and their places.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let (values, indices) = tensor![3.0, 1.0, 2.0]?.cummin(0)?;
+    /// assert_eq!(values.to_vec::<f32>()?, [3.0, 1.0, 1.0]);
+    /// assert_eq!(indices.to_vec::<i64>()?, [0, 1, 1]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn cummin(&self, dim: isize) -> Result<(Tensor, Tensor)> {
         extremes_so_far("cummin", Scan::Min, self, dim)

@@ -23,12 +23,26 @@ static LOG_SOFTMAX_BACKWARD: Operator<Rowwise> =
 /// enqueued.
 impl Tensor {
     /// `exp(x)` divided by its sum along `dim`; computed without overflow.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let p = tensor![[1.0, 1.0], [0.0, f32::NEG_INFINITY as f64]]?.softmax(-1)?;
+    /// assert_eq!(p.to_vec::<f32>()?, [0.5, 0.5, 1.0, 0.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn softmax(&self, dim: isize) -> Result<Tensor> {
         row_function(&SOFTMAX, &SOFTMAX_BACKWARD, softmax_gradient, self, dim)
     }
 
     /// The logarithm of [`Tensor::softmax`], exact also for probabilities that are nearly 0.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 4.0]]?;
+    /// assert!(x.log_softmax(-1)?.allclose(&x.softmax(-1)?.log()?, 1e-5, 1e-6)?);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn log_softmax(&self, dim: isize) -> Result<Tensor> {
         let backward = &LOG_SOFTMAX_BACKWARD;

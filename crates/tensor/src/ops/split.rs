@@ -104,6 +104,13 @@ impl Tensor {
     /// [`Tensor::tensor_split`] of the columns: of dimension 1, or of a vector's only one. A number
     /// of sections must divide the size.
     ///
+    /// ```
+    /// use tensor::{SplitPoints, Tensor};
+    /// let x = Tensor::zeros([2, 4], ())?;
+    /// assert_eq!(x.hsplit(SplitPoints::Sections(2))?[0].shape(), [2, 2]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// There is no dimension, or the number of sections does not divide its size.
     pub fn hsplit(&self, points: SplitPoints<'_>) -> Result<Vec<Tensor>> {
@@ -113,6 +120,13 @@ impl Tensor {
 
     /// [`Tensor::tensor_split`] of the rows. A number of sections must divide the size.
     ///
+    /// ```
+    /// use tensor::{SplitPoints, Tensor};
+    /// let x = Tensor::zeros([4, 2], ())?;
+    /// assert_eq!(x.vsplit(SplitPoints::Sections(2))?[0].shape(), [2, 2]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// There are fewer dimensions than two, or the number of sections does not divide the size.
     pub fn vsplit(&self, points: SplitPoints<'_>) -> Result<Vec<Tensor>> {
@@ -121,6 +135,13 @@ impl Tensor {
     }
 
     /// [`Tensor::tensor_split`] of the third dimension. A number of sections must divide the size.
+    ///
+    /// ```
+    /// use tensor::{SplitPoints, Tensor};
+    /// let x = Tensor::zeros([1, 2, 4], ())?;
+    /// assert_eq!(x.dsplit(SplitPoints::Sections(2))?[0].shape(), [1, 2, 2]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// There are fewer dimensions than three, or the number of sections does not divide the size.

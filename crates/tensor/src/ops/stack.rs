@@ -18,6 +18,13 @@ pub enum GridIndexing {
 impl Tensor {
     /// Joins tensors side by side: along dimension 1, vectors along their only one.
     ///
+    /// ```
+    /// use tensor::{Tensor, tensor};
+    /// let (a, b) = (tensor![[1], [2]]?, tensor![[3], [4]]?);
+    /// assert_eq!(Tensor::hstack([&a, &b])?.to_vec::<i64>()?, [1, 3, 2, 4]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::cat`].
     #[track_caller]
@@ -29,6 +36,13 @@ impl Tensor {
 
     /// Joins tensors one below the other: along dimension 0, vectors as rows.
     ///
+    /// ```
+    /// use tensor::{Tensor, tensor};
+    /// let (a, b) = (tensor![1, 2]?, tensor![3, 4]?);
+    /// assert_eq!(Tensor::vstack([&a, &b])?.shape(), [2, 2]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::cat`].
     #[track_caller]
@@ -38,6 +52,15 @@ impl Tensor {
 
     /// Joins tensors one behind the other: along dimension 2.
     ///
+    /// ```
+    /// use tensor::{Tensor, tensor};
+    /// let (a, b) = (tensor![1, 2]?, tensor![3, 4]?);
+    /// let both = Tensor::dstack([&a, &b])?;
+    /// assert_eq!(both.shape(), [1, 2, 2]);
+    /// assert_eq!(both.to_vec::<i64>()?, [1, 3, 2, 4]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::cat`].
     #[track_caller]
@@ -46,6 +69,13 @@ impl Tensor {
     }
 
     /// Joins tensors side by side, where vectors and single numbers are columns.
+    ///
+    /// ```
+    /// use tensor::{Tensor, tensor};
+    /// let (a, b) = (tensor![1, 2]?, tensor![3, 4]?);
+    /// assert_eq!(Tensor::column_stack([&a, &b])?.to_vec::<i64>()?, [1, 3, 2, 4]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::cat`].
@@ -144,6 +174,13 @@ impl Tensor {
     }
 
     /// A matrix with the given matrices along its diagonal, and zeros elsewhere. Vectors are rows.
+    ///
+    /// ```
+    /// use tensor::{Tensor, tensor};
+    /// let blocks = [tensor![[1, 2]]?, tensor![[3]]?];
+    /// assert_eq!(Tensor::block_diag(&blocks)?.to_vec::<i64>()?, [1, 2, 0, 0, 0, 3]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A tensor has more dimensions than two, or they differ in device.

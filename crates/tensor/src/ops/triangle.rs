@@ -32,6 +32,13 @@ impl Tensor {
     /// The elements on and above a diagonal of the matrices in the last two dimensions, and zeros
     /// below.
     ///
+    /// ```
+    /// use tensor::{DType, Tensor};
+    /// let x = Tensor::arange(1..10, DType::I64)?.view((3, 3))?;
+    /// assert_eq!(x.triu(1)?.to_vec::<i64>()?, [0, 2, 3, 0, 0, 6, 0, 0, 0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// There are fewer dimensions than two.
     #[track_caller]
@@ -46,6 +53,14 @@ impl Tensor {
 
     /// [`Tensor::tril`] in place; gives the same handle.
     ///
+    /// ```
+    /// use tensor::{DType, Tensor};
+    /// let x = Tensor::arange(1..10, DType::I64)?.view((3, 3))?;
+    /// x.tril_(0)?;
+    /// assert_eq!(x.to_vec::<i64>()?, [1, 0, 0, 4, 5, 0, 7, 8, 9]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::tril`] and [`Tensor::copy_`].
     #[track_caller]
@@ -54,6 +69,14 @@ impl Tensor {
     }
 
     /// [`Tensor::triu`] in place; gives the same handle.
+    ///
+    /// ```
+    /// use tensor::{DType, Tensor};
+    /// let x = Tensor::arange(1..10, DType::I64)?.view((3, 3))?;
+    /// x.triu_(0)?;
+    /// assert_eq!(x.to_vec::<i64>()?, [1, 2, 3, 0, 5, 6, 0, 0, 9]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::triu`] and [`Tensor::copy_`].
@@ -72,6 +95,14 @@ impl Tensor {
 
     /// A matrix with this vector on a diagonal; or a copy of the diagonal of this matrix.
     ///
+    /// ```
+    /// use tensor::{DType, Tensor, tensor};
+    /// let x = Tensor::arange(1..10, DType::I64)?.view((3, 3))?;
+    /// assert_eq!(x.diag(0)?.to_vec::<i64>()?, [1, 5, 9]);
+    /// assert_eq!(tensor![1, 2]?.diag(0)?.to_vec::<i64>()?, [1, 0, 0, 2]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// There are more dimensions than two, or none.
     #[track_caller]
@@ -89,6 +120,12 @@ impl Tensor {
     }
 
     /// A matrix with the elements of this tensor on a diagonal.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// assert_eq!(tensor![[1, 2]]?.diagflat(0)?.to_vec::<i64>()?, [1, 0, 0, 2]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Memory is short.
@@ -128,6 +165,13 @@ impl Tensor {
     }
 
     /// The sum of the main diagonal of a matrix.
+    ///
+    /// ```
+    /// use tensor::{DType, Tensor};
+    /// let x = Tensor::arange(1..10, DType::I64)?.view((3, 3))?;
+    /// assert_eq!(x.trace()?.item::<i64>()?, 15);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// It has not two dimensions.

@@ -10,6 +10,14 @@ impl Tensor {
     /// The only element of the tensor, converted to `T` as by a cast. It blocks until the element
     /// is there.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let loss = tensor![1.0, 3.0]?.mean(())?;
+    /// assert_eq!(loss.item::<f32>()?, 2.0);
+    /// assert!(tensor![1.0, 3.0]?.item::<f32>().is_err(), "two numbers");
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The tensor has more elements than one, or none; the device failed before it was there.
     #[track_caller]
@@ -26,6 +34,13 @@ impl Tensor {
     }
 
     /// A copy of the elements in row-major order. It blocks until they are there.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1, 2], [3, 4]]?;
+    /// assert_eq!(x.t()?.to_vec::<i64>()?, [1, 3, 2, 4]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The tensor is of another dtype than `T`; memory is short; the device failed before they were

@@ -1,23 +1,27 @@
 //! Views: tensors with other sizes, orders or parts of the same memory.
 
-use smallvec::smallvec;
-
 use super::view_shape::ViewShape;
-use crate::autograd::{record, record_outputs};
+use crate::autograd::record;
 use crate::dims::{Dims, resolve_dim};
 use crate::layout::{Layout, LayoutRegion, NoLayout};
-use crate::reserve::try_with_capacity;
 use crate::tensor::ViewCreation;
 use crate::{Error, Result, Shape, Tensor, is_grad_enabled};
-
-/// Roughly the memory that a view takes on the host, with its part in the graph.
-const VIEW_BYTES: usize = 1 << 10;
 
 /// Views share the tensor's memory: writes through one are seen through all. No element is copied,
 /// and gradients flow through. They fail if a dimension does not exist or a part lies outside.
 impl Tensor {
     /// The same elements in the same order under other sizes. One size may be -1, and is computed
     /// from the others.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// let y = x.view((3, -1))?;
+    /// assert_eq!(y.shape(), [3, 2]);
+    /// assert!(y.shares_memory_with(&x));
+    /// assert!(x.t()?.view(6).is_err(), "it would need a copy: see `reshape`");
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The sizes have another number of elements; or the elements do not lie evenly enough
@@ -31,6 +35,13 @@ impl Tensor {
     }
 
     /// [`Tensor::view`], of a copy if a view is not possible.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// assert_eq!(x.t()?.reshape(-1)?.to_vec::<f32>()?, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The sizes have another number of elements.
@@ -63,6 +74,13 @@ impl Tensor {
     }
 
     /// All dimensions merged into one. A vector is given back itself.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// assert_eq!(x.flatten()?.shape(), [6]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn flatten(&self) -> Result<Tensor> {
         self.flatten_dims(0, -1)
@@ -70,6 +88,13 @@ impl Tensor {
 
     /// The dimensions from `start` to `end`, both included, merged into one; `(1, -1)` keeps the
     /// batch. Where that is one dimension, the tensor is given back itself.
+    ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let x = Tensor::zeros([2, 3, 4, 5], ())?;
+    /// assert_eq!(x.flatten_dims(1, -1)?.shape(), [2, 60]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn flatten_dims(&self, start: isize, end: isize) -> Result<Tensor> {
         let (start, end) = (
@@ -98,6 +123,13 @@ impl Tensor {
     }
 
     /// The tensor with two dimensions exchanged.
+    ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let x = Tensor::zeros([2, 3, 4], ())?;
+    /// assert_eq!(x.transpose(-2, -1)?.shape(), [2, 4, 3]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn transpose(&self, first: isize, second: isize) -> Result<Tensor> {
         let (first, second) = (
             resolve_dim("transpose", first, self.dims())?,
@@ -113,6 +145,13 @@ impl Tensor {
     }
 
     /// A matrix transposed; vectors and 0-dimensional tensors stay as they are.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// assert_eq!(x.t()?.to_vec::<f32>()?, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// There are more than two dimensions; `transpose` says which to exchange.
@@ -132,6 +171,13 @@ impl Tensor {
     /// The tensor with its dimensions in another order: dimension `i` of the view is dimension
     /// `order[i]`.
     ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let image = Tensor::zeros([32, 24, 3], ())?;
+    /// assert_eq!(image.permute((2, 0, 1))?.shape(), [3, 32, 24]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `order` does not name each dimension once.
     pub fn permute(&self, order: impl Into<Dims>) -> Result<Tensor> {
@@ -139,6 +185,13 @@ impl Tensor {
     }
 
     /// The part with the `len` indices of `dim` from `start` on.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// assert_eq!(x.narrow(1, 1, 2)?.to_vec::<f32>()?, [2.0, 3.0, 5.0, 6.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn narrow(&self, dim: isize, start: usize, len: usize) -> Result<Tensor> {
         let own = self.existing_dim("narrow", dim)?;
         let size = self.shape()[own];
@@ -151,6 +204,13 @@ impl Tensor {
 
     /// Every `step`th index of `dim` from `start` to before `end`, as Python slices: negative
     /// bounds count from the end, and bounds outside are brought to the nearest inside.
+    ///
+    /// ```
+    /// use tensor::{DType, Tensor};
+    /// let x = Tensor::arange(10, DType::I64)?;
+    /// assert_eq!(x.slice(0, 1, -1, 3)?.to_vec::<i64>()?, [1, 4, 7]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `step` is 0.
@@ -172,6 +232,13 @@ impl Tensor {
     }
 
     /// The part at `index` of `dim`, without that dimension. A negative index counts from the end.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// assert_eq!(x.select(0, -1)?.to_vec::<f32>()?, [4.0, 5.0, 6.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn select(&self, dim: isize, index: isize) -> Result<Tensor> {
         let own = self.existing_dim("select", dim)?;
         let size = self.shape()[own];
@@ -188,6 +255,14 @@ impl Tensor {
     }
 
     /// The tensor without `dim` if its size is 1, else as it is.
+    ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let x = Tensor::zeros([2, 1, 3], ())?;
+    /// assert_eq!(x.squeeze(1)?.shape(), [2, 3]);
+    /// assert_eq!(x.squeeze(0)?.shape(), [2, 1, 3]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn squeeze(&self, dim: isize) -> Result<Tensor> {
         let own = resolve_dim("squeeze", dim, self.dims())?;
         let layout = self.layout().without_dims(|candidate, size| candidate == own && size == 1);
@@ -195,6 +270,13 @@ impl Tensor {
     }
 
     /// The tensor without its dimensions of size 1.
+    ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let x = Tensor::zeros([1, 2, 1], ())?;
+    /// assert_eq!(x.squeeze_all()?.shape(), [2]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn squeeze_all(&self) -> Result<Tensor> {
         let layout = self.layout().without_dims(|_, size| size == 1);
         Ok(reshaped("squeeze", self, self.shown(layout)?))
@@ -202,6 +284,14 @@ impl Tensor {
 
     /// The tensor with a new dimension of size 1 at `dim`, from 0 to the number of dimensions;
     /// negative ones count from behind the end.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// assert_eq!(x.unsqueeze(0)?.shape(), [1, 2, 3]);
+    /// assert_eq!(x.unsqueeze(-1)?.shape(), [2, 3, 1]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn unsqueeze(&self, dim: isize) -> Result<Tensor> {
         let own = resolve_dim("unsqueeze", dim, self.dims() + 1)?;
         Ok(reshaped("unsqueeze", self, self.shown(self.layout().unsqueeze(own))?))
@@ -210,6 +300,13 @@ impl Tensor {
     /// The tensor with dimensions of size 1 repeated, and new ones put in front, without copies
     /// (stride 0);
     /// -1 keeps a size.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0], [2.0]]?;
+    /// assert_eq!(x.expand((-1, 2))?.to_vec::<f32>()?, [1.0, 1.0, 2.0, 2.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The shape does not broadcast to the one that was asked for.
@@ -224,100 +321,6 @@ impl Tensor {
         // The engine sums the gradient to the input's shape.
         Ok(record("expand", [self], self.shown(layout)?, |_| {
             |grad: &Tensor, _| Ok([Some(grad.clone())])
-        }))
-    }
-
-    /// Parts of `size` along `dim`, the last of which may be smaller.
-    ///
-    /// # Errors
-    /// `size` is 0; or there are more parts than the host has memory for.
-    pub fn split(&self, size: usize, dim: isize) -> Result<Vec<Tensor>> {
-        let own = self.existing_dim("split", dim)?;
-        if size == 0 {
-            return Err(Error::InvalidArgument {
-                op: "split",
-                argument: "size",
-                value: "0".to_owned(),
-                why: "it must be 1 or more",
-            });
-        }
-        let length = self.shape()[own];
-        // A dimension of size 0 is one part.
-        let starts = (0..length.max(1)).step_by(size);
-        drop(try_with_capacity::<[u8; VIEW_BYTES]>(starts.len())?);
-        let sizes: Vec<usize> = starts.map(|start| size.min(length - start)).collect();
-        self.parts("split", own, &sizes)
-    }
-
-    /// Every part along `dim`, without that dimension.
-    ///
-    /// # Errors
-    /// The tensor has no such dimension; or there are more parts than the host has memory for.
-    ///
-    /// ```
-    /// use tensor::tensor;
-    /// let rows = tensor![[1.0, 2.0], [3.0, 4.0]]?.unbind(0)?;
-    /// assert_eq!(rows[1].to_vec::<f32>()?, [3.0, 4.0]);
-    /// # Ok::<(), tensor::Error>(())
-    /// ```
-    pub fn unbind(&self, dim: isize) -> Result<Vec<Tensor>> {
-        let own = self.existing_dim("unbind", dim)?;
-        let length = self.shape()[own];
-        drop(try_with_capacity::<[u8; VIEW_BYTES]>(length)?);
-        let creation = creation(ViewCreation::OneOfSeveral);
-        let part = |at| self.differentiable_view(self.layout().select(own, at), creation);
-        let parts: Vec<Tensor> = (0..length).map(part).collect::<Result<_>>()?;
-        Ok(record_outputs("unbind", &[self], parts, |_| {
-            let shapes = vec![self.layout().shape().with(own, 1); length];
-            move |gradients: &[Option<Tensor>], _: &[bool]| {
-                let raised = |gradient: &Option<Tensor>| {
-                    gradient.as_ref().map(|gradient| gradient.unsqueeze(own as isize)).transpose()
-                };
-                let raised: Vec<Option<Tensor>> =
-                    gradients.iter().map(raised).collect::<Result<_>>()?;
-                Ok(smallvec![Some(joined(&raised, &shapes, own)?)])
-            }
-        }))
-    }
-
-    /// At most `count` parts along `dim`, of one size but for the last.
-    ///
-    /// # Errors
-    /// `count` is 0; or there are more parts than the host has memory for.
-    pub fn chunk(&self, count: usize, dim: isize) -> Result<Vec<Tensor>> {
-        let own = self.existing_dim("chunk", dim)?;
-        if count == 0 {
-            return Err(Error::InvalidArgument {
-                op: "chunk",
-                argument: "count",
-                value: "0".to_owned(),
-                why: "it must be 1 or more",
-            });
-        }
-        self.split(self.shape()[own].div_ceil(count).max(1), dim)
-    }
-
-    /// The parts of these sizes along a dimension, in order. They have one node, whose backward
-    /// function joins their gradients.
-    pub(super) fn parts(
-        &self,
-        name: &'static str,
-        dim: usize,
-        sizes: &[usize],
-    ) -> Result<Vec<Tensor>> {
-        let creation = creation(ViewCreation::OneOfSeveral);
-        let mut start = 0;
-        let part = |&size: &usize| {
-            start += size;
-            self.differentiable_view(self.layout().slice(dim, start - size, size, 1), creation)
-        };
-        let parts: Vec<Tensor> = sizes.iter().map(part).collect::<Result<_>>()?;
-        Ok(record_outputs(name, &[self], parts, |_| {
-            let shapes = sizes.iter().map(|&size| self.layout().shape().with(dim, size));
-            let shapes: Vec<Shape> = shapes.collect();
-            move |gradients: &[Option<Tensor>], _: &[bool]| {
-                Ok(smallvec![Some(joined(gradients, &shapes, dim)?)])
-            }
         }))
     }
 
@@ -345,7 +348,7 @@ impl Tensor {
     }
 
     /// A dimension that the tensor has; a 0-dimensional tensor has none.
-    fn existing_dim(&self, op: &'static str, dim: isize) -> Result<usize> {
+    pub(super) fn existing_dim(&self, op: &'static str, dim: isize) -> Result<usize> {
         match self.dims() {
             0 => Err(Error::DimOutOfRange { op, dim, dims: 0 }),
             dims => resolve_dim(op, dim, dims),
@@ -388,19 +391,6 @@ fn reshaped(name: &'static str, x: &Tensor, view: Tensor) -> Tensor {
 }
 
 /// The way in which a view is made that would be made as `recorded` in grad mode.
-fn creation(recorded: ViewCreation) -> ViewCreation {
+pub(super) fn creation(recorded: ViewCreation) -> ViewCreation {
     if is_grad_enabled() { recorded } else { ViewCreation::WithoutGradMode }
-}
-
-/// The gradients of parts, joined along a dimension; zeros where none arrived.
-fn joined(gradients: &[Option<Tensor>], shapes: &[Shape], dim: usize) -> Result<Tensor> {
-    let Some(like) = gradients.iter().flatten().next() else {
-        unreachable!("a backward function is called with a gradient at least")
-    };
-    let part = |(gradient, shape): (&Option<Tensor>, &Shape)| match gradient {
-        Some(gradient) => Ok(gradient.clone()),
-        None => Tensor::zeros(shape, (like.dtype(), like.device())),
-    };
-    let parts: Vec<Tensor> = gradients.iter().zip(shapes).map(part).collect::<Result<_>>()?;
-    Tensor::cat(&parts, dim as isize)
 }

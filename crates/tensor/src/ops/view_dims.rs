@@ -50,6 +50,13 @@ impl Tensor {
 
     /// The tensor with all its dimensions in reverse order (`T` in Python, `numpy_T` in ATen).
     ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let x = Tensor::zeros([2, 3, 4], ())?;
+    /// assert_eq!(x.numpy_t()?.shape(), [4, 3, 2]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// None that are not those of [`Tensor::permute`].
     pub fn numpy_t(&self) -> Result<Tensor> {
@@ -58,6 +65,13 @@ impl Tensor {
     }
 
     /// The matrices in the last two dimensions, transposed (`mT` in Python).
+    ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let x = Tensor::zeros([2, 3, 4], ())?;
+    /// assert_eq!(x.mt()?.shape(), [2, 4, 3]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// There are fewer dimensions than two.
@@ -90,6 +104,13 @@ impl Tensor {
 
     /// [`Tensor::flatten`]: all elements in one dimension, a view where that is possible.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// assert_eq!(x.ravel()?.shape(), [6]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::reshape`].
     #[track_caller]
@@ -98,6 +119,13 @@ impl Tensor {
     }
 
     /// The tensor without those of the dimensions whose size is 1.
+    ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let x = Tensor::zeros([1, 2, 1, 1], ())?;
+    /// assert_eq!(x.squeeze_dims((0, -1))?.shape(), [2, 1]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// There is no such dimension, or one is given twice.
@@ -124,6 +152,14 @@ impl Tensor {
 
     /// [`Tensor::expand`] to the shape of another tensor.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// let bias = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(bias.expand_as(&x)?.shape(), [2, 3]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::expand`].
     pub fn expand_as(&self, other: &Tensor) -> Result<Tensor> {
@@ -131,6 +167,13 @@ impl Tensor {
     }
 
     /// [`Tensor::expand`] under the name of the function of `torch`.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0]?;
+    /// assert_eq!(x.broadcast_to((2, 2))?.to_vec::<f32>()?, [1.0, 2.0, 1.0, 2.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::expand`].
@@ -140,6 +183,13 @@ impl Tensor {
 
     /// [`Tensor::view`] with the shape of another tensor.
     ///
+    /// ```
+    /// use tensor::{Tensor, tensor};
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// assert_eq!(Tensor::zeros([6], ())?.view_as(&x)?.shape(), [2, 3]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::view`].
     pub fn view_as(&self, other: &Tensor) -> Result<Tensor> {
@@ -147,6 +197,13 @@ impl Tensor {
     }
 
     /// [`Tensor::reshape`] to the shape of another tensor.
+    ///
+    /// ```
+    /// use tensor::{Tensor, tensor};
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// assert_eq!(Tensor::zeros([3, 2], ())?.t()?.reshape_as(&x)?.shape(), [2, 3]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::reshape`].
@@ -157,6 +214,12 @@ impl Tensor {
 
     /// The tensor with at least one dimension.
     ///
+    /// ```
+    /// use tensor::Tensor;
+    /// assert_eq!(Tensor::scalar(2.0, ())?.atleast_1d()?.shape(), [1]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// None that are not those of [`Tensor::reshape`].
     pub fn atleast_1d(&self) -> Result<Tensor> {
@@ -164,6 +227,12 @@ impl Tensor {
     }
 
     /// The tensor with at least two dimensions; a vector becomes a row.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// assert_eq!(tensor![1.0, 2.0]?.atleast_2d()?.shape(), [1, 2]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// None that are not those of [`Tensor::reshape`].
@@ -177,6 +246,12 @@ impl Tensor {
 
     /// The tensor with at least three dimensions; a vector becomes the middle one, a matrix the
     /// first two.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// assert_eq!(tensor![1.0, 2.0]?.atleast_3d()?.shape(), [1, 2, 1]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// None that are not those of [`Tensor::reshape`].

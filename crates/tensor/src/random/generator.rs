@@ -52,6 +52,14 @@ impl Generator {
     }
 
     /// Begins anew from a seed. The generators of other devices are not affected.
+    ///
+    /// ```
+    /// use tensor::Device;
+    /// let generator = tensor::generator(Device::Cpu)?;
+    /// generator.manual_seed(7);
+    /// assert_eq!(generator.initial_seed(), 7);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn manual_seed(&self, seed: u64) {
         self.set_state(GeneratorState { seed, draws: 0 });
     }
@@ -62,6 +70,16 @@ impl Generator {
     }
 
     /// Its present state.
+    ///
+    /// ```
+    /// use tensor::{Device, Tensor};
+    /// let generator = tensor::generator(Device::Cpu)?;
+    /// let state = generator.state();
+    /// let first = Tensor::rand([3], ())?;
+    /// generator.set_state(state);
+    /// assert!(Tensor::rand([3], ())?.equal(&first)?, "the same numbers again");
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn state(&self) -> GeneratorState {
         *self.state.lock()
     }

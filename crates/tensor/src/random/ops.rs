@@ -9,6 +9,13 @@ impl Tensor {
     /// [generator](crate::generator) of its device, and gives the same handle. On CUDA the work is
     /// enqueued.
     ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let x = Tensor::empty([100], ())?.uniform_(-1.0, 1.0)?;
+    /// assert!(x.abs()?.max()?.item::<f32>()? <= 1.0);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The dtype is not a floating-point one, a bound is not finite, `low` is above `high`, or the
     /// tensor requires gradients and grad mode is on.
@@ -22,6 +29,13 @@ impl Tensor {
 
     /// Overwrites the tensor with normal random numbers of the given mean and standard deviation.
     ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let x = Tensor::empty([10_000], ())?.normal_(5.0, 0.1)?;
+    /// assert!((x.mean(())?.item::<f32>()? - 5.0).abs() < 0.01);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The dtype is not a floating-point one, the deviation is negative, or the tensor requires
     /// gradients and grad mode is on.
@@ -34,6 +48,13 @@ impl Tensor {
 
     /// Overwrites the tensor with random whole numbers in [low, high).
     ///
+    /// ```
+    /// use tensor::{DType, Tensor};
+    /// let x = Tensor::empty([100], DType::I64)?.random_(3, 5)?;
+    /// assert!(x.min()?.item::<i64>()? >= 3 && x.max()?.item::<i64>()? < 5);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// There is no number in the range, not all fit the dtype, or the tensor requires gradients and
     /// grad mode is on.
@@ -45,6 +66,13 @@ impl Tensor {
     }
 
     /// Overwrites each element with 1, with the given probability, or else with 0.
+    ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let x = Tensor::empty([10_000], ())?.bernoulli_(0.25)?;
+    /// assert!((x.mean(())?.item::<f32>()? - 0.25).abs() < 0.05);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The probability is not in [0, 1], or the tensor requires gradients and grad mode is on.

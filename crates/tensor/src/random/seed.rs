@@ -46,7 +46,7 @@ pub fn with_manual_seed<R>(seed: u64, f: impl FnOnce() -> R) -> R {
 
 /// [`with_manual_seed`] until the guard is dropped.
 pub fn enter_manual_seed(seed: u64) -> SeedGuard {
-    SeedScope { generators: Some(Arc::new(DeviceGenerators::new(seed))), folded: None }.enter()
+    SeedScope { origin: SeedOrigin::Seed(seed), folded: None }.enter()
 }
 
 /// Runs `f` with generators that begin from the present seed with `data` folded into it
@@ -75,6 +75,13 @@ pub fn with_folded_seed<R>(data: u64, f: impl FnOnce() -> R) -> R {
 
 /// A seed that follows from `seed` and `data`, and differs for each `data` (`jax.random.fold_in`).
 /// It gives random numbers that do not depend on those that were drawn before.
+///
+/// ```
+/// use tensor::fold_in;
+/// assert_ne!(fold_in(0, 1), fold_in(0, 2));
+/// assert_eq!(fold_in(0, 1), fold_in(0, 1));
+/// # Ok::<(), tensor::Error>(())
+/// ```
 pub fn fold_in(seed: u64, data: u64) -> u64 {
     scatter(scatter(seed.wrapping_add(WEYL)) ^ data)
 }
@@ -82,7 +89,9 @@ pub fn fold_in(seed: u64, data: u64) -> u64 {
 /// The seed that the CPU's generator began from, in the scope that this thread is in
 /// (`torch.initial_seed`). Generators of other libraries can be seeded with it.
 pub fn initial_seed() -> u64 {
-    generator_at(ResolvedDevice::Cpu).initial_seed()
+    let unused = SCOPED.try_with(|scoped| scoped.borrow().unused_seed());
+    let unused = unused.unwrap_or_default();
+    unused.unwrap_or_else(|| generator_at(ResolvedDevice::Cpu).initial_seed())
 }
 
 /// The fraction of the golden ratio in 64 bits. It is added first, since `scatter` maps zero to
@@ -131,20 +140,46 @@ impl Drop for SeedGuard {
 /// The generators that a thread draws from.
 #[derive(Clone, Debug)]
 pub(crate) struct SeedScope {
-    /// The generators of a scope with its own seed; `None` for those of the process.
-    generators: Option<Arc<DeviceGenerators>>,
+    origin: SeedOrigin,
     /// The data that is folded into the seed.
     folded: Option<u64>,
 }
 
+/// The generators of a scope.
+#[derive(Clone, Debug)]
+enum SeedOrigin {
+    /// The generators of the process.
+    Process,
+    /// The generators of a scope with its own seed, which are made when the first number is drawn: a
+    /// loader enters a scope for each sample, and few samples draw.
+    Seed(u64),
+    /// The same, since then.
+    Generators(Arc<DeviceGenerators>),
+}
+
 impl SeedScope {
     /// The scope of a thread that entered none.
-    const OF_PROCESS: SeedScope = SeedScope { generators: None, folded: None };
+    const OF_PROCESS: SeedScope = SeedScope { origin: SeedOrigin::Process, folded: None };
 
-    /// The scope that this thread is in now.
+    /// The scope that this thread is in now, with its generators.
     pub(crate) fn capture() -> SeedScope {
+        let captured = SCOPED.try_with(|scoped| {
+            let mut scope = scoped.borrow_mut();
+            if let SeedOrigin::Seed(seed) = scope.origin {
+                scope.origin = SeedOrigin::Generators(Arc::new(DeviceGenerators::new(seed)));
+            }
+            scope.clone()
+        });
         // At the end of a thread, while destructors run, its locals may be gone already.
-        SCOPED.try_with(|scoped| scoped.borrow().clone()).unwrap_or(SeedScope::OF_PROCESS)
+        captured.unwrap_or(SeedScope::OF_PROCESS)
+    }
+
+    /// The seed that generators would begin from, if none are made yet.
+    fn unused_seed(&self) -> Option<u64> {
+        match self.origin {
+            SeedOrigin::Seed(seed) => Some(with_folded(seed, self.folded)),
+            SeedOrigin::Process | SeedOrigin::Generators(_) => None,
+        }
     }
 
     /// Puts this thread into the scope until the guard is dropped.
@@ -159,7 +194,11 @@ impl SeedScope {
         // The standard library's hasher is keyed by the system's source of randomness.
         static PROCESS: LazyLock<DeviceGenerators> =
             LazyLock::new(|| DeviceGenerators::new(RandomState::new().hash_one("seed")));
-        f(self.generators.as_deref().unwrap_or(&PROCESS))
+        match &self.origin {
+            SeedOrigin::Generators(generators) => f(generators),
+            SeedOrigin::Seed(seed) => f(&DeviceGenerators::new(*seed)),
+            SeedOrigin::Process => f(&PROCESS),
+        }
     }
 }
 
@@ -219,6 +258,16 @@ mod tests {
             assert_eq!(generator_at(ResolvedDevice::Cpu).initial_seed(), 7);
         });
         assert_eq!(generator_at(ResolvedDevice::Cpu).initial_seed(), outside.initial_seed());
+    }
+
+    #[test]
+    fn a_scope_in_which_nothing_is_drawn_has_no_generators_but_a_seed() {
+        let is_unused = || SCOPED.with(|scoped| scoped.borrow().unused_seed().is_some());
+        with_manual_seed(5, || {
+            assert_eq!((initial_seed(), is_unused()), (5, true));
+            generator_at(ResolvedDevice::Cpu).draw();
+            assert_eq!((initial_seed(), is_unused()), (5, false));
+        });
     }
 
     #[test]

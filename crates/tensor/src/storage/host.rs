@@ -25,6 +25,15 @@ impl HostMemory {
         Ok(HostMemory::Pinned(Pinned::new(bytes, fresh)?))
     }
 
+    /// Whether nobody uses the memory, nor will without a handle on its storage: neither a device,
+    /// nor a guard.
+    pub(crate) fn is_idle(&self) -> bool {
+        match self {
+            HostMemory::Pageable(pageable) => pageable.is_idle(),
+            HostMemory::Pinned(pinned) => pinned.is_idle(),
+        }
+    }
+
     /// The address of the first byte, aligned for every dtype, also when there are none. Other
     /// threads may move and write the bytes while the memory is not held.
     pub(crate) fn start(&self) -> *mut u8 {

@@ -57,6 +57,12 @@ impl PageableStorage {
         self.start.load(Ordering::Relaxed)
     }
 
+    /// Whether no snapshot of the memory is left, and no copy from a device is due.
+    pub(super) fn is_idle(&self) -> bool {
+        let content = self.content.read();
+        content.due.is_none() && content.buffer.is_sole()
+    }
+
     /// Locks the memory for reading, until the guard is dropped. `None` if a copy is due, which
     /// [`PageableStorage::settle`] waits for.
     pub(crate) fn lock_to_read(&self) -> Option<RwLockReadGuard<'_, PageableContent>> {

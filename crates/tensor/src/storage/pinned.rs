@@ -30,6 +30,11 @@ impl Pinned {
         }
     }
 
+    /// Whether no device, graph or guard uses the memory, nor will without a handle on it.
+    pub(super) fn is_idle(&self) -> bool {
+        self.0.is_idle()
+    }
+
     /// The record of the memory's uses.
     pub(crate) fn uses(&self) -> &Uses {
         self.0.uses()

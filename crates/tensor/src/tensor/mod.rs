@@ -13,8 +13,8 @@ use crate::dims::resolve_dim;
 use crate::layout::{Layout, NoLayout};
 use crate::resolved_device::ResolvedDevice;
 use crate::shared::{Counted, WeakCounted};
-use crate::storage::{Fresh, Storage};
-use crate::{DType, Device, Error, Result, Shape};
+use crate::storage::{Fresh, HostMemory, Storage};
+use crate::{DType, Device, Error, Result, Shape, inference};
 
 /// An array of numbers of one dtype on one device.
 ///
@@ -103,6 +103,13 @@ impl Tensor {
     }
 
     /// The distance between neighbours along each dimension, in elements.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// assert_eq!((x.strides(), x.t()?.strides()), (&[3, 1][..], &[1, 3][..]));
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn strides(&self) -> &[isize] {
         self.inner.layout.strides()
     }
@@ -142,6 +149,14 @@ impl Tensor {
     }
 
     /// Whether the two tensors have the same storage.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+    /// assert!(x.t()?.shares_memory_with(&x));
+    /// assert!(!x.clone_data()?.shares_memory_with(&x));
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn shares_memory_with(&self, other: &Tensor) -> bool {
         self.storage().ptr_eq(other.storage())
     }
@@ -260,6 +275,14 @@ impl Tensor {
 
     /// A tensor of the same memory without history: changes of either are seen by both, and
     /// gradients do not flow through.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0]?.requires_grad_(true)?;
+    /// let y = x.mul(2.0)?.detach();
+    /// assert!(!y.requires_grad());
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn detach(&self) -> Tensor {
         let (storage, layout) = (self.storage().clone(), self.layout().clone());
         Tensor::from_parts(storage, layout, self.dtype(), Meta::none())
@@ -373,6 +396,21 @@ impl Tensor {
         is_sole(self)
             && self.view_of_base().is_none_or(|view| is_sole(&view.base))
             && self.storage().is_sole()
+    }
+
+    /// Makes the tensor as good as new, if its owner has the only handle on it and on its memory on
+    /// the host, which nobody uses, and which the program could not tell from new memory: its
+    /// elements may be written without a lock then, and its history is gone.
+    pub(crate) fn renew(&mut self) -> bool {
+        let Some(inner) = Counted::get_mut(&mut self.inner) else { return false };
+        let TensorMemory::Own(storage) = &inner.memory else { return false };
+        let is_as_new = storage.is_sole()
+            && storage.is_inference() == inference::is_enabled()
+            && storage.host().is_some_and(HostMemory::is_idle);
+        if is_as_new {
+            inner.autograd = Meta::none();
+        }
+        is_as_new
     }
 
     /// # Errors

@@ -1,11 +1,22 @@
-//! An enum of layers.
+//! Enums whose variants are no modules.
 
-use nn::{Dropout, Linear, Module};
+use nn::{Linear, Module};
+use tensor::Tensor;
+
+#[derive(Module)]
+enum Scale {
+    Full(Linear),
+    /// A parameter needs a name: `Diagonal { diagonal: Tensor }`.
+    Diagonal(Tensor),
+}
 
 #[derive(Module)]
 enum Layer {
+    #[module(rename = "linear")]
     Linear(Linear),
-    Dropout(Dropout),
 }
+
+#[derive(Module)]
+enum Never {}
 
 fn main() {}

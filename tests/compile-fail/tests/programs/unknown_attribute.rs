@@ -29,4 +29,10 @@ struct Twice {
     second: bool,
 }
 
+#[derive(Module)]
+struct NoBuffer {
+    #[module(persistent = false)]
+    mean: Tensor,
+}
+
 fn main() {}

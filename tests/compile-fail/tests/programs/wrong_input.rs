@@ -1,6 +1,6 @@
 //! Inputs of other types than the module's.
 
-use nn::{Forward, Linear, Module, Result, Sequential};
+use nn::{Forward, Linear, Module, Result, sequential};
 use tensor::Tensor;
 
 #[derive(Module)]
@@ -25,7 +25,7 @@ impl Forward<(Tensor, Tensor)> for Attention {
 }
 
 fn main() -> Result<()> {
-    let model = Sequential::new().push(Linear::new(3, 2)?);
+    let model = sequential![Linear::new(3, 2)?];
     let x = Tensor::ones([1, 3], ())?;
     model.forward(&(x.clone(), x.clone()))?;
     model.forward(x)?;

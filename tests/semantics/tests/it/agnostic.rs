@@ -1,6 +1,6 @@
 //! Device-agnostic code: S09 to S12.
 
-use nn::{Forward, Linear, Module, ReLU, Sequential};
+use nn::{Forward, Linear, Module, ReLU, sequential};
 use semantics::{choose_driver, devices};
 use tensor::{DType, Device, Result, Tensor, cuda, tensor};
 
@@ -16,8 +16,7 @@ pub(crate) fn s09_the_same_program_runs_where_a_device_was_chosen_once() -> Resu
     let mut results = Vec::new();
     for device in places() {
         let _seed = tensor::enter_manual_seed(7);
-        let mut net =
-            Sequential::new().push(Linear::new(4, 8)?).push(ReLU).push(Linear::new(8, 2)?);
+        let mut net = sequential![Linear::new(4, 8)?, ReLU, Linear::new(8, 2)?];
         net.to(device)?;
         let x = Tensor::ones([3, 4], device)?;
         let y = net.forward(&x)?;

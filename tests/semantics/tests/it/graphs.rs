@@ -6,7 +6,7 @@
 use cuda_sim::control::{Schedule, set_schedule};
 use nn::loss::cross_entropy;
 use nn::optim::{Optimizer, Sgd};
-use nn::{Forward, Linear, Module, ReLU, Sequential};
+use nn::{Forward, Linear, Module, ReLU, Sequential, sequential};
 use semantics::{choose_driver, devices, is_software, last_device};
 use tensor::cuda::{self, GraphExec, MemoryPool, Order, Stream};
 use tensor::{Blocking, Device, Error, Result, Tensor, tensor};
@@ -30,7 +30,7 @@ fn under_schedules(test: impl Fn() -> Result<()>) {
 
 /// A model with fixed weights, and its optimizer.
 fn model(device: Device) -> Result<(Sequential, Sgd)> {
-    let mut model = Sequential::new().push(Linear::new(3, 4)?).push(ReLU).push(Linear::new(4, 2)?);
+    let mut model = sequential![Linear::new(3, 4)?, ReLU, Linear::new(4, 2)?];
     model.to(device)?;
     for (index, parameter) in model.parameters().iter().enumerate() {
         let values = Tensor::arange(0..parameter.numel() as i64, device)?;

@@ -4,6 +4,8 @@ mod agnostic;
 mod asynchronous;
 mod devices;
 mod graphs;
+mod loaders;
+mod many_devices;
 mod memory;
 mod overlap;
 mod pinned;

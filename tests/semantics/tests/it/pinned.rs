@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use parallel::{DataLoader, Dataset, PinMemory};
+use parallel::{Collate, DataLoader, Dataset, PinMemory};
 use semantics::{choose_driver, last_device};
 use tensor::{DType, Device, Result, Tensor, tensor};
 use test_support::isolate;
@@ -54,6 +54,39 @@ fn s24_pinning_beyond_the_cap_is_an_error_that_names_it() {
 }
 
 struct Nested;
+
+/// A sample of one's own, of every kind of part.
+#[derive(Collate)]
+struct Parts {
+    matrix: [[f32; 2]; 2],
+    list: Vec<Tensor>,
+    label: Option<usize>,
+    name: String,
+}
+
+#[test]
+fn s25_every_kind_of_part_is_made_in_pinned_memory() {
+    choose_driver();
+    let parts = |index: usize| Parts {
+        matrix: [[index as f32; 2]; 2],
+        list: vec![Tensor::full([3], index as f64, ()).expect("memory"); 2],
+        label: Some(index),
+        name: format!("#{index}"),
+    };
+    for workers in [0, 2] {
+        let data = Nested.map(move |(index, _)| Ok(parts(index.mean(())?.item::<f32>()? as usize)));
+        let loader = DataLoader::builder(data).batch_size(4).workers(workers).pin_memory(true);
+        let loader = loader.build().expect("a loader");
+        for (number, batch) in loader.iter().enumerate() {
+            let PartsBatch { matrix, list, label, name } = batch.expect("a batch");
+            let label = label.expect("each sample has one");
+            assert!(matrix.is_pinned() && list.iter().all(Tensor::is_pinned) && label.is_pinned());
+            let first = 4 * number;
+            assert_eq!(label.to_vec::<i64>().expect("integers")[0], first as i64);
+            assert_eq!((list.len(), &name[0]), (2, &format!("#{first}")));
+        }
+    }
+}
 
 impl Dataset for Nested {
     type Sample = (Tensor, BTreeMap<String, Tensor>);

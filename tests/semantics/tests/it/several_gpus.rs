@@ -4,15 +4,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
-use nn::{Dropout, Forward, Linear, Module, ReLU, Sequential};
+use nn::{Dropout, Forward, Linear, Module, ReLU, Sequential, sequential};
 use parallel::DataParallel;
 use semantics::{choose_driver, devices, is_scheduled};
 use tensor::{Device, Result, Tensor, cuda};
 
 fn model(device: Device) -> Result<Sequential> {
     let _seed = tensor::enter_manual_seed(3);
-    let mut model =
-        Sequential::new().push(Linear::new(6, 16)?).push(ReLU).push(Linear::new(16, 3)?);
+    let mut model = sequential![Linear::new(6, 16)?, ReLU, Linear::new(16, 3)?];
     model.to(device)?;
     Ok(model)
 }
@@ -132,7 +131,7 @@ pub(crate) fn s27_one_seed_gives_the_same_bits_whatever_runs_first() -> Result<(
     }
     let devices = all();
     let _seed = tensor::enter_manual_seed(5);
-    let mut model = Sequential::new().push(Linear::new(6, 8)?).push(Dropout::new(0.5)?);
+    let mut model = sequential![Linear::new(6, 8)?, Dropout::new(0.5)?];
     model.to(devices[0])?;
     let x = Tensor::randn([4 * devices.len(), 6], devices[0])?;
     let (output, gradients) = gradients(&DataParallel::new(model, devices)?, &x)?;

@@ -7,12 +7,16 @@ use crate::{DType, Error, Result, Scalar, Tensor};
 
 unary! {
     /// `-x`
+    [[1, -2] => "tensor([-1,  2])"]
     NEG: neg, neg_ = common(|[x]| -x);
     /// The absolute value. That of the smallest integer is itself.
+    [[1, -2] => "tensor([1, 2])"]
     ABS: abs, abs_ = common(|[x]| x.abs()).with_gradient(|g, [x], _| [g * x.sign()]);
     /// -1, 0 or 1; 0 for NaN.
+    [[-3.0, 0.0] => "tensor([-1.,  0.])"]
     SIGN: sign, sign_ = common(|[x]| x.sign()).of(Kinds::ALL);
     /// [`Tensor::sign`]: the two differ only for complex numbers.
+    [[-3.0, 0.0] => "tensor([-1.,  0.])"]
     SGN: sgn, sgn_ = common(|[x]| x.sign()).of(Kinds::ALL);
 }
 
@@ -26,10 +30,13 @@ binary! {
     /// assert_eq!(x.add(1)?.to_vec::<f32>()?, [2.0, 3.0, 4.0, 5.0]);
     /// # Ok::<(), tensor::Error>(())
     /// ```
+    [[1.0, 2.0], &tensor![0.5, 3.0]? => "tensor([1.5000, 5.0000])"]
     ADD: add, add_ = common(|[a, b]| a + b).of(Kinds::ALL);
     /// `self * other`, element by element; for truth values "and".
+    [[1.0, 2.0], 3.0 => "tensor([3., 6.])"]
     MUL: mul, mul_ = common(|[a, b]| a * b).of(Kinds::ALL);
     /// `self / other`. The quotient of integers is a float (true division).
+    [[7, -7], 2 => "tensor([ 3.5000, -3.5000])"]
     DIV: div, div_ = float(|[a, b]| a / b)
         .with_gradient(|g, [a, b], _| {
             // First that of the divisor: reverse mode adds the parts of a second derivative from
@@ -38,21 +45,26 @@ binary! {
             [g / b, of_b]
         });
     /// `self / other`, rounded down. An integer divided by zero gives 0. The gradients are zeros.
+    [[7, -7], 2 => "tensor([ 3, -4])"]
     FLOOR_DIVIDE: floor_divide, floor_divide_ = common(|[a, b]| a.floor_divide(b))
         .with_gradient(|g, _, _| [g.constant(0.0), g.constant(0.0)]);
     /// The remainder of `self / other`, with the sign of `other` as in Python. The remainder of an
     /// integer divided by zero is 0.
+    [[7, -7], 3 => "tensor([1, 2])"]
     REMAINDER: remainder, remainder_ = common(|[a, b]| a.remainder(b))
         .with_gradient(|g, [a, b], _| [g, -g * a.floor_divide(b)]);
     /// The remainder of `self / other`, with the sign of `self` as in C. The remainder of an
     /// integer divided by zero is 0.
+    [[7, -7], 3 => "tensor([ 1, -1])"]
     FMOD: fmod, fmod_ = common(|[a, b]| a.fmod(b))
         .with_gradient(|g, [a, b], _| [g, -g * (a / b).trunc()]);
     /// The size of `self` with the sign of `other`.
+    [[1.0, -2.0], &tensor![-0.5, 3.0]? => "tensor([-1.,  2.])"]
     COPYSIGN: copysign, copysign_ = float(|[a, b]| a.copysign(b)).with_gradient(|g, [a, _], y| {
         [g * a.eq(0.0).select(0.0, y / a), g.constant(0.0)]
     });
     /// The number next to `self` towards `other`.
+    [[1.0, 2.0], &tensor![2.0, 2.0]? => "tensor([1.0000, 2.0000])"]
     NEXTAFTER: nextafter, nextafter_ = common(|[a, b]| a.nextafter(b))
         .of(Kinds::FLOATS)
         .with_gradient(|g, [a, b], _| [a.eq(b).select(0.0, g), g.constant(0.0)]);
@@ -97,6 +109,13 @@ pub enum RoundingMode {
 /// for an integer tensor).
 impl Tensor {
     /// The tensor itself (Python's `+x`); not of truth values.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.positive()?.id(), x.id());
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     pub fn positive(&self) -> Result<Tensor> {
         match self.dtype() {
             DType::Bool => {
@@ -108,12 +127,28 @@ impl Tensor {
     }
 
     /// `self - other`; not of truth values.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.sub(1.5)?.to_vec::<f32>()?, [-0.5, 0.5, 1.5]);
+    /// assert_eq!(x.sub(&x)?.to_vec::<f32>()?, [0.0, 0.0, 0.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn sub<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         difference(&SUB, [self.into(), other.into()])
     }
 
     /// [`Tensor::sub`] in place.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// x.sub_(0.5)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.5, 1.5, 2.5]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn sub_<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         let operands = [self.into(), other.into()];
@@ -122,12 +157,26 @@ impl Tensor {
     }
 
     /// `other - self`; not of truth values.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.rsub(1.0)?.to_vec::<f32>()?, [0.0, -1.0, -2.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn rsub<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         difference(&RSUB, [self.into(), other.into()])
     }
 
     /// `other - alpha * self` (PyTorch's `rsub` with `alpha`); not of truth values.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.rsub_scaled(1.0, 2.0)?.to_vec::<f32>()?, [-1.0, -3.0, -5.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn rsub_scaled<'a>(
         &self,
@@ -140,18 +189,40 @@ impl Tensor {
     }
 
     /// `self / other`; the same as [`Tensor::div`].
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// assert_eq!(tensor![1, 2]?.true_divide(2)?.to_vec::<f32>()?, [0.5, 1.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn true_divide<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         self.div(other)
     }
 
     /// [`Tensor::true_divide`] in place.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// x.true_divide_(2.0)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.5, 1.0, 1.5]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn true_divide_<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         self.div_(other)
     }
 
     /// `self / other` rounded to a whole number, in the dtype that the operands are promoted to.
+    ///
+    /// ```
+    /// use tensor::{RoundingMode, tensor};
+    /// let x = tensor![-7, 7]?;
+    /// assert_eq!(x.div_with(2, RoundingMode::Floor)?.to_vec::<i64>()?, [-4, 3]);
+    /// assert_eq!(x.div_with(2, RoundingMode::Trunc)?.to_vec::<i64>()?, [-3, 3]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn div_with<'a>(
         &self,
@@ -162,6 +233,14 @@ impl Tensor {
     }
 
     /// [`Tensor::div_with`] in place.
+    ///
+    /// ```
+    /// use tensor::{RoundingMode, tensor};
+    /// let x = tensor![-7, 7]?;
+    /// x.div_with_(2, RoundingMode::Floor)?;
+    /// assert_eq!(x.to_vec::<i64>()?, [-4, 3]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn div_with_<'a>(
         &self,
@@ -173,6 +252,13 @@ impl Tensor {
     }
 
     /// `self + alpha * other` (PyTorch's `add` with `alpha`).
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.add_scaled(&x, 10.0)?.to_vec::<f32>()?, [11.0, 22.0, 33.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn add_scaled<'a>(
         &self,
@@ -184,6 +270,14 @@ impl Tensor {
     }
 
     /// [`Tensor::add_scaled`] in place.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// x.add_scaled_(&tensor![1.0, 1.0, 1.0]?, -0.5)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.5, 1.5, 2.5]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn add_scaled_<'a>(
         &self,
@@ -195,6 +289,13 @@ impl Tensor {
     }
 
     /// `self - alpha * other` (PyTorch's `sub` with `alpha`); not of truth values.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.sub_scaled(&x, 2.0)?.to_vec::<f32>()?, [-1.0, -2.0, -3.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn sub_scaled<'a>(
         &self,
@@ -207,6 +308,14 @@ impl Tensor {
     }
 
     /// [`Tensor::sub_scaled`] in place.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// x.sub_scaled_(&tensor![1.0, 1.0, 1.0]?, 0.5)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.5, 1.5, 2.5]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn sub_scaled_<'a>(
         &self,

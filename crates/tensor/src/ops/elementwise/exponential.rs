@@ -9,49 +9,64 @@ use crate::{DType, Error, Result, Scalar, Tensor};
 
 unary! {
     /// e to the power of x.
+    [[-1.5, 0.5] => "tensor([0.2231, 1.6487])"]
     EXP: exp, exp_ = float(|[x]| x.exp()).with_gradient(|g, _, y| [g * y]);
     /// 2 to the power of x.
+    [[-1.0, 3.0] => "tensor([0.5000, 8.0000])"]
     EXP2: exp2, exp2_ = float(|[x]| x.exp2()).with_gradient(|g, _, y| [g * y * LN_2]);
     /// `exp(x) - 1`, exact near zero.
+    [[-1.5, 0.5] => "tensor([-0.7769,  0.6487])"]
     EXPM1: expm1, expm1_ = float(|[x]| x.expm1()).with_gradient(|g, _, y| [g * (y + 1.0)]);
     /// The natural logarithm.
+    [[1.0, 2.0] => "tensor([0.0000, 0.6931])"]
     LOG: log, log_ = float(|[x]| x.log());
     /// The logarithm to base 2.
+    [[1.0, 8.0] => "tensor([0., 3.])"]
     LOG2: log2, log2_ = float(|[x]| x.log2());
     /// The logarithm to base 10.
+    [[1.0, 100.0] => "tensor([0., 2.])"]
     LOG10: log10, log10_ = float(|[x]| x.log10());
     /// `log(1 + x)`, exact near zero.
+    [[0.0, 1.0] => "tensor([0.0000, 0.6931])"]
     LOG1P: log1p, log1p_ = float(|[x]| x.log1p());
     /// The square root; NaN below zero.
+    [[4.0, 2.0] => "tensor([2.0000, 1.4142])"]
     SQRT: sqrt, sqrt_ = float(|[x]| x.sqrt()).with_gradient(|g, _, y| [g / (y * 2.0)]);
     /// `1 / sqrt(x)`
+    [[4.0, 2.0] => "tensor([0.5000, 0.7071])"]
     RSQRT: rsqrt, rsqrt_ = float(|[x]| x.rsqrt())
         .with_gradient(|g, _, y| [g * y.square() * y * -0.5]);
     /// `1 / x`
+    [[4.0, -0.5] => "tensor([ 0.2500, -2.0000])"]
     RECIPROCAL: reciprocal, reciprocal_ = float(|[x]| x.reciprocal())
         .with_gradient(|g, _, y| [-g * y.square()]);
 }
 
 binary! {
     /// `log(exp(self) + exp(other))` without overflow.
+    [[0.0, 1.0], &tensor![0.0, 2.0]? => "tensor([0.6931, 2.3133])"]
     LOGADDEXP: logaddexp = common(|[a, b]| a.logaddexp(b))
         .of(Kinds::FLOATS)
         .with_gradient(|g, [a, b], _| [g / ((b - a).exp() + 1.0), g / ((a - b).exp() + 1.0)]);
     /// `log2(2^self + 2^other)` without overflow.
+    [[0.0, 1.0], &tensor![0.0, 2.0]? => "tensor([1.0000, 2.5850])"]
     LOGADDEXP2: logaddexp2 = common(|[a, b]| a.logaddexp2(b))
         .of(Kinds::FLOATS)
         .with_gradient(|g, [a, b], _| [g / ((b - a).exp2() + 1.0), g / ((a - b).exp2() + 1.0)]);
     /// `self * log(other)`, and 0 where `self` is 0, unless `other` is NaN.
+    [[0.0, 2.0], &tensor![0.0, 3.0]? => "tensor([0.0000, 2.1972])"]
     XLOGY: xlogy, xlogy_ = float(|[a, b]| a.xlogy(b)).with_gradient(|g, [a, b], _| {
         let flat = a.eq(0.0) & b.le(0.0);
         [flat.select(0.0, g * b.log()), g * a / b]
     });
     /// `self * log1p(other)`, and 0 where `self` is 0, unless `other` is NaN.
+    [[0.0, 2.0], &tensor![-1.0, 3.0]? => "tensor([0.0000, 2.7726])"]
     XLOG1PY: xlog1py = float(|[a, b]| a.xlog1py(b)).with_gradient(|g, [a, b], _| {
         let flat = a.eq(0.0) & b.le(-1.0);
         [flat.select(0.0, g * b.log1p()), g * a / (b + 1.0)]
     });
     /// `self * 2^other`
+    [[0.75, 1.0], &tensor![1, 3]? => "tensor([1.5000, 8.0000])"]
     LDEXP: ldexp, ldexp_ = float(|[a, b]| a.ldexp(b))
         .with_gradient(|g, [_, b], y| [g * b.exp2(), g * y * LN_2]);
 }
@@ -99,6 +114,14 @@ impl Tensor {
     /// `self` to the power of `exponent`. An integer to the power of a negative tensor is 0, except
     /// for 1 and -1.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.pow(2)?.to_vec::<f32>()?, [1.0, 4.0, 9.0]);
+    /// assert_eq!(tensor![2, 3]?.pow(&tensor![3, 2]?)?.to_vec::<i64>()?, [8, 9]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The operands lie on different devices or do not broadcast; the dtype is `Bool`; an integer
     /// tensor's exponent is a negative number, or one that its dtype does not have.
@@ -112,6 +135,14 @@ impl Tensor {
     }
 
     /// [`Tensor::pow`] in place.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// x.pow_(2)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [1.0, 4.0, 9.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn pow_<'a>(&self, exponent: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         const NAME: &str = "pow_";
@@ -149,18 +180,39 @@ impl Tensor {
     }
 
     /// `x * x`; of truth values as `I64`.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.square()?.to_vec::<f32>()?, [1.0, 4.0, 9.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn square(&self) -> Result<Tensor> {
         self.pow(2)
     }
 
     /// [`Tensor::square`] in place.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// x.square_()?;
+    /// assert_eq!(x.to_vec::<f32>()?, [1.0, 4.0, 9.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn square_(&self) -> Result<Tensor> {
         self.pow_(2)
     }
 
     /// `self` to the power of `exponent`, computed in `F64`.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// assert_eq!(tensor![4, 9]?.float_power(0.5)?.to_vec::<f64>()?, [2.0, 3.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn float_power<'a>(&self, exponent: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         match exponent.into() {
@@ -170,6 +222,14 @@ impl Tensor {
     }
 
     /// [`Tensor::float_power`] in place; the tensor must be of dtype `F64`.
+    ///
+    /// ```
+    /// use tensor::{DType, tensor};
+    /// let x = tensor![4.0, 9.0]?.to(DType::F64)?;
+    /// x.float_power_(0.5)?;
+    /// assert_eq!(x.to_vec::<f64>()?, [2.0, 3.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn float_power_<'a>(&self, exponent: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         self.expect_dtype("float_power_", DType::F64)?;

@@ -9,13 +9,17 @@ use crate::{DType, Error, Result, Tensor};
 binary! {
     /// The larger of the two; NaN if one of them is. Where both are equal, each gets half of the
     /// gradient.
+    [[1.0, 5.0], &tensor![3.0, 4.0]? => "tensor([3., 5.])"]
     MAXIMUM: maximum = common(|[a, b]| a.maximum(b)).of(Kinds::ALL);
     /// The smaller of the two; NaN if one of them is. Where both are equal, each gets half of the
     /// gradient.
+    [[1.0, 5.0], &tensor![3.0, 4.0]? => "tensor([1., 4.])"]
     MINIMUM: minimum = common(|[a, b]| a.minimum(b)).of(Kinds::ALL);
     /// The larger of the two; if one of them is NaN, the other.
+    [[1.0, f64::NAN], &tensor![3.0, 4.0]? => "tensor([3., 4.])"]
     FMAX: fmax = common(|[a, b]| a.fmax(b)).of(Kinds::ALL);
     /// The smaller of the two; if one of them is NaN, the other.
+    [[1.0, f64::NAN], &tensor![3.0, 4.0]? => "tensor([1., 4.])"]
     FMIN: fmin = common(|[a, b]| a.fmin(b)).of(Kinds::ALL);
 }
 
@@ -30,6 +34,13 @@ impl Tensor {
     /// The elements that are not below `min`, a number or a tensor, and `min` in place of those that
     /// are; NaN if one of them is.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.clamp_min(2.0)?.to_vec::<f32>()?, [2.0, 2.0, 3.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The operands lie on different devices or do not broadcast; truth values are compared with a
     /// number.
@@ -39,6 +50,14 @@ impl Tensor {
     }
 
     /// [`Tensor::clamp_min`] in place.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// x.clamp_min_(2.0)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [2.0, 2.0, 3.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn clamp_min_<'a>(&self, min: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         let operands = self.with_bound(&CLAMP_MIN, min.into())?;
@@ -48,6 +67,13 @@ impl Tensor {
     /// The elements that are not above `max`, a number or a tensor, and `max` in place of those that
     /// are; NaN if one of them is.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.clamp_max(2.0)?.to_vec::<f32>()?, [1.0, 2.0, 2.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::clamp_min`].
     #[track_caller]
@@ -56,6 +82,14 @@ impl Tensor {
     }
 
     /// [`Tensor::clamp_max`] in place.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// x.clamp_max_(2.0)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [1.0, 2.0, 2.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn clamp_max_<'a>(&self, max: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         let operands = self.with_bound(&CLAMP_MAX, max.into())?;
@@ -80,6 +114,13 @@ impl Tensor {
     /// The elements limited to the range from `min` to `max`, which are numbers or tensors; where
     /// `min` is above `max`, the result is `max`.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.clamp(1.5, 2.5)?.to_vec::<f32>()?, [1.5, 2.0, 2.5]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The dtype is `Bool`; the operands lie on different devices or do not broadcast.
     #[track_caller]
@@ -92,6 +133,14 @@ impl Tensor {
     }
 
     /// [`Tensor::clamp`] in place.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// x.clamp_(1.5, 2.5)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [1.5, 2.0, 2.5]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn clamp_<'a, 'b>(
         &self,

@@ -24,6 +24,13 @@ static ADDCDIV: Pointwise<4> = Pointwise::common("addcdiv", |[x, a, b, value]| x
 impl Tensor {
     /// `self + weight * (end - self)`
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.lerp(&tensor![3.0, 3.0, 3.0]?, 0.5)?.to_vec::<f32>()?, [2.0, 2.5, 3.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The dtype is not a floating one; the operands lie on different devices or do not broadcast.
     #[track_caller]
@@ -32,12 +39,27 @@ impl Tensor {
     }
 
     /// [`Tensor::lerp`] in place.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// x.lerp_(&tensor![3.0, 3.0, 3.0]?, 0.5)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [2.0, 2.5, 3.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn lerp_<'a>(&self, end: &Tensor, weight: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         LERP.apply_in_place("lerp_", self, [self.into(), end.into(), weight.into()])
     }
 
     /// `self + value * a * b`
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.addcmul(&x, &x, 0.5)?.to_vec::<f32>()?, [1.5, 4.0, 7.5]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The operands lie on different devices or do not broadcast; the dtype is `Bool`.
@@ -47,6 +69,14 @@ impl Tensor {
     }
 
     /// [`Tensor::addcmul`] in place.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0]?;
+    /// x.addcmul_(&tensor![2.0, 3.0]?, &tensor![4.0, 5.0]?, 0.5)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [5.0, 9.5]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn addcmul_(&self, a: &Tensor, b: &Tensor, value: impl Into<Scalar>) -> Result<Tensor> {
         let operands = [self.into(), a.into(), b.into(), TensorOrScalar::Scalar(value.into())];
@@ -54,6 +84,13 @@ impl Tensor {
     }
 
     /// `self + value * a / b`
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.addcdiv(&x, &x, 0.5)?.to_vec::<f32>()?, [1.5, 2.5, 3.5]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The dtype is not a floating one; the operands lie on different devices or do not broadcast.
@@ -63,6 +100,14 @@ impl Tensor {
     }
 
     /// [`Tensor::addcdiv`] in place.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0]?;
+    /// x.addcdiv_(&tensor![4.0, 9.0]?, &tensor![2.0, 3.0]?, 0.5)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [2.0, 3.5]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn addcdiv_(&self, a: &Tensor, b: &Tensor, value: impl Into<Scalar>) -> Result<Tensor> {
         let operands = [self.into(), a.into(), b.into(), TensorOrScalar::Scalar(value.into())];

@@ -20,13 +20,15 @@ mod trigonometric;
 ///
 /// ```text
 /// /// The sine of x in radians.
+/// [[-1.5, 0.5] => "tensor([-0.9975,  0.4794])"]
 /// SIN: sin, sin_ = float(|[x]| x.sin());
 /// ```
 ///
 /// is a static `SIN`, named "sin", and the methods `sin` and, where a second name is given, `sin_`
-/// (in place). The constructor and what follows it are methods of `Pointwise`.
+/// (in place). The constructor and what follows it are methods of `Pointwise`. The line in brackets
+/// is the example of the documentation: operands, and what PyTorch prints of the result.
 macro_rules! unary {
-    ($($(#[$doc:meta])* $static:ident: $method:ident $(, $in_place:ident)? =
+    ($($(#[$doc:meta])* [$x:tt => $printed:literal] $static:ident: $method:ident $(, $in_place:ident)? =
         $make:ident($body:expr $(,)?) $(.$modifier:ident($($argument:expr),* $(,)?))*;)*) => {
         $(pub(in crate::ops) static $static: $crate::ops::pointwise::Pointwise<1> =
             $crate::ops::pointwise::Pointwise::$make(stringify!($method), $body)
@@ -34,6 +36,7 @@ macro_rules! unary {
 
         impl $crate::Tensor {$(
             $(#[$doc])*
+            #[doc = $crate::ops::elementwise::example!($x, $method, "", $printed)]
             #[track_caller]
             pub fn $method(&self) -> $crate::Result<$crate::Tensor> {
                 $static.apply([self.into()])
@@ -52,7 +55,7 @@ macro_rules! unary {
 
 /// Makes operations of a tensor and another operand, as `unary!` does of one.
 macro_rules! binary {
-    ($($(#[$doc:meta])* $static:ident: $method:ident $(, $in_place:ident)? =
+    ($($(#[$doc:meta])* [$x:tt, $other:expr => $printed:literal] $static:ident: $method:ident $(, $in_place:ident)? =
         $make:ident($body:expr $(,)?) $(.$modifier:ident($($argument:expr),* $(,)?))*;)*) => {
         $(pub(in crate::ops) static $static: $crate::ops::pointwise::Pointwise<2> =
             $crate::ops::pointwise::Pointwise::$make(stringify!($method), $body)
@@ -60,6 +63,7 @@ macro_rules! binary {
 
         impl $crate::Tensor {$(
             $(#[$doc])*
+            #[doc = $crate::ops::elementwise::example!($x, $method, stringify!($other), $printed)]
             #[track_caller]
             pub fn $method<'a>(
                 &self,
@@ -82,4 +86,21 @@ macro_rules! binary {
     };
 }
 
-use {binary, unary};
+/// The example of a method: its call on a tensor of `$x`, and what is printed of the result.
+macro_rules! example {
+    ($x:tt, $method:ident, $other:expr, $printed:literal) => {
+        concat!(
+            "\n```\nuse tensor::tensor;\nlet y = tensor!",
+            stringify!($x),
+            "?.",
+            stringify!($method),
+            "(",
+            $other,
+            ")?;\nassert_eq!(y.to_string(), ",
+            stringify!($printed),
+            ");\n# Ok::<(), tensor::Error>(())\n```"
+        )
+    };
+}
+
+use {binary, example, unary};

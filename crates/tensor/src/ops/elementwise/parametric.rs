@@ -145,6 +145,13 @@ impl Tensor {
     /// x where it is positive, else `weight * x`. `weight` has one number, or one for each index of
     /// the second dimension.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let y = tensor![-4.0, 2.0]?.prelu(&tensor![0.25]?)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [-1.0, 2.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `weight` has more than one dimension, or another number of elements; the dtypes differ.
     #[track_caller]
@@ -174,6 +181,13 @@ impl Tensor {
 
     /// The first half along `dim` times the [`sigmoid`](Tensor::sigmoid) of the second (Dauphin et
     /// al., "Language Modeling with Gated Convolutional Networks"; along -1 in PyTorch).
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let y = tensor![4.0, 0.0]?.glu(-1)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [2.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// There is no such dimension, or its size is odd.

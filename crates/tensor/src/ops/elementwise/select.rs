@@ -46,6 +46,13 @@ static HEAVISIDE: Pointwise<2> = Pointwise::common("heaviside", |[x, values]| x.
 impl Tensor {
     /// 0 where the element is negative, 1 where it is positive, and `other` where it is 0.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let y = tensor![-1.0, 0.0, 2.0]?.heaviside(0.5)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [0.0, 0.5, 1.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The operands lie on different devices, do not broadcast, or are tensors of different dtypes.
     #[track_caller]
@@ -54,6 +61,14 @@ impl Tensor {
     }
 
     /// [`heaviside`](Self::heaviside) in place.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![-1.0, 0.0, 2.0]?;
+    /// x.heaviside_(0.5)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.0, 0.5, 1.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn heaviside_<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         let operands = self.with_same_dtype("heaviside_", other.into())?;
@@ -77,6 +92,14 @@ impl Tensor {
     /// The elements of `a` where `condition` holds, of `b` elsewhere; all three are broadcast.
     /// (The name ends in `_` since `where` is a word of Rust; nothing is changed in place.)
     ///
+    /// ```
+    /// use tensor::{Tensor, tensor};
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// let y = Tensor::where_cond(&x.gt(1.5)?, &x, 0.0)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [0.0, 2.0, 3.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `condition` is not of dtype `Bool`; the operands lie on different devices or do not
     /// broadcast.
@@ -92,6 +115,14 @@ impl Tensor {
 
     /// The elements, and `value`, a number or a 0-dimensional tensor, where `mask` holds.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// let y = x.masked_fill(&x.gt(1.5)?, f64::NEG_INFINITY)?;
+    /// assert_eq!(y.softmax(0)?.to_vec::<f32>()?, [1.0, 0.0, 0.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `mask` is not of dtype `Bool`; `value` has dimensions, or is of a higher category than the
     /// tensor (a float for integers); the operands do not broadcast.
@@ -105,6 +136,14 @@ impl Tensor {
     }
 
     /// [`Tensor::masked_fill`] in place.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// x.masked_fill_(&x.gt(1.5)?, 0.0)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [1.0, 0.0, 0.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn masked_fill_<'a>(
         &self,
@@ -118,6 +157,14 @@ impl Tensor {
     /// The elements with NaN replaced by `nan`, and the infinities by `posinf` and `neginf`; those
     /// that are `None` by 0, and by the largest and the smallest number of the dtype. Integers stay
     /// as they are.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![f64::NAN, f64::INFINITY, 1.0]?;
+    /// let y = x.nan_to_num(None, Some(9.0), None)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [0.0, 9.0, 1.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn nan_to_num(
         &self,
@@ -129,6 +176,14 @@ impl Tensor {
     }
 
     /// [`Tensor::nan_to_num`] in place.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![f64::NAN, 1.0]?;
+    /// x.nan_to_num_(Some(0.5), None, None)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.5, 1.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn nan_to_num_(
         &self,

@@ -8,23 +8,29 @@ use crate::{Result, Tensor};
 
 unary! {
     /// `1 / (1 + exp(-x))`
+    [[-1.5, 0.5] => "tensor([0.1824, 0.6225])"]
     SIGMOID: sigmoid, sigmoid_ = float(|[x]| x.sigmoid())
         .with_gradient(|g, _, y| [g * ((1.0 - y) * y)]);
     /// The error function.
+    [[-1.5, 0.5] => "tensor([-0.9661,  0.5205])"]
     ERF: erf, erf_ = float(|[x]| x.erf())
         .with_gradient(|g, [x], _| [g * (-x.square()).exp() * FRAC_2_SQRT_PI]);
     /// `1 - erf(x)`, exact for large x.
+    [[-1.5, 0.5] => "tensor([1.9661, 0.4795])"]
     ERFC: erfc, erfc_ = float(|[x]| x.erfc())
         .with_gradient(|g, [x], _| [g * (-x.square()).exp() * -FRAC_2_SQRT_PI]);
     /// The number whose error function is x.
+    [[-0.5, 0.5] => "tensor([-0.4769,  0.4769])"]
     ERFINV: erfinv, erfinv_ = float(|[x]| x.erfinv())
         .with_gradient(|g, [x], _| [g * x.erfinv().square().exp() * (1.0 / FRAC_2_SQRT_PI)]);
     /// The distribution function of the standard normal distribution.
+    [[-1.5, 0.5] => "tensor([0.0668, 0.6915])"]
     NDTR: ndtr = float(|[x]| (x * -FRAC_1_SQRT_2).erfc() * 0.5)
         .with_gradient(|g, [x], _| {
             [g * (x.square() * -0.5).exp() * (0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2)]
         });
     /// `-x log(x)`, 0 at 0 and minus infinity below.
+    [[0.5, 1.0] => "tensor([0.3466, -0.0000])"]
     ENTR: entr = float(|[x]| {
         let inside = x.eq(0.0).select(0.0, -x * x.log());
         let value = x.ge(0.0).select(inside, f64::NEG_INFINITY);
@@ -32,8 +38,10 @@ unary! {
     })
     .with_gradient(|g, [x], _| [g * (-1.0 - x.log())]);
     /// The logarithm of the absolute value of the gamma function.
+    [[0.5, 4.0] => "tensor([0.5724, 1.7918])"]
     LGAMMA: lgamma, lgamma_ = float(|[x]| x.lgamma()).with_gradient(|g, [x], _| [g * x.digamma()]);
     /// The derivative of [`Tensor::lgamma`].
+    [[0.5, 4.0] => "tensor([-1.9635,  1.2561])"]
     DIGAMMA: digamma, digamma_ = float(|[x]| x.digamma())
         .with_gradient(|g, [x], _| [g * x.trigamma()]);
 }
@@ -57,6 +65,13 @@ static LOGIT_BOUNDED: Pointwise<2> = Pointwise::float("logit", |[x, eps]| {
 impl Tensor {
     /// `log(x / (1 - x))`, the inverse of [`Tensor::sigmoid`]. With `eps`, x is first brought
     /// between `eps` and `1 - eps`.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// assert_eq!(tensor![0.5]?.logit(None)?.to_vec::<f32>()?, [0.0]);
+    /// assert!(tensor![1.0]?.logit(Some(1e-6))?.item::<f32>()?.is_finite());
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn logit(&self, eps: Option<f64>) -> Result<Tensor> {
         match eps {
@@ -66,6 +81,14 @@ impl Tensor {
     }
 
     /// [`Tensor::logit`] in place.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![0.5]?;
+    /// x.logit_(None)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn logit_(&self, eps: Option<f64>) -> Result<Tensor> {
         match eps {

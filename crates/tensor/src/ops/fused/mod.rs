@@ -90,6 +90,14 @@ impl<const N: usize> Fused<N> {
     /// the dtype that PyTorch's promotion gives to the operations one by one. On CUDA it is enqueued
     /// on the device's current stream. It is recorded for gradients as any operation is.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let scaled = tensor::fuse(|[x, y]| (x * y).tanh());
+    /// let y = scaled.call((&tensor![0.0, 1.0]?, 1.0))?;
+    /// assert_eq!(y.to_string(), "tensor([0.0000, 0.7616])");
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The operands lie on different devices or do not broadcast; the function has no meaning for
     /// their dtypes (`&` of floats); memory or the runtime failed.

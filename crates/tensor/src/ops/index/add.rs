@@ -9,6 +9,14 @@ impl Tensor {
     /// A copy of the tensor with `output[i][index[i][j]] += source[i][j]` for `dim` 1, and alike
     /// for others.
     ///
+    /// ```
+    /// use tensor::{DType, Tensor, tensor};
+    /// let votes = Tensor::ones([4], DType::I64)?;
+    /// let counts = Tensor::zeros([3], DType::I64)?.scatter_add(0, &tensor![0, 2, 2, 2]?, &votes)?;
+    /// assert_eq!(counts.to_vec::<i64>()?, [1, 0, 3]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::gather`]; the dtypes of the two differ.
     #[track_caller]
@@ -17,6 +25,14 @@ impl Tensor {
     }
 
     /// [`Tensor::scatter_add`] in place; gives the same handle.
+    ///
+    /// ```
+    /// use tensor::{DType, Tensor, tensor};
+    /// let counts = Tensor::zeros([3], DType::I64)?;
+    /// counts.scatter_add_(0, &tensor![0, 2, 2]?, &tensor![1, 1, 1]?)?;
+    /// assert_eq!(counts.to_vec::<i64>()?, [1, 0, 2]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::scatter_add`] and [`Tensor::add_`].
@@ -28,6 +44,14 @@ impl Tensor {
     /// A copy of the tensor with the slices of `source` added to its slices of `dim` at the indices
     /// of a vector.
     ///
+    /// ```
+    /// use tensor::{DType, Tensor, tensor};
+    /// let x = Tensor::zeros([3, 2], DType::I64)?;
+    /// let sum = x.index_add(0, &tensor![0, 0]?, &tensor![[1, 2], [3, 4]]?)?;
+    /// assert_eq!(sum.to_vec::<i64>()?, [4, 6, 0, 0, 0, 0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::index_select`]; `source` has another shape than the slices, or another dtype.
     #[track_caller]
@@ -36,6 +60,14 @@ impl Tensor {
     }
 
     /// [`Tensor::index_add`] in place; gives the same handle.
+    ///
+    /// ```
+    /// use tensor::{DType, Tensor, tensor};
+    /// let x = Tensor::zeros([3], DType::I64)?;
+    /// x.index_add_(0, &tensor![0, 2]?, &tensor![1, 5]?)?;
+    /// assert_eq!(x.to_vec::<i64>()?, [1, 0, 5]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::index_add`] and [`Tensor::add_`].
@@ -48,6 +80,14 @@ impl Tensor {
 /// Additions of a multiple.
 impl Tensor {
     /// [`Tensor::index_add`] of `alpha * source` (PyTorch's `index_add` with `alpha`).
+    ///
+    /// ```
+    /// use tensor::{DType, Tensor, tensor};
+    /// let x = Tensor::zeros([3], DType::I64)?;
+    /// let sum = x.index_add_scaled(0, &tensor![0, 2]?, &tensor![1, 5]?, -2)?;
+    /// assert_eq!(sum.to_vec::<i64>()?, [-2, 0, -10]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::index_add`]; `alpha` is a float beside integers, or a truth value beside
@@ -64,6 +104,14 @@ impl Tensor {
     }
 
     /// [`Tensor::index_add_scaled`] in place; gives the same handle.
+    ///
+    /// ```
+    /// use tensor::{DType, Tensor, tensor};
+    /// let x = Tensor::ones([2], DType::I64)?;
+    /// x.index_add_scaled_(0, &tensor![1]?, &tensor![5]?, 2)?;
+    /// assert_eq!(x.to_vec::<i64>()?, [1, 11]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::index_add_scaled`] and [`Tensor::add_`].

@@ -36,6 +36,14 @@ impl Tensor {
 
     /// [`Tensor::scatter`] in place; gives the same handle.
     ///
+    /// ```
+    /// use tensor::{Tensor, tensor};
+    /// let one_hot = Tensor::zeros([2, 3], ())?;
+    /// one_hot.scatter_(1, &tensor![[2], [0]]?, 1.0)?;
+    /// assert_eq!(one_hot.to_vec::<f32>()?, [0.0, 0.0, 1.0, 1.0, 0.0, 0.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::scatter`] and [`Tensor::copy_`].
     #[track_caller]
@@ -69,6 +77,14 @@ impl Tensor {
     }
 
     /// [`Tensor::index_copy`] in place; gives the same handle.
+    ///
+    /// ```
+    /// use tensor::{DType, Tensor, tensor};
+    /// let x = Tensor::zeros([3], DType::I64)?;
+    /// x.index_copy_(0, &tensor![2, 0]?, &tensor![7, 8]?)?;
+    /// assert_eq!(x.to_vec::<i64>()?, [8, 0, 7]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::index_copy`] and [`Tensor::copy_`].

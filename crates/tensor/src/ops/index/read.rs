@@ -20,6 +20,14 @@ impl Tensor {
     /// `output[i][j] = self[i][index[i][j]]` for `dim` 1, and alike for others. The index may be
     /// smaller than the tensor in the other dimensions.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1, 2], [3, 4]]?;
+    /// let index = tensor![[0, 0], [1, 0]]?;
+    /// assert_eq!(x.gather(1, &index)?.to_vec::<i64>()?, [1, 1, 4, 3]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The shapes or dtypes do not fit; an index is out of range.
     #[track_caller]
@@ -55,6 +63,14 @@ impl Tensor {
     }
 
     /// The slices of `dim` at the indices of a vector, in the vector's order.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let table = tensor![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]?;
+    /// let rows = table.index_select(0, &tensor![2, 0, 2]?)?;
+    /// assert_eq!(rows.to_vec::<f32>()?, [5.0, 6.0, 1.0, 2.0, 5.0, 6.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The index is not a vector of `I64` or `I32` on the tensor's device; an index is out of range.

@@ -131,6 +131,14 @@ impl Tensor {
 
     /// [`Tensor::index_put`] in place; gives the same handle.
     ///
+    /// ```
+    /// use tensor::{DType, Tensor};
+    /// let x = Tensor::zeros([3], DType::I64)?;
+    /// x.index_put_([0, 0, 2], 1, true)?;
+    /// assert_eq!(x.to_vec::<i64>()?, [2, 0, 1]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::index_put`] and [`Tensor::copy_`].
     #[track_caller]

@@ -37,6 +37,13 @@ impl Tensor {
 
     /// [`Tensor::nonzero`] under NumPy's name.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let found = tensor![[0, 5], [6, 0]]?.argwhere()?;
+    /// assert_eq!(found.to_vec::<i64>()?, [0, 1, 1, 0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::nonzero`].
     #[track_caller]
@@ -45,6 +52,13 @@ impl Tensor {
     }
 
     /// The elements at positions of the tensor as if it were flat; negative ones count from the end.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1, 2], [3, 4]]?;
+    /// assert_eq!(x.take(&tensor![3, 0]?)?.to_vec::<i64>()?, [4, 1]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A position is out of range, or the positions are not of dtype `I64`.
@@ -68,6 +82,14 @@ impl Tensor {
 
     /// [`Tensor::gather`] of two tensors that are broadcast in all dimensions but `dim`, as the
     /// indices of a sort need it.
+    ///
+    /// ```
+    /// use tensor::{keepdim, tensor};
+    /// let x = tensor![[1, 5], [4, 3]]?;
+    /// let best = x.argmax(keepdim(1))?;
+    /// assert_eq!(x.take_along_dim(&best, 1)?.to_vec::<i64>()?, [5, 4]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The numbers of dimensions differ, there is no such dimension, or the sizes do not fit. A

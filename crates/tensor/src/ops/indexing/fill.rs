@@ -50,6 +50,14 @@ impl Tensor {
 
     /// [`Tensor::index_fill`] in place; gives the same handle.
     ///
+    /// ```
+    /// use tensor::{DType, Tensor, tensor};
+    /// let x = Tensor::zeros([3], DType::I64)?;
+    /// x.index_fill_(0, &tensor![0, 2]?, 7)?;
+    /// assert_eq!(x.to_vec::<i64>()?, [7, 0, 7]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::index_fill`] and [`Tensor::copy_`].
     #[track_caller]

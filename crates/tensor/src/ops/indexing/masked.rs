@@ -70,6 +70,14 @@ impl Tensor {
 
     /// [`Tensor::masked_scatter`] in place; gives the same handle.
     ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1, 2, 3]?;
+    /// x.masked_scatter_(&x.gt(1)?, &tensor![8, 9]?)?;
+    /// assert_eq!(x.to_vec::<i64>()?, [1, 8, 9]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::masked_scatter`] and [`Tensor::copy_`]; the mask is larger than the tensor.
     #[track_caller]

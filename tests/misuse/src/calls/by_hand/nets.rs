@@ -1,17 +1,21 @@
 //! Modules, optimizers, loaders, replicas.
 
+use std::time::Duration;
+
 use nn::checkpoint::{self, Generators};
 use nn::fields::ExtraRepr;
 use nn::optim::{CosineAnnealingLr, LinearLr, LrSchedule, LrScheduler, Optimizer, StepLr};
 use nn::{
-    Flatten, Forward, LayerNorm, LoadOptions, Member, MemberMut, Module, ReLU, Sequential,
-    StateDict, Stateful,
+    Flatten, Forward, LayerNorm, LoadOptions, Member, MemberMut, Module, ReLU, StateDict, Stateful,
+    sequential,
 };
 use parallel::{
-    Collate, DataLoader, DataLoaderBuilder, DataLoaderState, DataParallel, Dataset, PinMemory,
-    TensorDataset, TensorSample, ToDevice, random_split,
+    BatchSampler, Collate, ConcatDataset, DataLoader, DataLoaderBuilder, DataLoaderState,
+    DataParallel, Dataset, DistributedSampler, PinMemory, RandomSampler, SampleList, Sampler,
+    SequentialSampler, Subset, SubsetRandomSampler, TensorDataset, TensorSample, ToDevice,
+    WeightedRandomSampler, from_fn, random_split,
 };
-use tensor::Tensor;
+use tensor::{StackBuffer, Tensor};
 
 use crate::calls::entry::{CallEntry, entries};
 use crate::draw::Draw;
@@ -59,7 +63,9 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         let (epochs, factor) = (d.word()?, d.number()?);
         let _ = StepLr { step_size: epochs, gamma: factor }.rate(factor, d.word()?);
         let schedule = LinearLr { start_factor: factor, end_factor: 1.0, total_iters: epochs };
-        LrScheduler::new(&mut optimizer, schedule).step(&mut optimizer);
+        let mut scheduler = LrScheduler::new(&mut optimizer, schedule).ok()?;
+        let _ = scheduler.step(&mut d.adam()?.param_group([d.tensor()?]).build().ok()?);
+        let _ = scheduler.step(&mut optimizer);
         let cosine = CosineAnnealingLr { t_max: epochs, eta_min: factor };
         let _ = cosine.rate(factor, d.word()?);
         let _ = optimizer.step();
@@ -108,25 +114,77 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         Some(())
     };
     "nn::Sequential::push" => |d| {
-        let model = Sequential::new().push(d.model()?).push(ReLU).push(Flatten).push(d.linear()?);
+        let model = sequential![d.model()?, ReLU, Flatten, d.linear()?];
         let input = d.tensor()?;
         d.look(model.forward(&input).ok());
         Some(())
     };
-    "nn::optim::Optimizer::set_learning_rate", "nn::optim::Optimizer::step",
+    "nn::optim::Optimizer::set_learning_rate", "nn::optim::Optimizer::set_learning_rates",
+    "nn::optim::Optimizer::step", "nn::optim::AdamBuilder::param_group",
+    "nn::optim::SgdBuilder::param_group",
     "nn::optim::Optimizer::load_state_dict", "nn::optim::Sgd::new", "nn::optim::Adam::new" => |d| {
         if d.flag()? {
-            let optimizer = d.sgd()?.momentum(d.number()?).build();
+            let optimizer = d.sgd()?.param_group([d.tensor()?]).momentum(d.number()?).build();
             steps(d, optimizer.ok()?)
         } else {
-            let optimizer = d.adam()?.betas(d.number()?, d.number()?).build();
-            steps(d, optimizer.ok()?)
+            let groups = d.adam()?.betas(d.number()?, d.number()?).param_group([d.tensor()?]);
+            steps(d, groups.lr(d.number()?).build().ok()?)
         }
     };
-    "parallel::Collate::collate" => |d| {
+    "parallel::Collate::collate", "parallel::Collate::slot", "parallel::Collate::begin",
+    "parallel::Collate::put", "parallel::Collate::finish", "parallel::SampleList::begin",
+    "parallel::SampleList::push" => |d| {
         let samples = d.owned_tensors()?;
         d.look(Tensor::collate(samples).ok());
         let _ = Collate::collate(vec![(1.5f32, d.integer()?); d.rng().below(3)]);
+        let mut slot = <(Vec<Tensor>, String)>::slot(d.flag()?);
+        for _ in 0..d.rng().below(4) {
+            if d.flag()? {
+                <(Vec<Tensor>, String)>::begin(&mut slot, d.rng().below(4));
+            }
+            let _ = (d.owned_tensors()?, d.text()?).put(&mut slot);
+        }
+        let finished = <(Vec<Tensor>, String)>::finish(&mut slot).ok();
+        d.look_at_all(finished.map_or(Ok(Vec::new()), |(tensors, _)| Ok(tensors)));
+        let mut samples = SampleList::new();
+        samples.begin(d.size()?);
+        samples.push(d.tensor()?);
+        samples.take().into_iter().for_each(|sample| d.look(Some(sample)));
+        Some(())
+    };
+    "tensor::StackBuffer::begin", "tensor::StackBuffer::push", "tensor::StackBuffer::push_data" => |d| {
+        let mut buffer = StackBuffer::new(d.flag()?);
+        for _ in 0..d.rng().below(4) {
+            buffer.begin(d.rng().below(4));
+            for _ in 0..d.rng().below(4) {
+                let _ = buffer.push(&d.tensor()?);
+                let _ = buffer.push_data(&vec![[d.integer()?; 2]; d.rng().below(3)]);
+            }
+            d.look(buffer.finish().ok());
+        }
+        Some(())
+    };
+    "parallel::Sampler::iter", "parallel::BatchSampler::new", "parallel::DistributedSampler::new",
+    "parallel::DistributedSampler::shuffle", "parallel::DistributedSampler::drop_last",
+    "parallel::RandomSampler::new", "parallel::RandomSampler::replacement",
+    "parallel::RandomSampler::num_samples", "parallel::SequentialSampler::new",
+    "parallel::SubsetRandomSampler::new", "parallel::WeightedRandomSampler::new" => |d| {
+        let (epoch, seed, few) = (d.word()?, d.word()?, d.rng().below(5));
+        let look = |sampler: &dyn Sampler| {
+            let _ = (sampler.len(), sampler.iter(epoch).map(|order| order.take(9).count()));
+        };
+        let shared = DistributedSampler::new(d.size()?, d.size()?, d.size()?).ok();
+        shared.inspect(|sampler| look(sampler)).map(|sampler| look(&sampler.drop_last(true)));
+        let shuffled = DistributedSampler::new(few, d.size()?, d.rng().below(3)).ok();
+        shuffled.map(|sampler| look(&sampler.shuffle(seed)));
+        look(&RandomSampler::new(d.size()?, seed).replacement(true));
+        look(&RandomSampler::new(few, seed).num_samples(d.size()?).replacement(d.flag()?));
+        look(&SubsetRandomSampler::new(vec![d.size()?; few], seed));
+        let weights = (0..few).map(|_| d.number()).collect::<Option<_>>()?;
+        let _ = WeightedRandomSampler::new(weights, d.size()?, d.flag()?, seed).map(|all| look(&all));
+        let all = SequentialSampler::new(d.size()?);
+        let batches = BatchSampler::new(all, d.rng().below(9), d.flag()?).ok()?;
+        let _ = (batches.len(), batches.iter(epoch).map(|order| order.take(3).count()));
         Some(())
     };
     "parallel::DataLoader::builder", "parallel::DataLoader::set_epoch",
@@ -134,12 +192,23 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
     "parallel::DataLoaderBuilder::batch_size", "parallel::DataLoaderBuilder::drop_last",
     "parallel::DataLoaderBuilder::pin_memory", "parallel::DataLoaderBuilder::prefetch_factor",
     "parallel::DataLoaderBuilder::prefetch_to", "parallel::DataLoaderBuilder::shuffle",
-    "parallel::DataLoaderBuilder::workers", "parallel::DataLoaderBuilder::build" => |d| {
+    "parallel::DataLoaderBuilder::workers", "parallel::DataLoaderBuilder::build",
+    "parallel::Batches::parts", "parallel::DataLoaderBuilder::batch_sampler", "parallel::DataLoaderBuilder::in_order",
+    "parallel::DataLoaderBuilder::sampler", "parallel::DataLoaderBuilder::seed",
+    "parallel::DataLoaderBuilder::timeout" => |d| {
         let loader = DataLoader::builder(d.dataset()?);
         let loader = configured(d, loader)?.build().ok()?;
         match d.flag()? {
             true => loader.set_epoch(d.word()?),
-            false => loader.set_state(DataLoaderState { epoch: d.word()?, batches: d.size()? }),
+            false => {
+                let early = (0..d.rng().below(3)).map(|_| d.size()).collect::<Option<_>>()?;
+                loader.set_state(DataLoaderState { epoch: d.word()?, batches: d.size()?, early });
+            }
+        }
+        if d.rng().one_in(4) {
+            let devices = d.devices()?;
+            let parts = loader.iter().parts(devices).take(2).flatten().flatten();
+            parts.for_each(|(one, two)| [one, two].into_iter().for_each(|part| d.look(Some(part))));
         }
         let batches = d.rng().below(5);
         for (one, two) in loader.iter().take(batches).flatten() {
@@ -158,7 +227,11 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         d.look(model.forward(&input).ok());
         Some(())
     };
-    "parallel::Dataset::get", "parallel::Dataset::map" => |d| {
+    "parallel::Dataset::get", "parallel::Dataset::map", "parallel::ConcatDataset::new",
+    "parallel::Subset::new" => |d| {
+        let both = ConcatDataset::new(vec![d.dataset()?, d.dataset()?]).ok()?;
+        let _ = both.get(d.size()?);
+        let _ = Subset::new(both, vec![d.size()?, d.size()?]).get(d.rng().below(3));
         let dataset = d.dataset()?;
         let _ = dataset.get(d.size()?);
         let mapped = dataset.map(|(one, two)| one.add(&two));
@@ -178,6 +251,12 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         let _ = moved.and_then(PinMemory::into_pinned);
         Some(())
     };
+    "parallel::from_fn" => |d| {
+        let (len, tensor) = (d.size()?, d.tensor()?);
+        let dataset = from_fn(len, move |index| tensor.select(0, index as isize));
+        let _ = dataset.get(d.size()?);
+        Some(())
+    };
     "parallel::random_split" => |d| {
         let dataset = d.dataset()?;
         let lengths = if d.flag()? { [d.size()?, d.size()?] } else { [dataset.len(), 0] };
@@ -190,6 +269,7 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
 
 fn steps(d: &mut Draw, mut optimizer: impl Optimizer) -> Option<()> {
     optimizer.set_learning_rate(d.number()?);
+    let _ = optimizer.set_learning_rates(&[d.number()?, d.number()?]);
     for _ in 0..2 {
         for parameter in optimizer.parameters() {
             let _ = parameter.mul(2).and_then(|y| y.sum(())).and_then(|y| y.backward());
@@ -217,7 +297,17 @@ fn configured(
     d: &mut Draw,
     mut loader: DataLoaderBuilder<Pairs>,
 ) -> Option<DataLoaderBuilder<Pairs>> {
-    loader = loader.batch_size(d.size()?).drop_last(d.flag()?);
+    if d.rng().one_in(8) {
+        let batches = BatchSampler::new(RandomSampler::new(3, d.word()?), 2, d.flag()?).ok()?;
+        return Some(loader.batch_sampler(batches).seed(d.word()?));
+    }
+    loader = loader.batch_size(d.size()?).drop_last(d.flag()?).in_order(d.flag()?);
+    if d.rng().one_in(4) {
+        loader = loader.sampler(SequentialSampler::new(d.size()?));
+    }
+    if d.rng().one_in(8) {
+        loader = loader.timeout(Duration::from_millis(d.word()?)).seed(d.word()?);
+    }
     if d.flag()? {
         loader = loader.shuffle(d.word()?);
     }

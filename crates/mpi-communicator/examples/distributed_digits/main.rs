@@ -1,0 +1,61 @@
+//! Trains a classifier of handwritten digits in several processes, each of which sees its share of
+//! every batch.
+//!
+//! ```sh
+//! cargo build --release --package mpi-communicator --features mpi --example distributed_digits
+//! mpirun -n 4 target/release/examples/distributed_digits model.safetensors
+//! ```
+#![allow(clippy::print_stdout, reason = "a program talks to its user")]
+
+mod data;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use collectives::Communicator;
+use mpi_communicator::MpiCommunicator;
+use sluice::optim::Sgd;
+use sluice::parallel::DistributedDataParallel;
+use sluice::prelude::*;
+use sluice::{enter_manual_seed, safetensors};
+
+const EPOCHS: usize = 3;
+/// The samples of a step, of all ranks together.
+const BATCH: usize = 64;
+
+fn main() -> Result<()> {
+    MpiCommunicator::with_timeout(Duration::from_secs(60))?.run(train)
+}
+
+fn train(communicator: Arc<dyn Communicator>) -> Result<()> {
+    let (rank, ranks) = (communicator.rank(), communicator.size());
+    let digits = data::Digits::read()?;
+    let _seed = enter_manual_seed(0);
+    let model = nn::Sequential::new()
+        .push(nn::Linear::new(64, 128)?)
+        .push(nn::ReLU)
+        .push(nn::Linear::new(128, 10)?);
+    let mut model = DistributedDataParallel::new(model, communicator)?;
+    let mut optimizer = Sgd::new(model.parameters(), 0.1).momentum(0.9).build()?;
+
+    for epoch in 0..EPOCHS {
+        for share in digits.share(epoch, rank, ranks)?.chunks_exact(BATCH / ranks) {
+            let (images, labels) = digits.batch(share)?;
+            let loss = model.forward(&images)?.cross_entropy(&labels)?;
+            optimizer.zero_grad();
+            model.backward(&loss)?;
+            optimizer.step()?;
+        }
+    }
+
+    if rank == 0 {
+        let (images, labels) = digits.test()?;
+        let guesses = no_grad(|| model.forward(&images)?.argmax(1))?;
+        let right = guesses.eq(&labels)?.sum(())?.item::<i64>()?;
+        println!("{ranks} ranks: {right} of {} digits recognised", labels.numel());
+        if let Some(path) = std::env::args_os().nth(1) {
+            safetensors::save(path, &model.state_dict())?;
+        }
+    }
+    Ok(())
+}

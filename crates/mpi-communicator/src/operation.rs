@@ -1,0 +1,86 @@
+//! An operation of all ranks while it runs: messages, and waits that end.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use crate::error::MpiError;
+use crate::link::{Link, SharedBytes, Tag, Transfer};
+use crate::members::Members;
+use crate::notice::RankAbort;
+use crate::pause::Pause;
+
+/// An operation that this process is in.
+pub(crate) struct Operation<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) link: &'a Link,
+    pub(crate) members: &'a mut Members,
+    /// The longest that it waits for other ranks.
+    pub(crate) timeout: Duration,
+    /// The first abort that this process knows of.
+    pub(crate) aborted: &'a OnceLock<RankAbort>,
+}
+
+impl Operation<'_> {
+    /// Sends bytes to ranks, and receives messages of as many bytes as is said from ranks, which it
+    /// gives in the order of these.
+    ///
+    /// # Errors
+    /// MPI failed, a rank aborted, or the time-out was reached.
+    pub(crate) fn exchange(
+        &mut self,
+        sends: impl Iterator<Item = (usize, SharedBytes, Range<usize>)>,
+        receives: impl Iterator<Item = (usize, usize)>,
+    ) -> Result<Vec<Vec<u8>>, MpiError> {
+        let link = self.link;
+        let incoming = receives.map(|(rank, len)| link.receive(rank, Tag::Data, len));
+        let mut incoming = incoming.collect::<Result<Vec<_>, _>>()?;
+        let outgoing = sends.map(|(rank, bytes, range)| link.send(rank, Tag::Data, bytes, range));
+        let mut outgoing = outgoing.collect::<Result<Vec<_>, _>>()?;
+        self.wait(|_| Ok([unfinished(&mut outgoing)?, unfinished(&mut incoming)?].concat()))?;
+        let bytes = incoming.iter_mut().map(Transfer::take);
+        Ok(bytes.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    }
+
+    /// Waits until `missing` names no rank any more.
+    ///
+    /// # Errors
+    /// MPI failed, a rank aborted, or the time-out was reached.
+    pub(crate) fn wait(
+        &mut self,
+        mut missing: impl FnMut(&Members) -> Result<Vec<usize>, MpiError>,
+    ) -> Result<(), MpiError> {
+        let (operation, timeout, rank) = (self.name, self.timeout, self.link.rank());
+        let (begin, mut pause) = (Instant::now(), Pause::default());
+        loop {
+            self.members.listen(self.link)?;
+            if let Some(abort) = self.members.aborted() {
+                self.aborted.get_or_init(|| abort.clone());
+            }
+            if let Some(RankAbort { rank, reason }) = self.aborted.get() {
+                return Err(MpiError::Aborted { operation, rank: *rank, reason: reason.clone() });
+            }
+            let mut missing = missing(self.members)?;
+            if missing.is_empty() {
+                return Ok(());
+            }
+            if begin.elapsed() > timeout {
+                missing.sort_unstable();
+                missing.dedup();
+                return Err(MpiError::TimedOut { operation, rank, timeout, missing });
+            }
+            pause.pause();
+        }
+    }
+}
+
+/// The ranks at the other ends of what is still on its way.
+fn unfinished<M>(transfers: &mut [Transfer<M>]) -> Result<Vec<usize>, MpiError> {
+    let mut ranks = Vec::new();
+    for transfer in transfers {
+        if !transfer.is_done()? {
+            ranks.push(transfer.rank());
+        }
+    }
+    Ok(ranks)
+}
