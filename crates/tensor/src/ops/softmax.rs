@@ -26,7 +26,7 @@ impl Tensor {
     ///
     /// ```
     /// use tensor::tensor;
-    /// let p = tensor![[1.0, 1.0], [0.0, f32::NEG_INFINITY as f64]]?.softmax(-1)?;
+    /// let p = tensor![[1.0, 1.0], [0.0, f64::NEG_INFINITY]]?.softmax(-1)?;
     /// assert_eq!(p.to_vec::<f32>()?, [0.5, 0.5, 1.0, 0.0]);
     /// # Ok::<(), tensor::Error>(())
     /// ```

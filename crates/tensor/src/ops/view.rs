@@ -19,7 +19,7 @@ impl Tensor {
     /// let y = x.view((3, -1))?;
     /// assert_eq!(y.shape(), [3, 2]);
     /// assert!(y.shares_memory_with(&x));
-    /// assert!(x.t()?.view(6).is_err(), "it would need a copy: see `reshape`");
+    /// assert!(x.t()?.view([6]).is_err(), "it would need a copy: see `reshape`");
     /// # Ok::<(), tensor::Error>(())
     /// ```
     ///
@@ -39,7 +39,7 @@ impl Tensor {
     /// ```
     /// use tensor::tensor;
     /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
-    /// assert_eq!(x.t()?.reshape(-1)?.to_vec::<f32>()?, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+    /// assert_eq!(x.t()?.reshape([-1])?.to_vec::<f32>()?, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
     /// # Ok::<(), tensor::Error>(())
     /// ```
     ///
