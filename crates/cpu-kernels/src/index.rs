@@ -219,7 +219,7 @@ impl IndexKernel {
 fn moving<T: Copy + 'static>(operation: IndexOperation, set: InstructionSet) -> Version<Select<T>> {
     match operation {
         IndexOperation::Select => set.version::<Select<T>>(),
-        IndexOperation::Gather => set.version::<Gather<T>>(),
+        IndexOperation::Gather => set.version::<GatherElements<T>>(),
         IndexOperation::CopySlices => set.version::<Write<Replaced<T>, false>>(),
         _ => set.version::<Write<Replaced<T>, true>>(),
     }
@@ -267,9 +267,9 @@ impl<T: Copy> Multiversioned for Select<T> {
 }
 
 /// [`IndexOperation::Gather`], of elements of a size.
-struct Gather<T>(PhantomData<T>);
+struct GatherElements<T>(PhantomData<T>);
 
-impl<T: Copy> Multiversioned for Gather<T> {
+impl<T: Copy> Multiversioned for GatherElements<T> {
     type Arguments = IndexWork;
     type Output = ();
 

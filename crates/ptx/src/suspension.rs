@@ -24,7 +24,7 @@ pub enum Suspension {
         bits: u32,
     },
     /// `redux.sync`. Sources: value, member mask.
-    Reduce(ReduceOp),
+    Reduce(ReduxOp),
     /// `activemask`: the lanes of the warp that run together here, as a mask.
     ActiveMask,
     /// Lets other threads go on.
@@ -74,7 +74,7 @@ pub enum VoteMode {
 
 /// The reductions of `redux.sync` over the values of the lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ReduceOp {
+pub enum ReduxOp {
     /// Their sum.
     Add,
     /// The smallest.

@@ -15,8 +15,8 @@ struct ElementAccesses {
 }
 
 /// The memory of all ranks, and who has accessed it.
-pub struct PlanMachine {
-    pub memory: HashMap<(usize, RankBuffer), Vec<i64>>,
+pub(crate) struct PlanMachine {
+    pub(crate) memory: HashMap<(usize, RankBuffer), Vec<i64>>,
     accesses: HashMap<(usize, RankBuffer), Vec<ElementAccesses>>,
     clocks: Vec<Clock>,
     signals: HashMap<Signal, Clock>,
@@ -24,7 +24,7 @@ pub struct PlanMachine {
 
 impl PlanMachine {
     /// A machine whose ranks have these tensors, and results of so many elements.
-    pub fn new(plan: &CollectivePlan, tensors: Vec<Vec<i64>>, result: usize) -> PlanMachine {
+    pub(crate) fn new(plan: &CollectivePlan, tensors: Vec<Vec<i64>>, result: usize) -> PlanMachine {
         let mut memory = HashMap::new();
         for (rank, tensor) in tensors.into_iter().enumerate() {
             memory.insert((rank, RankBuffer::Tensor), tensor);
@@ -41,7 +41,7 @@ impl PlanMachine {
     }
 
     /// Runs the ranks as threads would: `next` picks one of those that can go on.
-    pub fn run(&mut self, plan: &CollectivePlan, mut next: impl FnMut(usize) -> usize) {
+    pub(crate) fn run(&mut self, plan: &CollectivePlan, mut next: impl FnMut(usize) -> usize) {
         let mut done = vec![0; plan.ranks()];
         loop {
             let can = |&rank: &usize| match plan.steps(rank).get(done[rank]) {
@@ -138,7 +138,7 @@ impl PlanMachine {
 }
 
 /// Whether each access of a rank's memory by others comes after the rank's first signal.
-pub fn begins_in_order(plan: &CollectivePlan) -> bool {
+pub(crate) fn begins_in_order(plan: &CollectivePlan) -> bool {
     let mut known: HashMap<Signal, Vec<bool>> = HashMap::new();
     let mut done = vec![0; plan.ranks()];
     let mut lanes = vec![vec![false; plan.ranks()]; plan.ranks() * Lane::COUNT];

@@ -54,7 +54,7 @@ fn every_operation_is_what_its_definition_says_for_each_dtype() -> Result<()> {
                 let reduced = group.reduce(&tensors(&group, &[5], dtype)?, count - 1, op)?;
                 let parts = group.reduce_scatter(&tensors(&group, &[count, 5], dtype)?, op)?;
                 let round = |value: f64| {
-                    let exact = Tensor::full([1], value, Device::Cpu)?.to(DType::F64)?;
+                    let exact = Tensor::full([1], value, (DType::F64, Device::Cpu))?;
                     Ok::<f64, tensor::Error>(values(&exact.to(dtype)?)?[0])
                 };
                 for rank in 0..count {

@@ -2,7 +2,7 @@
 //! they are read.
 
 mod concat;
-mod from_fn;
+mod function;
 mod iterable;
 mod map;
 mod random;
@@ -14,7 +14,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 pub use concat::ConcatDataset;
-pub use from_fn::{FnDataset, from_fn};
+pub use function::{FnDataset, from_fn};
 pub use iterable::IterableDataset;
 pub use map::MapDataset;
 pub use sampler::{

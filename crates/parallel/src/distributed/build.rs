@@ -5,7 +5,7 @@ use std::sync::Arc;
 use collectives::Communicator;
 use nn::{Module, Result};
 
-use super::reducer::{Reducer, ReducerOptions};
+use super::reducer::{GradientReducer, GradientReducerOptions};
 use super::side_stream::SideStream;
 use super::{BufferSync, DistributedDataParallel, broadcast_state};
 
@@ -96,10 +96,10 @@ impl<M: Module> DistributedDataParallelBuilder<M> {
         let begun = broadcast_state(&module, communicator.as_ref(), 0);
         begun.inspect_err(|error| communicator.abort(&error.to_string()))?;
         let DistributedOptions { bucket_bytes, find_unused_parameters, buffers } = options;
-        let reducer_options = ReducerOptions { bucket_bytes, find_unused_parameters };
+        let reducer_options = GradientReducerOptions { bucket_bytes, find_unused_parameters };
         let parameters = module.named_parameters();
         let side = Arc::new(SideStream::beside(&module.parameters())?);
-        let reducer = Reducer::new(
+        let reducer = GradientReducer::new(
             Arc::clone(&communicator),
             Arc::clone(&side),
             parameters,

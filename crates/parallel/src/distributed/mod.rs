@@ -18,7 +18,7 @@ pub use buffers::BufferSync;
 pub use build::DistributedDataParallelBuilder;
 pub(crate) use build::DistributedOptions;
 pub use error::DistributedError;
-use reducer::Reducer;
+use reducer::GradientReducer;
 use side_stream::SideStream;
 
 /// A model of which each rank has a replica of its own, whose gradients are averaged
@@ -61,7 +61,7 @@ use side_stream::SideStream;
 pub struct DistributedDataParallel<M> {
     module: M,
     communicator: Arc<dyn Communicator>,
-    reducer: Reducer,
+    reducer: GradientReducer,
     buffers: BufferSync,
     side: Arc<SideStream>,
 }
@@ -157,7 +157,7 @@ impl<M: Module> DistributedDataParallel<M> {
         self.reducer.pass_without_gradients()
     }
 
-    /// See [`Reducer::succeeded_everywhere`].
+    /// See [`GradientReducer::succeeded_everywhere`].
     pub(crate) fn succeeded_everywhere(&mut self) {
         self.reducer.succeeded_everywhere();
     }

@@ -18,10 +18,10 @@ use crate::coalesce::{flatten, unflatten};
 /// complete. As soon as a bucket has all of its gradients, and those before it have been handed
 /// over, the communicator gets it; so every rank reduces the same buckets in the same order, whatever
 /// becomes ready first. The gradients are views of the bucket afterwards.
-pub(super) struct Reducer {
+pub(super) struct GradientReducer {
     pass: Arc<Mutex<ReductionPass>>,
     hooks: Vec<RemovableHandle>,
-    options: ReducerOptions,
+    options: GradientReducerOptions,
     order: BucketOrder,
 }
 
@@ -37,7 +37,7 @@ enum BucketOrder {
 
 /// The options of a reducer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ReducerOptions {
+pub(super) struct GradientReducerOptions {
     pub(super) bucket_bytes: usize,
     pub(super) find_unused_parameters: bool,
 }
@@ -62,14 +62,14 @@ struct ReductionPass {
     is_ready: Vec<bool>,
 }
 
-impl Reducer {
+impl GradientReducer {
     /// A reducer of those of the parameters that require gradients.
     pub(super) fn new(
         communicator: Arc<dyn Communicator>,
         side: Arc<SideStream>,
         named: Vec<(String, Tensor)>,
-        options: ReducerOptions,
-    ) -> Result<Reducer> {
+        options: GradientReducerOptions,
+    ) -> Result<GradientReducer> {
         let trained = named.into_iter().filter(|(_, parameter)| parameter.requires_grad());
         let (names, parameters): (Vec<_>, Vec<_>) = trained.unzip();
         let count = parameters.len();
@@ -89,7 +89,7 @@ impl Reducer {
         let pass = Arc::new(Mutex::new(pass));
         pass.lock().use_declared_order(options.bucket_bytes);
         let hooks = register_hooks(&pass)?;
-        Ok(Reducer { pass, hooks, options, order: BucketOrder::Declared })
+        Ok(GradientReducer { pass, hooks, options, order: BucketOrder::Declared })
     }
 
     /// Says that the gradients of the backward pass that comes next are to be reduced.
@@ -161,7 +161,7 @@ impl Reducer {
     }
 }
 
-impl Drop for Reducer {
+impl Drop for GradientReducer {
     fn drop(&mut self) {
         self.hooks.iter().for_each(RemovableHandle::remove);
     }

@@ -21,7 +21,7 @@ use crate::{Split, ToDevice};
 pub use build::ReplicasBuilder;
 pub use error::ReplicasError;
 pub use losses::StepLosses;
-use replica::{Part, Replica};
+use replica::{Replica, ReplicaPart};
 use threads::{ReplicaThread, ReplicaThreads};
 
 type Result<T> = std::result::Result<T, ReplicasError>;
@@ -177,7 +177,7 @@ impl<M: Module> Replicas<M> {
         let shares = shares::of(&batch, self.replicas.len())?;
         let parts = self.parts(batch, &shares)?;
         let map = |thread: &ReplicaThread, replica: &mut Replica<M>| {
-            let Some(Part { batch, .. }) = parts[thread.rank].lock().take() else {
+            let Some(ReplicaPart { batch, .. }) = parts[thread.rank].lock().take() else {
                 return Ok(None);
             };
             let batch = batch.into_device(thread.device, tensor::Blocking::No)?;
@@ -233,11 +233,11 @@ impl<M: Module> Replicas<M> {
         &self,
         batch: B,
         shares: &shares::Shares,
-    ) -> Result<Vec<Mutex<Option<Part<B>>>>> {
+    ) -> Result<Vec<Mutex<Option<ReplicaPart<B>>>>> {
         let batches = batch.split(&shares.sizes)?;
         let parts = batches.into_iter().zip(&shares.weights);
         let mut parts: Vec<_> =
-            parts.map(|(batch, &weight)| Mutex::new(Some(Part { batch, weight }))).collect();
+            parts.map(|(batch, &weight)| Mutex::new(Some(ReplicaPart { batch, weight }))).collect();
         parts.resize_with(self.replicas.len(), || Mutex::new(None));
         Ok(parts)
     }

@@ -16,7 +16,7 @@ pub(super) struct Replica<M> {
 }
 
 /// The samples of a replica in a step, and the share that its loss has in the whole.
-pub(super) struct Part<B> {
+pub(super) struct ReplicaPart<B> {
     pub(super) batch: B,
     pub(super) weight: f64,
 }
@@ -27,13 +27,13 @@ impl<M: Module> Replica<M> {
     pub(super) fn step<B: ToDevice>(
         &mut self,
         thread: &ReplicaThread,
-        part: Option<Part<B>>,
+        part: Option<ReplicaPart<B>>,
         loss: &(impl Fn(&M, B) -> Result<Tensor> + ?Sized),
     ) -> Result<Option<Tensor>> {
         self.model.synchronise_buffers()?;
         let loss = match part {
             None => self.model.backward_without_loss().map(|()| None)?,
-            Some(Part { batch, weight }) => {
+            Some(ReplicaPart { batch, weight }) => {
                 let loss = self.loss(thread.device, batch, loss)?;
                 self.model.backward_weighted(&loss, weight)?;
                 Some(loss.detach())
@@ -54,10 +54,10 @@ impl<M: Module> Replica<M> {
     pub(super) fn accumulate<B: ToDevice>(
         &mut self,
         thread: &ReplicaThread,
-        part: Option<Part<B>>,
+        part: Option<ReplicaPart<B>>,
         loss: &(impl Fn(&M, B) -> Result<Tensor> + ?Sized),
     ) -> Result<Option<Tensor>> {
-        let Some(Part { batch, weight }) = part else { return Ok(None) };
+        let Some(ReplicaPart { batch, weight }) = part else { return Ok(None) };
         let loss = self.loss(thread.device, batch, loss)?;
         self.model.accumulate_weighted(&loss, weight)?;
         Ok(Some(loss.detach()))

@@ -5,7 +5,7 @@ use tensor::Tensor;
 
 use super::Replicas;
 
-/// What the names of the model's and of the optimizer's tensors begin with.
+/// The beginnings of the names of the model's and of the optimizer's tensors.
 const MODEL: &str = "model.";
 const OPTIMIZER: &str = "optimizer.";
 

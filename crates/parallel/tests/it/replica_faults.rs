@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use cuda_sim::control::{self, counters};
-use cuda_sys::CUresult;
 use nn::optim::Sgd;
 use nn::{Forward, Linear, Module, ReLU, Sequential};
 use parallel::{Replicas, ReplicasError};
@@ -66,7 +65,8 @@ fn a_call_that_fails_ends_the_step_and_the_next_one_works() {
             for nth in 1..=count.min(MAX_CALLS) {
                 let mut replicas = replicas().expect("no fault yet");
                 step(&mut replicas).expect("no fault yet");
-                control::fail(call, nth, CUresult::CUDA_ERROR_OUT_OF_MEMORY).expect("a call");
+                let fault = format!("call:{call}@{nth}=OUT_OF_MEMORY");
+                control::inject(&fault.parse().expect("a fault")).expect("a call");
                 let failed = step(&mut replicas);
                 control::clear_faults();
                 // A free, a query or a trial may fail without harm.

@@ -1,7 +1,7 @@
 //! Operations of a warp, once all members have arrived: from what each lane brings to what each
 //! gets.
 
-use ptx::{ReduceOp, ShuffleMode, Suspension, VoteMode};
+use ptx::{ReduxOp, ShuffleMode, Suspension, VoteMode};
 
 /// A value for each lane of a warp.
 pub(super) type PerLane<T> = [T; 32];
@@ -78,18 +78,18 @@ fn matching(all: bool, members: u32, operands: &PerLane<[u64; 4]>, lane: usize) 
     }
 }
 
-fn reduce(op: ReduceOp, members: u32, operands: &PerLane<[u64; 4]>) -> u32 {
+fn reduce(op: ReduxOp, members: u32, operands: &PerLane<[u64; 4]>) -> u32 {
     let values = lanes(members).map(|lane| operands[lane][0] as u32);
     let signed = |value: u32| value as i32;
     let reduced = match op {
-        ReduceOp::Add => values.reduce(u32::wrapping_add),
-        ReduceOp::Minimum { signed: false } => values.min(),
-        ReduceOp::Maximum { signed: false } => values.max(),
-        ReduceOp::Minimum { signed: true } => values.map(signed).min().map(|value| value as u32),
-        ReduceOp::Maximum { signed: true } => values.map(signed).max().map(|value| value as u32),
-        ReduceOp::And => values.reduce(|a, b| a & b),
-        ReduceOp::Or => values.reduce(|a, b| a | b),
-        ReduceOp::Xor => values.reduce(|a, b| a ^ b),
+        ReduxOp::Add => values.reduce(u32::wrapping_add),
+        ReduxOp::Minimum { signed: false } => values.min(),
+        ReduxOp::Maximum { signed: false } => values.max(),
+        ReduxOp::Minimum { signed: true } => values.map(signed).min().map(|value| value as u32),
+        ReduxOp::Maximum { signed: true } => values.map(signed).max().map(|value| value as u32),
+        ReduxOp::And => values.reduce(|a, b| a & b),
+        ReduxOp::Or => values.reduce(|a, b| a | b),
+        ReduxOp::Xor => values.reduce(|a, b| a ^ b),
     };
     reduced.unwrap_or(0)
 }

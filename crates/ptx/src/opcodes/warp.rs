@@ -4,7 +4,7 @@ use super::form::{InstructionForm, OperandKind};
 use super::modifiers::Modifiers;
 use crate::error::ErrorKind;
 use crate::operation::Operation;
-use crate::suspension::{BarrierOp, ReduceOp, ShuffleMode, Suspension, VoteMode};
+use crate::suspension::{BarrierOp, ReduxOp, ShuffleMode, Suspension, VoteMode};
 use crate::types::ScalarType::*;
 
 const WORD: OperandKind = OperandKind::Value(B32);
@@ -101,12 +101,12 @@ pub(super) fn reduce(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, E
     let ty = modifiers.scalar_of(if arithmetic { &[U32, S32] } else { &[B32] })?;
     let signed = ty == S32;
     let op = match name {
-        "add" => ReduceOp::Add,
-        "min" => ReduceOp::Minimum { signed },
-        "max" => ReduceOp::Maximum { signed },
-        "and" => ReduceOp::And,
-        "or" => ReduceOp::Or,
-        _ => ReduceOp::Xor,
+        "add" => ReduxOp::Add,
+        "min" => ReduxOp::Minimum { signed },
+        "max" => ReduxOp::Maximum { signed },
+        "and" => ReduxOp::And,
+        "or" => ReduxOp::Or,
+        _ => ReduxOp::Xor,
     };
     Ok(InstructionForm::new(Operation::Suspend(Suspension::Reduce(op)), &[WORD], &[WORD, WORD]))
 }

@@ -52,7 +52,7 @@ pub(super) struct PriorUse<K> {
 }
 
 /// Free parts of a segment that cannot go back, as others are taken: how many, and their bytes.
-pub(super) type Split = [u64; 2];
+pub(super) type InactiveSplit = [u64; 2];
 
 impl<K: StreamName> ProgramSegment<K> {
     pub(super) fn new(address: u64, bytes: u64, key: AllocatorKey<K>, stream: K) -> Self {
@@ -155,7 +155,7 @@ impl<K: StreamName> ProgramSegment<K> {
             .flat_map(|free| free.uses.all(free.stream))
     }
 
-    pub(super) fn split_free(&self) -> Split {
+    pub(super) fn split_free(&self) -> InactiveSplit {
         if self.is_unused() {
             return [0, 0];
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Misplacement;
 use super::allocators::{AllocatorKey, key_of};
-use super::segment::{PriorUse, ProgramSegment, Split};
+use super::segment::{InactiveSplit, PriorUse, ProgramSegment};
 use crate::policy::slab::SlabIndex;
 use crate::policy::{Address, StreamAndPool, StreamName};
 
@@ -13,7 +13,7 @@ use crate::policy::{Address, StreamAndPool, StreamName};
 #[derive(Debug)]
 pub(super) struct ProgramSegments<K> {
     by_address: BTreeMap<u64, ProgramSegment<K>>,
-    split: Split,
+    split: InactiveSplit,
 }
 
 impl<K: StreamName> ProgramSegments<K> {
@@ -90,7 +90,7 @@ impl<K: StreamName> ProgramSegments<K> {
         (self.split[0], self.split[1])
     }
 
-    fn count_split(&mut self, before: Split, now: Split) {
+    fn count_split(&mut self, before: InactiveSplit, now: InactiveSplit) {
         for (all, (before, now)) in self.split.iter_mut().zip(before.into_iter().zip(now)) {
             *all = *all - before + now;
         }

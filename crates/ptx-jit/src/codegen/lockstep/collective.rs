@@ -5,7 +5,7 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use ptx::{Instruction, ReduceOp, RegisterType, ScalarType, ShuffleMode, Suspension, VoteMode};
+use ptx::{Instruction, ReduxOp, RegisterType, ScalarType, ShuffleMode, Suspension, VoteMode};
 
 use super::code::WarpCode;
 use super::divergence::leave_lockstep;
@@ -90,19 +90,19 @@ fn match_any(w: &mut WarpCode<'_>, instruction: &Instruction, bits: u32) -> bool
     true
 }
 
-fn reduce(w: &mut WarpCode<'_>, instruction: &Instruction, op: ReduceOp) -> bool {
+fn reduce(w: &mut WarpCode<'_>, instruction: &Instruction, op: ReduxOp) -> bool {
     let Some(lanes) = w.registers.operand(&mut w.t, instruction.sources[0], ScalarType::B32) else {
         return false;
     };
     let result = vector::reduce(w.t.e.builder(), &lanes, ScalarType::B32, |b, x, y| match op {
-        ReduceOp::Add => b.ins().iadd(x, y),
-        ReduceOp::Minimum { signed: true } => b.ins().smin(x, y),
-        ReduceOp::Minimum { signed: false } => b.ins().umin(x, y),
-        ReduceOp::Maximum { signed: true } => b.ins().smax(x, y),
-        ReduceOp::Maximum { signed: false } => b.ins().umax(x, y),
-        ReduceOp::And => b.ins().band(x, y),
-        ReduceOp::Or => b.ins().bor(x, y),
-        ReduceOp::Xor => b.ins().bxor(x, y),
+        ReduxOp::Add => b.ins().iadd(x, y),
+        ReduxOp::Minimum { signed: true } => b.ins().smin(x, y),
+        ReduxOp::Minimum { signed: false } => b.ins().umin(x, y),
+        ReduxOp::Maximum { signed: true } => b.ins().smax(x, y),
+        ReduxOp::Maximum { signed: false } => b.ins().umax(x, y),
+        ReduxOp::And => b.ins().band(x, y),
+        ReduxOp::Or => b.ins().bor(x, y),
+        ReduxOp::Xor => b.ins().bxor(x, y),
     });
     give_all(w, instruction, &[result]);
     true

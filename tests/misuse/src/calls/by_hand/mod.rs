@@ -9,6 +9,7 @@ mod graphs;
 mod nets;
 mod operations;
 mod policies;
+mod replicas;
 mod runtime;
 mod tensors;
 mod views;
@@ -27,6 +28,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static CallEntry> {
             fused::ENTRIES,
             graphs::ENTRIES,
             operations::ENTRIES,
+            replicas::ENTRIES,
             views::ENTRIES,
         ])
         .flatten()

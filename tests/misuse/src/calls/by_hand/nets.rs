@@ -1,4 +1,4 @@
-//! Modules, optimizers, loaders, replicas.
+//! Modules, optimizers, loaders.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use nn::{
     sequential,
 };
 use parallel::{
-    BatchSampler, Collate, ConcatDataset, DataLoader, DataLoaderBuilder, DataLoaderState,
-    DataParallel, Dataset, DistributedSampler, PinMemory, RandomSampler, SampleList, Sampler,
-    SequentialSampler, Subset, SubsetRandomSampler, TensorDataset, TensorSample, ToDevice,
-    WeightedRandomSampler, from_fn, random_split,
+    BatchSampler, Collate, ConcatDataset, DataLoader, DataLoaderBuilder, DataLoaderState, Dataset,
+    DistributedSampler, PinMemory, RandomSampler, SampleList, Sampler, SequentialSampler, Subset,
+    SubsetRandomSampler, TensorDataset, TensorSample, ToDevice, WeightedRandomSampler, from_fn,
+    random_split,
 };
 use tensor::{StackBuffer, Tensor};
 
@@ -120,8 +120,7 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         Some(())
     };
     "nn::optim::Optimizer::set_learning_rate", "nn::optim::Optimizer::set_learning_rates",
-    "nn::optim::Optimizer::step", "nn::optim::AdamBuilder::param_group",
-    "nn::optim::SgdBuilder::param_group",
+    "nn::optim::Optimizer::step",
     "nn::optim::Optimizer::load_state_dict", "nn::optim::Sgd::new", "nn::optim::Adam::new" => |d| {
         if d.flag()? {
             let optimizer = d.sgd()?.param_group([d.tensor()?]).momentum(d.number()?).build();
@@ -215,16 +214,6 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
             d.look(Some(one));
             d.look(Some(two));
         }
-        Some(())
-    };
-    "parallel::DataParallel::new" => |d| {
-        let mut model = d.model()?;
-        if d.flag()? {
-            let _ = model.to(tensor::Device::cuda_at(0));
-        }
-        let model = DataParallel::new(model, d.devices()?).ok()?;
-        let input = d.tensor()?;
-        d.look(model.forward(&input).ok());
         Some(())
     };
     "parallel::Dataset::get", "parallel::Dataset::map", "parallel::ConcatDataset::new",
