@@ -151,8 +151,8 @@ fn s28_eight_devices_train_eight_times_as_much_in_almost_the_same_time() {
         configure(config).expect("nothing is in use");
         gpu_runtime::choose_driver(DriverChoice::Software { devices: None })
             .expect("nothing else is in use");
-        let load = |index| cuda::load_module(Device::cuda_at(index), IDLE)?.function("idle");
-        let idle = (0..EIGHT).map(|index| Ok(load(index)?)).collect::<Result<Vec<_>>>();
+        let load = |index| Ok(cuda::load_module(Device::cuda_at(index), IDLE)?.function("idle")?);
+        let idle = (0..EIGHT).map(load).collect::<Result<Vec<_>>>();
         let idle = Arc::new(idle.expect("the kernel is right"));
         control::declare_kernel("idle", move |_, _, parameters| {
             let nanoseconds = parameters.first_chunk().copied().map_or(0, u64::from_le_bytes);
