@@ -8,7 +8,7 @@ use collectives::{Communicator, ReduceOp};
 use tensor::{Result, Tensor};
 
 use crate::error::MpiError;
-use crate::group::Group;
+use crate::group::ProcessGroup;
 use crate::{exchange, reduction};
 
 /// The longest that an operation waits for other ranks, unless the program says otherwise.
@@ -54,7 +54,7 @@ const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// }
 /// ```
 pub struct MpiCommunicator {
-    group: Group,
+    group: ProcessGroup,
 }
 
 impl MpiCommunicator {
@@ -76,7 +76,7 @@ impl MpiCommunicator {
     /// MPI was initialised before in this process, or its library must not be used by several
     /// threads.
     pub fn with_timeout(timeout: Duration) -> Result<MpiCommunicator, MpiError> {
-        Ok(MpiCommunicator { group: Group::join(timeout)? })
+        Ok(MpiCommunicator { group: ProcessGroup::join(timeout)? })
     }
 
     /// Runs a program as this rank. If it ends in an error, the operations of the other ranks are

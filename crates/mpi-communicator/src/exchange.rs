@@ -11,16 +11,16 @@ use collectives::ReduceOp;
 use tensor::{Result, Tensor};
 
 use crate::elements::{bytes, on_host, received, replace};
-use crate::group::Group;
-use crate::operation::Operation;
+use crate::group::ProcessGroup;
+use crate::operation::RunningOperation;
 use crate::parts::Parts;
 use crate::reduction::reduce;
 
 /// Combines the tensors of all ranks.
 ///
 /// # Errors
-/// As [`Group::run`].
-pub(crate) fn all_reduce(group: &Group, tensor: &Tensor, op: ReduceOp) -> Result<()> {
+/// As [`ProcessGroup::run`].
+pub(crate) fn all_reduce(group: &ProcessGroup, tensor: &Tensor, op: ReduceOp) -> Result<()> {
     if group.size() == 1 {
         return Ok(());
     }
@@ -43,8 +43,8 @@ pub(crate) fn all_reduce(group: &Group, tensor: &Tensor, op: ReduceOp) -> Result
 /// Copies the tensor of one rank to all others.
 ///
 /// # Errors
-/// As [`Group::run`].
-pub(crate) fn broadcast(group: &Group, tensor: &Tensor, source: usize) -> Result<()> {
+/// As [`ProcessGroup::run`].
+pub(crate) fn broadcast(group: &ProcessGroup, tensor: &Tensor, source: usize) -> Result<()> {
     let rank = group.rank();
     let receivers = || (0..group.size()).filter(|&rank| rank != source);
     let parts = Parts::of(tensor, receivers().count());
@@ -71,8 +71,8 @@ pub(crate) fn broadcast(group: &Group, tensor: &Tensor, source: usize) -> Result
 /// The tensors of all ranks as the rows of one.
 ///
 /// # Errors
-/// As [`Group::run`].
-pub(crate) fn all_gather(group: &Group, tensor: &Tensor) -> Result<Tensor> {
+/// As [`ProcessGroup::run`].
+pub(crate) fn all_gather(group: &ProcessGroup, tensor: &Tensor) -> Result<Tensor> {
     let host = on_host(tensor)?;
     let shape: Vec<_> = iter::once(group.size()).chain(tensor.shape().iter().copied()).collect();
     let gathered = Tensor::empty(shape, (tensor.dtype(), tensor.device()))?;
@@ -88,7 +88,7 @@ pub(crate) fn all_gather(group: &Group, tensor: &Tensor) -> Result<Tensor> {
 /// Sends each of `others` some of the bytes of a tensor on the host, and gives what each of them
 /// sent, in their order: as many bytes as `len` says.
 fn swap(
-    operation: &mut Operation,
+    operation: &mut RunningOperation,
     others: impl Iterator<Item = usize> + Clone,
     tensor: &Tensor,
     sent: impl Fn(usize) -> Range<usize>,

@@ -7,10 +7,10 @@ use parking_lot::Mutex;
 use tensor::Result;
 
 use crate::error::MpiError;
-use crate::link::{Link, SharedBytes, Tag, Transfer};
-use crate::members::Members;
+use crate::link::{MessageTag, MpiLink, SharedBytes, Transfer};
 use crate::notice::{Notice, RankAbort};
-use crate::operation::Operation;
+use crate::operation::RunningOperation;
+use crate::other_ranks::OtherRanks;
 use crate::pause::Pause;
 
 /// The time for which a process that ends after an error waits for the others to end, too. The
@@ -18,25 +18,25 @@ use crate::pause::Pause;
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// All processes of the job.
-pub(crate) struct Group {
-    link: Link,
+pub(crate) struct ProcessGroup {
+    link: MpiLink,
     timeout: Duration,
     /// Locked during an operation: those of several threads come one after the other.
-    members: Mutex<Members>,
+    members: Mutex<OtherRanks>,
     /// Messages on their way to others.
     outbox: Mutex<Vec<Transfer<SharedBytes>>>,
     /// The first abort that this process knows of, its own or another's.
     aborted: OnceLock<RankAbort>,
 }
 
-impl Group {
+impl ProcessGroup {
     /// # Errors
-    /// As [`Link::open`].
-    pub(crate) fn join(timeout: Duration) -> Result<Group, MpiError> {
-        let link = Link::open()?;
-        let members = Mutex::new(Members::of(&link)?);
+    /// As [`MpiLink::open`].
+    pub(crate) fn join(timeout: Duration) -> Result<ProcessGroup, MpiError> {
+        let link = MpiLink::open()?;
+        let members = Mutex::new(OtherRanks::of(&link)?);
         let outbox = Mutex::new(Vec::new());
-        Ok(Group { link, timeout, members, outbox, aborted: OnceLock::new() })
+        Ok(ProcessGroup { link, timeout, members, outbox, aborted: OnceLock::new() })
     }
 
     pub(crate) fn rank(&self) -> usize {
@@ -62,7 +62,7 @@ impl Group {
         &self,
         name: &'static str,
         arguments: &str,
-        exchange: impl FnOnce(&mut Operation) -> Result<T>,
+        exchange: impl FnOnce(&mut RunningOperation) -> Result<T>,
     ) -> Result<T> {
         let mut members = self.members.lock();
         let call = format!("{name} {arguments}").trim_end().to_owned();
@@ -82,7 +82,7 @@ impl Group {
         &self,
         name: &'static str,
         own: String,
-        members: &mut Members,
+        members: &mut OtherRanks,
     ) -> Result<(), MpiError> {
         self.post(&Notice::Call(own.clone()))?;
         self.operation(name, members).wait(|members| match members.left() {
@@ -98,9 +98,13 @@ impl Group {
         }
     }
 
-    fn operation<'a>(&'a self, name: &'static str, members: &'a mut Members) -> Operation<'a> {
+    fn operation<'a>(
+        &'a self,
+        name: &'static str,
+        members: &'a mut OtherRanks,
+    ) -> RunningOperation<'a> {
         let (link, timeout, aborted) = (&self.link, self.timeout, &self.aborted);
-        Operation { name, link, members, timeout, aborted }
+        RunningOperation { name, link, members, timeout, aborted }
     }
 
     /// Tells all others that this process cannot go on, unless a rank has aborted already.
@@ -144,7 +148,7 @@ impl Group {
         let bytes: SharedBytes = Arc::new(notice.encode());
         for rank in self.link.others() {
             let range = 0..bytes.bytes().len();
-            outbox.push(self.link.send(rank, Tag::Notice, bytes.clone(), range)?);
+            outbox.push(self.link.send(rank, MessageTag::Notice, bytes.clone(), range)?);
         }
         Ok(())
     }

@@ -21,7 +21,7 @@
 //   exchange
 //   group
 //   operation
-//   members
+//   other_ranks
 //   elements, notice, parts, pause, reduction
 //   link
 //   error
@@ -31,9 +31,9 @@ mod error;
 mod exchange;
 mod group;
 mod link;
-mod members;
 mod notice;
 mod operation;
+mod other_ranks;
 mod parts;
 mod pause;
 mod reduction;

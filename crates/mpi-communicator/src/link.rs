@@ -19,7 +19,7 @@ const MAX_MESSAGE: usize = 8 << 20;
 
 /// The ways of this process to all processes of the job, on a communicator of its own, so that a
 /// program's other messages are not mixed up with these.
-pub(crate) struct Link {
+pub(crate) struct MpiLink {
     universe: ManuallyDrop<Universe>,
     communicator: ManuallyDrop<SimpleCommunicator>,
     rank: usize,
@@ -28,17 +28,17 @@ pub(crate) struct Link {
 
 // SAFETY: what keeps it from being `Send` is the handle of an MPI communicator. MPI says that any
 // thread may use one if MPI_THREAD_MULTIPLE was provided, which `open` insists on.
-unsafe impl Send for Link {}
+unsafe impl Send for MpiLink {}
 // SAFETY: all methods that take `&self` only hand the handle to functions that several threads may
 // be in at once under MPI_THREAD_MULTIPLE.
-unsafe impl Sync for Link {}
+unsafe impl Sync for MpiLink {}
 
-impl Link {
+impl MpiLink {
     /// Initialises MPI.
     ///
     /// # Errors
     /// It was initialised before, or its library is not made for threads.
-    pub(crate) fn open() -> Result<Link, MpiError> {
+    pub(crate) fn open() -> Result<MpiLink, MpiError> {
         let (universe, threading) =
             initialize_with_threading(Threading::Multiple).ok_or(MpiError::InitializedBefore)?;
         if threading != Threading::Multiple {
@@ -56,7 +56,7 @@ impl Link {
         let (rank, size) = (world.rank() as usize, world.size() as usize);
         let (universe, communicator) =
             (ManuallyDrop::new(universe), ManuallyDrop::new(communicator));
-        Ok(Link { universe, communicator, rank, size })
+        Ok(MpiLink { universe, communicator, rank, size })
     }
 
     pub(crate) fn rank(&self) -> usize {
@@ -81,7 +81,7 @@ impl Link {
     pub(crate) fn send(
         &self,
         to: usize,
-        tag: Tag,
+        tag: MessageTag,
         payload: SharedBytes,
         range: Range<usize>,
     ) -> Result<Transfer<SharedBytes>, MpiError> {
@@ -116,7 +116,7 @@ impl Link {
     pub(crate) fn receive(
         &self,
         from: usize,
-        tag: Tag,
+        tag: MessageTag,
         len: usize,
     ) -> Result<Transfer<Vec<u8>>, MpiError> {
         let mut transfer = Transfer { rank: from, requests: Vec::new(), memory: None };
@@ -161,7 +161,7 @@ impl Link {
 
 /// The kinds of messages between two ranks, which do not overtake each other within one kind.
 #[derive(Clone, Copy)]
-pub(crate) enum Tag {
+pub(crate) enum MessageTag {
     Notice = 1,
     Data = 2,
 }
@@ -194,7 +194,7 @@ pub(crate) struct Transfer<M> {
 }
 
 // SAFETY: handles of requests may be used in any thread under MPI_THREAD_MULTIPLE, which
-// `Link::open` insists on, and the memory may be sent.
+// `MpiLink::open` insists on, and the memory may be sent.
 unsafe impl<M: Send> Send for Transfer<M> {}
 
 impl<M> Transfer<M> {

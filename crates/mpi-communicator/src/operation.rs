@@ -5,23 +5,23 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crate::error::MpiError;
-use crate::link::{Link, SharedBytes, Tag, Transfer};
-use crate::members::Members;
+use crate::link::{MessageTag, MpiLink, SharedBytes, Transfer};
 use crate::notice::RankAbort;
+use crate::other_ranks::OtherRanks;
 use crate::pause::Pause;
 
 /// An operation that this process is in.
-pub(crate) struct Operation<'a> {
+pub(crate) struct RunningOperation<'a> {
     pub(crate) name: &'static str,
-    pub(crate) link: &'a Link,
-    pub(crate) members: &'a mut Members,
+    pub(crate) link: &'a MpiLink,
+    pub(crate) members: &'a mut OtherRanks,
     /// The longest that it waits for other ranks.
     pub(crate) timeout: Duration,
     /// The first abort that this process knows of.
     pub(crate) aborted: &'a OnceLock<RankAbort>,
 }
 
-impl Operation<'_> {
+impl RunningOperation<'_> {
     /// Sends bytes to ranks, and receives messages of as many bytes as is said from ranks, which it
     /// gives in the order of these.
     ///
@@ -33,9 +33,10 @@ impl Operation<'_> {
         receives: impl Iterator<Item = (usize, usize)>,
     ) -> Result<Vec<Vec<u8>>, MpiError> {
         let link = self.link;
-        let incoming = receives.map(|(rank, len)| link.receive(rank, Tag::Data, len));
+        let incoming = receives.map(|(rank, len)| link.receive(rank, MessageTag::Data, len));
         let mut incoming = incoming.collect::<Result<Vec<_>, _>>()?;
-        let outgoing = sends.map(|(rank, bytes, range)| link.send(rank, Tag::Data, bytes, range));
+        let outgoing =
+            sends.map(|(rank, bytes, range)| link.send(rank, MessageTag::Data, bytes, range));
         let mut outgoing = outgoing.collect::<Result<Vec<_>, _>>()?;
         self.wait(|_| Ok([unfinished(&mut outgoing)?, unfinished(&mut incoming)?].concat()))?;
         let bytes = incoming.iter_mut().map(Transfer::take);
@@ -48,7 +49,7 @@ impl Operation<'_> {
     /// MPI failed, a rank aborted, or the time-out was reached.
     pub(crate) fn wait(
         &mut self,
-        mut missing: impl FnMut(&Members) -> Result<Vec<usize>, MpiError>,
+        mut missing: impl FnMut(&OtherRanks) -> Result<Vec<usize>, MpiError>,
     ) -> Result<(), MpiError> {
         let (operation, timeout, rank) = (self.name, self.timeout, self.link.rank());
         let (begin, mut pause) = (Instant::now(), Pause::default());

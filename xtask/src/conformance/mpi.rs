@@ -12,7 +12,7 @@ use crate::{paths, process};
 /// Debian's packages of OpenMPI.
 const PACKAGES: [&str; 2] = ["libopenmpi-dev", "openmpi-bin"];
 
-/// What the library is built with and jobs are started with.
+/// The programs that the library is built with and jobs are started with.
 const PROGRAMS: [&str; 2] = ["mpicc", "mpirun"];
 
 /// The targets that have the crate's examples, which its tests start, and these.

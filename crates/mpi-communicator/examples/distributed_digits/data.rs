@@ -13,13 +13,13 @@ const TRAIN: usize = 1437;
 const WHITE: f32 = 16.0;
 
 /// Images of 8x8 pixels in `0..=1`, and the digits they show.
-pub(crate) struct Digits {
+pub(crate) struct DigitTensors {
     images: Tensor,
     labels: Tensor,
 }
 
-impl Digits {
-    pub(crate) fn read() -> Result<Digits> {
+impl DigitTensors {
+    pub(crate) fn read() -> Result<DigitTensors> {
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .from_reader(GzDecoder::new(File::open(PATH)?));
@@ -31,7 +31,7 @@ impl Digits {
             labels.push(i64::from(*label));
         }
         let count = labels.len();
-        Ok(Digits {
+        Ok(DigitTensors {
             images: Tensor::from_vec(images, [count, 64], ())?,
             labels: Tensor::from_vec(labels, [count], ())?,
         })

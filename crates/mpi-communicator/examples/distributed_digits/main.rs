@@ -29,7 +29,7 @@ fn main() -> Result<()> {
 
 fn train(communicator: Arc<dyn Communicator>) -> Result<()> {
     let (rank, ranks) = (communicator.rank(), communicator.size());
-    let digits = data::Digits::read()?;
+    let digits = data::DigitTensors::read()?;
     let _seed = enter_manual_seed(0);
     let model = nn::Sequential::new()
         .push(nn::Linear::new(64, 128)?)

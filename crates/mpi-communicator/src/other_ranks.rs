@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 
 use crate::error::MpiError;
-use crate::link::{Link, Tag, Transfer};
+use crate::link::{MessageTag, MpiLink, Transfer};
 use crate::notice::{NOTICE_BYTES, Notice, RankAbort};
 
 /// The other ranks, in their order.
-pub(crate) struct Members {
-    list: Vec<Member>,
+pub(crate) struct OtherRanks {
+    list: Vec<OtherRank>,
 }
 
-struct Member {
+struct OtherRank {
     rank: usize,
     /// The next message of this rank; none after the last one.
     next: Option<Transfer<Vec<u8>>>,
@@ -25,22 +25,22 @@ enum Ending {
     Aborted(RankAbort),
 }
 
-impl Members {
+impl OtherRanks {
     /// # Errors
     /// MPI failed.
-    pub(crate) fn of(link: &Link) -> Result<Members, MpiError> {
+    pub(crate) fn of(link: &MpiLink) -> Result<OtherRanks, MpiError> {
         let member = |rank| {
-            let next = Some(link.receive(rank, Tag::Notice, NOTICE_BYTES)?);
-            Ok(Member { rank, next, calls: VecDeque::new(), ending: None })
+            let next = Some(link.receive(rank, MessageTag::Notice, NOTICE_BYTES)?);
+            Ok(OtherRank { rank, next, calls: VecDeque::new(), ending: None })
         };
-        Ok(Members { list: link.others().map(member).collect::<Result<_, _>>()? })
+        Ok(OtherRanks { list: link.others().map(member).collect::<Result<_, _>>()? })
     }
 
     /// Takes in the messages that have arrived.
     ///
     /// # Errors
     /// MPI failed.
-    pub(crate) fn listen(&mut self, link: &Link) -> Result<(), MpiError> {
+    pub(crate) fn listen(&mut self, link: &MpiLink) -> Result<(), MpiError> {
         self.list.iter_mut().try_for_each(|member| member.listen(link))
     }
 
@@ -70,19 +70,19 @@ impl Members {
 
     /// A rank that has left, and has called no operation that this process has not called.
     pub(crate) fn left(&self) -> Option<usize> {
-        let has_left = |member: &&Member| {
+        let has_left = |member: &&OtherRank| {
             member.calls.is_empty() && matches!(member.ending, Some(Ending::Left))
         };
         self.list.iter().find(has_left).map(|member| member.rank)
     }
 
-    fn ranks(&self, is_one: impl Fn(&Member) -> bool) -> Vec<usize> {
+    fn ranks(&self, is_one: impl Fn(&OtherRank) -> bool) -> Vec<usize> {
         self.list.iter().filter(|member| is_one(member)).map(|member| member.rank).collect()
     }
 }
 
-impl Member {
-    fn listen(&mut self, link: &Link) -> Result<(), MpiError> {
+impl OtherRank {
+    fn listen(&mut self, link: &MpiLink) -> Result<(), MpiError> {
         while let Some(next) = &mut self.next
             && let Some(bytes) = next.take()?
             && let Ok(bytes) = <Box<[u8; NOTICE_BYTES]>>::try_from(bytes)
@@ -94,7 +94,7 @@ impl Member {
                 Notice::Abort(abort) => self.ending = Some(Ending::Aborted(abort)),
             }
             if self.ending.is_none() {
-                self.next = Some(link.receive(self.rank, Tag::Notice, NOTICE_BYTES)?);
+                self.next = Some(link.receive(self.rank, MessageTag::Notice, NOTICE_BYTES)?);
             }
         }
         Ok(())
