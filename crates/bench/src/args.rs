@@ -10,7 +10,7 @@ use crate::scaling::ScalingArguments;
 #[command(name = "bench")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    pub(crate) command: Option<Program>,
+    pub(crate) command: Option<BenchCommand>,
     /// Run only cases whose names begin with one of these
     #[arg(long, value_delimiter = ',', value_name = "PREFIX,..")]
     pub(crate) filter: Vec<String>,
@@ -32,9 +32,9 @@ pub(crate) struct Arguments {
     pub(crate) serve: Option<u16>,
 }
 
-/// What is measured instead of the cases.
+/// A measurement in place of the cases.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Program {
+pub(crate) enum BenchCommand {
     /// Steps of training on 1 to 64 devices, in the virtual time of a model of an H200
     Scaling(ScalingArguments),
 }

@@ -43,7 +43,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Arguments, Program};
+use args::{Arguments, BenchCommand};
 use error::Result;
 use harness::Bench;
 use place::BenchTarget;
@@ -79,7 +79,7 @@ fn main() -> ExitCode {
 }
 
 fn run(args: Arguments) -> Result<()> {
-    if let Some(Program::Scaling(args)) = args.command {
+    if let Some(BenchCommand::Scaling(args)) = args.command {
         return scaling::run(&args);
     }
     if let Some(workers) = args.serve {

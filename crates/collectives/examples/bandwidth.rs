@@ -104,7 +104,7 @@ fn measure(group: &DeviceGroup, elements: usize) -> Result<Measurement> {
     Ok(times.into_iter().next().expect("two ranks at least"))
 }
 
-/// Where threads wait for each other, and their virtual clocks with them.
+/// A place at which threads wait for each other, and their virtual clocks with them.
 struct VirtualMeeting {
     barrier: Barrier,
     latest: AtomicU64,

@@ -120,7 +120,7 @@ pub(crate) fn expect_entries(op: &'static str, tensor: &Tensor, ranks: usize) ->
     })
 }
 
-/// What the source of a scatter has for all ranks.
+/// The tensors that the source of a scatter has for all ranks.
 ///
 /// # Errors
 /// There is nothing, or it is no tensor like `into` for each rank.

@@ -43,9 +43,9 @@ pub enum CollectiveError {
         op: &'static str,
         /// The rank that does otherwise.
         rank: usize,
-        /// What it calls.
+        /// Its call.
         found: String,
-        /// What the first to come has called.
+        /// The call of the rank that came first.
         expected: String,
     },
     /// The number of tensors is not the number of ranks.
@@ -99,13 +99,13 @@ pub enum CollectiveError {
     Devices {
         /// The devices.
         devices: Vec<Device>,
-        /// What is wrong with them.
+        /// The reason why they will not do.
         why: &'static str,
     },
     /// The member of a rank is already with somebody, or the group is in use.
     #[error("DeviceGroup: {what}")]
     InUse {
-        /// What is in use.
+        /// The thing in use, in words.
         what: String,
     },
 }

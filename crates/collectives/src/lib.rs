@@ -22,7 +22,7 @@ pub use communicator::Communicator;
 pub use device_group::{DeviceCommunicator, DeviceGroup};
 pub use error::CollectiveError;
 pub use plan::{
-    Algorithm, BufferRegion, Collective, CollectivePlan, GroupLinks, Lane, PlanStep, RankBuffer,
+    Algorithm, BufferRegion, Collective, CollectivePlan, GroupLinks, Lane, RankBuffer, RankStep,
     Signal,
 };
 pub use reduce_op::ReduceOp;

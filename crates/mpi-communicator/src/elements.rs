@@ -43,11 +43,11 @@ pub(crate) fn bytes(tensor: &Tensor) -> Result<SharedBytes> {
 }
 
 fn shared<T: Element>(tensor: &Tensor, bytes: fn(&[T]) -> &[u8]) -> Result<SharedBytes> {
-    Ok(Arc::new(ElementBytes { elements: tensor.read::<T>()?, bytes }))
+    Ok(Arc::new(MessageBytes { elements: tensor.read::<T>()?, bytes }))
 }
 
 /// Elements that nobody writes while messages are sent from them.
-struct ElementBytes<T> {
+struct MessageBytes<T> {
     elements: ReadGuard<T>,
     /// The bytes of elements, where they lie.
     bytes: fn(&[T]) -> &[u8],
@@ -56,7 +56,7 @@ struct ElementBytes<T> {
 // SAFETY: the elements lie where the guard found them, wherever that itself is, and nobody writes
 // them while it lives: it has a snapshot, or refuses writers. The function is one of those above,
 // which give the bytes of the slice itself.
-unsafe impl<T: Element> Payload for ElementBytes<T> {
+unsafe impl<T: Element> Payload for MessageBytes<T> {
     fn bytes(&self) -> &[u8] {
         (self.bytes)(&self.elements)
     }

@@ -1,3 +1,5 @@
+//! A perceptron is trained, with candle.
+
 use candle_core::{DType, Device, Result, Tensor};
 use candle_nn::{AdamW, Module, Optimizer, ParamsAdamW, VarBuilder, VarMap, linear, loss, seq};
 

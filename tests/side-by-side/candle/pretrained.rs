@@ -1,3 +1,5 @@
+//! Weights from a file, with candle.
+
 use candle_core::{DType, Device, Result, safetensors};
 use candle_nn::{Module, VarBuilder, linear, seq};
 

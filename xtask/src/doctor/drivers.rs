@@ -28,7 +28,7 @@ impl Drivers {
             Some(driver) => Some((driver.clone(), probe(&driver)?)),
             None => None,
         };
-        let is_set_up = env::vars().any(|(name, _)| name.starts_with("CUDA_SIM_"));
+        let is_set_up = env::vars().any(|(name, _)| name.starts_with("CUDA_SIM"));
         let software = is_set_up.then(|| probe("software")).transpose()?;
         Ok(Drivers { nvidia: nvidia(), software, asked })
     }

@@ -120,18 +120,18 @@ impl Forward for IdleLayer {
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let mut inputs = vec![input];
         inputs.extend(&self.parameters);
-        let function = Idle { kernels: Arc::clone(&self.kernels), cost: self.cost.clone() };
+        let function = TimedLayer { kernels: Arc::clone(&self.kernels), cost: self.cost.clone() };
         Ok(function.apply(&inputs)?.remove(0))
     }
 }
 
 /// The operation of a layer.
-struct Idle {
+struct TimedLayer {
     kernels: Arc<IdleKernels>,
     cost: LayerCost,
 }
 
-impl AutogradFunction for Idle {
+impl AutogradFunction for TimedLayer {
     fn name(&self) -> &'static str {
         "idle"
     }

@@ -39,7 +39,7 @@ pub(crate) struct ScalingArguments {
         value_delimiter = ',',
         default_value = "replicas,distributed,data-parallel,data-parallel-star"
     )]
-    algorithm: Vec<Algorithm>,
+    algorithm: Vec<TrainingScheme>,
     /// The numbers of devices
     #[arg(long, value_delimiter = ',', default_value = "1,2,4,8,16,32,64")]
     devices: Vec<u16>,
@@ -61,7 +61,7 @@ pub(crate) struct ScalingArguments {
 
 /// The way in which a step is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Algorithm {
+enum TrainingScheme {
     /// One device, without anything for several
     Plain,
     /// `parallel::Replicas`
@@ -112,7 +112,7 @@ fn steps(args: &ScalingArguments) -> Result<()> {
     writeln!(output, "|---|---|---|---|---|")?;
     for &profile in &args.profile {
         for &algorithm in &args.algorithm {
-            let time = |algorithm: Algorithm, devices| {
+            let time = |algorithm: TrainingScheme, devices| {
                 let what = ["--algorithm", algorithm.name(), "--profile", profile.name()];
                 Ok::<_, Error>(apart(&what, devices, scale)?[0].as_secs_f64())
             };
@@ -131,7 +131,7 @@ fn steps(args: &ScalingArguments) -> Result<()> {
     Ok(())
 }
 
-/// What a step costs the host, by number of devices.
+/// The host's cost of a step, by number of devices.
 fn host_costs(args: &ScalingArguments) -> Result<()> {
     let mut output = io::stdout().lock();
     let parameters = host::PARAMETERS;
@@ -176,37 +176,37 @@ fn print(times: &[Duration]) -> Result<()> {
     Ok(writeln!(io::stdout(), "{}", words.join(" "))?)
 }
 
-impl Algorithm {
+impl TrainingScheme {
     fn name(self) -> &'static str {
         match self {
-            Algorithm::Plain => "plain",
-            Algorithm::Replicas => "replicas",
-            Algorithm::Distributed => "distributed",
-            Algorithm::DataParallel => "data-parallel",
-            Algorithm::DataParallelStar => "data-parallel-star",
+            TrainingScheme::Plain => "plain",
+            TrainingScheme::Replicas => "replicas",
+            TrainingScheme::Distributed => "distributed",
+            TrainingScheme::DataParallel => "data-parallel",
+            TrainingScheme::DataParallelStar => "data-parallel-star",
         }
     }
 
     /// The way in which a program for one device makes the step.
-    fn alone(self) -> Algorithm {
+    fn alone(self) -> TrainingScheme {
         match self {
-            Algorithm::Plain | Algorithm::Replicas => Algorithm::Plain,
-            Algorithm::Distributed | Algorithm::DataParallel | Algorithm::DataParallelStar => {
-                Algorithm::DataParallel
-            }
+            TrainingScheme::Plain | TrainingScheme::Replicas => TrainingScheme::Plain,
+            TrainingScheme::Distributed
+            | TrainingScheme::DataParallel
+            | TrainingScheme::DataParallelStar => TrainingScheme::DataParallel,
         }
     }
 
     /// The time of a step in this process.
     fn step(self, profile: Profile, devices: usize, scale: usize) -> Result<Duration> {
         match self {
-            Algorithm::Plain => ours::plain(profile, scale),
-            Algorithm::Replicas => ours::replicas(profile, devices, scale),
-            Algorithm::Distributed => pytorch::distributed(profile, devices, scale),
-            Algorithm::DataParallel => {
+            TrainingScheme::Plain => ours::plain(profile, scale),
+            TrainingScheme::Replicas => ours::replicas(profile, devices, scale),
+            TrainingScheme::Distributed => pytorch::distributed(profile, devices, scale),
+            TrainingScheme::DataParallel => {
                 pytorch::data_parallel(profile, devices, scale, Route::Chain)
             }
-            Algorithm::DataParallelStar => {
+            TrainingScheme::DataParallelStar => {
                 pytorch::data_parallel(profile, devices, scale, Route::Star)
             }
         }

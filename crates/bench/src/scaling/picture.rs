@@ -15,7 +15,7 @@ const TRACK: f64 = 13.0;
 const DEVICE: f64 = 3.0 * TRACK + 7.0;
 const AXIS: f64 = 26.0;
 
-/// What a bar stands for.
+/// The meaning of a bar.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Call,
@@ -40,7 +40,7 @@ pub(super) fn draw(title: &str, devices: usize, trace: &Trace) -> String {
     let times = trace.operations.iter().filter_map(|operation| operation.time.as_ref());
     let end = times.map(|time| time.end).max().unwrap_or_default();
     let mut picture =
-        Picture { text: String::new(), scale: (WIDTH - LEFT - 20.0) / end.as_secs_f64() };
+        TimelinePicture { text: String::new(), scale: (WIDTH - LEFT - 20.0) / end.as_secs_f64() };
     let height = TOP + devices as f64 * DEVICE + AXIS;
     picture.line(&format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
@@ -57,13 +57,13 @@ pub(super) fn draw(title: &str, devices: usize, trace: &Trace) -> String {
     picture.text
 }
 
-struct Picture {
+struct TimelinePicture {
     text: String,
     /// Points to a second.
     scale: f64,
 }
 
-impl Picture {
+impl TimelinePicture {
     fn device(&mut self, top: f64, device: usize, trace: &Trace) {
         self.write(10.0, top + 1.5 * TRACK + 4.0, &format!("device {device}"));
         let mut tracks: [Vec<(Kind, Range<Duration>)>; 3] = Default::default();

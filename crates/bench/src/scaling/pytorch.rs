@@ -36,7 +36,7 @@ pub(super) enum Route {
 }
 
 /// A device: its memory, and its streams for kernels and for sending.
-struct Node {
+struct ModelNode {
     device: Device,
     kernels: Stream,
     sends: Stream,
@@ -45,7 +45,7 @@ struct Node {
 
 /// All devices, and what a step costs.
 struct Cluster {
-    nodes: Vec<Node>,
+    nodes: Vec<ModelNode>,
     idle: Arc<IdleKernels>,
     layers: Vec<LayerCost>,
     scale: usize,
@@ -119,7 +119,12 @@ impl Cluster {
         let node = |index| {
             let device = Device::cuda_at(index);
             let values = Tensor::zeros([elements.div_ceil(scale)], device)?;
-            Ok(Node { device, kernels: Stream::new(device)?, sends: Stream::new(device)?, values })
+            Ok(ModelNode {
+                device,
+                kernels: Stream::new(device)?,
+                sends: Stream::new(device)?,
+                values,
+            })
         };
         let nodes = (0..devices).map(node).collect::<Result<_>>()?;
         Ok(Cluster { nodes, idle: Arc::new(IdleKernels::load(devices)?), layers, scale })
@@ -170,7 +175,7 @@ impl Cluster {
     fn send(&self, from: usize, to: usize, elements: usize, after: &Event) -> Result<Event> {
         let (from, to) = (&self.nodes[from], &self.nodes[to]);
         after.wait(&from.sends)?;
-        let part = |node: &Node| node.values.narrow(0, 0, elements);
+        let part = |node: &ModelNode| node.values.narrow(0, 0, elements);
         CudaView::enqueue_copy(&from.sends, part(to)?.cuda_write()?, part(from)?.cuda_read()?)?;
         Ok(from.sends.record_event()?)
     }
@@ -275,7 +280,7 @@ impl Cluster {
     }
 }
 
-impl Node {
+impl ModelNode {
     fn run(&self, idle: &IdleKernels, pass: Pass, time: Duration) -> Result<()> {
         let _current = self.kernels.enter()?;
         idle.run(pass, time, &[], self.device)

@@ -21,7 +21,7 @@ impl StepBegins {
         Ok(StepBegins((0..devices).map(|_| Mutex::default()).collect()))
     }
 
-    /// What the calling thread has enqueued last is the first operation of a device's step.
+    /// Notes that the calling thread's last operation is the first one of a device's step.
     pub(super) fn note(&self, device: usize) {
         self.0[device].lock().extend(control::take_last_operation());
     }

@@ -11,7 +11,7 @@ use super::member::RankDevice;
 use crate::ReduceOp;
 use crate::combine::combine;
 use crate::exchange::{CallKind, RankOperands, RankVisit};
-use crate::plan::{BufferRegion, PlanStep, Signal};
+use crate::plan::{BufferRegion, RankStep, Signal};
 
 /// A rank in an operation, with as much of its plan as is enqueued.
 ///
@@ -120,13 +120,13 @@ impl<'a> RankExecution<'a> {
     /// Enqueues a step; `false` if the signal that it waits for is not there.
     fn enqueue(
         &self,
-        step: &PlanStep,
+        step: &RankStep,
         find: impl Fn(&RankVisit<'a>, Signal) -> Result<Option<Arc<Event>>>,
     ) -> Result<bool> {
         let Some(stream) = self.member.stream(step.lane()) else { return Ok(true) };
         let operation = &self.visit.operation;
         match step {
-            PlanStep::Copy { from, to_rank, to, .. } => {
+            RankStep::Copy { from, to_rank, to, .. } => {
                 let source = self.view(from)?;
                 let target = match *to_rank == self.member.rank {
                     true => self.view(to)?,
@@ -138,18 +138,18 @@ impl<'a> RankExecution<'a> {
                 };
                 CudaView::enqueue_copy(stream, target.cuda_write()?, source.cuda_read()?)?;
             }
-            PlanStep::Reduce { into, inputs, is_last } => {
+            RankStep::Reduce { into, inputs, is_last } => {
                 let CallKind::Collective { op: Some(op), .. } = operation.call.kind else {
                     return Ok(true);
                 };
                 self.reduce(op, into, inputs, *is_last)?;
             }
-            PlanStep::Signal { .. } => {
+            RankStep::Signal { .. } => {
                 let event = self.member.event();
                 event.record(stream)?;
                 operation.publish_signal(self.member.rank, event);
             }
-            PlanStep::Wait { signal, .. } => match find(&self.visit, *signal)? {
+            RankStep::Wait { signal, .. } => match find(&self.visit, *signal)? {
                 Some(event) => event.wait(stream)?,
                 None => return Ok(false),
             },

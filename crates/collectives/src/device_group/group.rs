@@ -20,7 +20,7 @@ pub(super) struct DeviceRanks {
     plans: Mutex<HashMap<PlanKey, Arc<CollectivePlan>>>,
 }
 
-/// What a plan depends on: the operation, the number of elements, and their size.
+/// All that a plan depends on: the operation, the number of elements, and their size.
 type PlanKey = (Collective, usize, usize);
 
 /// The tensors of a rank in an operation.

@@ -11,7 +11,7 @@ use tensor::{DType, Shape, Tensor};
 use crate::ReduceOp;
 use crate::plan::{Collective, CollectivePlan, RankBuffer, Signal};
 
-/// What a rank calls: the same for all ranks.
+/// The call of a rank: the same for all ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CollectiveCall {
     pub(crate) kind: CallKind,
@@ -105,14 +105,14 @@ pub(crate) struct SharedOperation {
     is_doomed: AtomicBool,
 }
 
-/// How far a rank has come.
+/// The progress of a rank.
 #[derive(Default)]
 struct RankProgress {
     state: Mutex<Published>,
     changed: Condvar,
 }
 
-/// What a rank has made known.
+/// All that a rank has made known.
 #[derive(Default)]
 struct Published {
     has_arrived: bool,
@@ -219,7 +219,7 @@ impl SharedOperation {
     }
 }
 
-/// What a rank has made known, for who waits for it.
+/// The signals that a rank has made known, for whoever waits for them.
 pub(super) struct PublishedSignals<'a>(&'a Published);
 
 impl PublishedSignals<'_> {

@@ -35,7 +35,7 @@ struct GroupState {
     departed: Vec<usize>,
 }
 
-/// Who could not go on, and why.
+/// The rank that could not go on, and why.
 #[derive(Clone)]
 struct GroupAbort {
     rank: usize,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::step::{BufferRegion, Lane, PlanStep, RankBuffer, Signal};
+use super::step::{BufferRegion, Lane, RankBuffer, RankStep, Signal};
 
 /// The most places that one step combines: as many operands as a fused kernel takes.
 pub(super) const MAX_INPUTS: usize = 8;
@@ -12,7 +12,7 @@ pub(super) const MAX_INPUTS: usize = 8;
 /// A wait can be added only when its signal has been. So the order in which a plan was written is one
 /// in which it can run, and there is no cycle.
 pub(super) struct StepWriter {
-    pub(super) steps: Vec<Vec<PlanStep>>,
+    pub(super) steps: Vec<Vec<RankStep>>,
     pub(super) scratch: Vec<usize>,
     signals: Vec<usize>,
     /// By rank and lane, the signals of each rank that the lane has waited for.
@@ -43,7 +43,7 @@ impl StepWriter {
     pub(super) fn signal(&mut self, rank: usize, lane: Lane) -> Signal {
         let signal = Signal { rank, number: self.signals[rank] };
         self.signals[rank] += 1;
-        self.steps[rank].push(PlanStep::Signal { lane, signal });
+        self.steps[rank].push(RankStep::Signal { lane, signal });
         signal
     }
 
@@ -54,7 +54,7 @@ impl StepWriter {
             return;
         }
         *known = Some(signal.number);
-        self.steps[rank].push(PlanStep::Wait { lane, signal });
+        self.steps[rank].push(RankStep::Wait { lane, signal });
     }
 
     /// Makes a lane wait until the memory of a rank may be used.
@@ -74,7 +74,7 @@ impl StepWriter {
     ) {
         debug_assert_eq!(from.len(), to.len(), "a copy has two ends of one length");
         if !from.is_empty() {
-            self.steps[rank].push(PlanStep::Copy { lane, from, to_rank, to });
+            self.steps[rank].push(RankStep::Copy { lane, from, to_rank, to });
         }
     }
 
@@ -113,7 +113,7 @@ impl StepWriter {
             rest = later;
             let ends = rest.is_empty();
             let place = if ends { into } else { partial };
-            let step = PlanStep::Reduce { into: place.clone(), inputs, is_last: is_last && ends };
+            let step = RankStep::Reduce { into: place.clone(), inputs, is_last: is_last && ends };
             self.steps[rank].push(step);
             if ends {
                 return;
@@ -134,7 +134,7 @@ impl StepWriter {
     pub(super) fn end_of_copies(&mut self, rank: usize, number: usize) -> Option<Signal> {
         let lane = Lane::Copy(number);
         match self.steps[rank].iter().rev().find(|step| step.lane() == lane)? {
-            PlanStep::Signal { signal, .. } => Some(*signal),
+            RankStep::Signal { signal, .. } => Some(*signal),
             _ => Some(self.signal(rank, lane)),
         }
     }

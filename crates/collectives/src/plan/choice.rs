@@ -7,7 +7,7 @@ use super::{Algorithm, Collective};
 pub enum GroupLinks {
     /// Each rank reaches each other one directly.
     Direct,
-    /// What goes from one rank to another goes through the host.
+    /// All that goes from one rank to another goes through the host.
     Host,
 }
 

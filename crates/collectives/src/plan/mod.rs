@@ -9,7 +9,7 @@ mod step;
 mod tree;
 
 pub use choice::GroupLinks;
-pub use step::{BufferRegion, Lane, PlanStep, RankBuffer, Signal};
+pub use step::{BufferRegion, Lane, RankBuffer, RankStep, Signal};
 
 use builder::StepWriter;
 
@@ -77,7 +77,7 @@ pub enum Algorithm {
 /// The steps of every rank in a collective operation: a pure function of the operation, the
 /// algorithm, the number of ranks and the number of elements.
 ///
-/// A rank enqueues its steps in order. Before it enqueues a [`PlanStep::Wait`], the signal must have been
+/// A rank enqueues its steps in order. Before it enqueues a [`RankStep::Wait`], the signal must have been
 /// enqueued; no order in which ranks do so ends in each waiting for another.
 ///
 /// ```
@@ -93,7 +93,7 @@ pub struct CollectivePlan {
     collective: Collective,
     algorithm: Algorithm,
     elements: usize,
-    steps: Vec<Vec<PlanStep>>,
+    steps: Vec<Vec<RankStep>>,
     scratch: Vec<usize>,
 }
 
@@ -140,7 +140,7 @@ impl CollectivePlan {
     }
 
     /// The steps of a rank, none if there is no such rank.
-    pub fn steps(&self, rank: usize) -> &[PlanStep] {
+    pub fn steps(&self, rank: usize) -> &[RankStep] {
         self.steps.get(rank).map_or(&[], Vec::as_slice)
     }
 
@@ -162,7 +162,7 @@ impl CollectivePlan {
     /// The number of elements that go over the link from one rank to another one.
     pub fn sent(&self, from: usize, to: usize) -> usize {
         let sent = self.steps(from).iter().map(|step| match step {
-            PlanStep::Copy { to_rank, from, .. } if *to_rank == to => from.len(),
+            RankStep::Copy { to_rank, from, .. } if *to_rank == to => from.len(),
             _ => 0,
         });
         if from == to { 0 } else { sent.sum() }

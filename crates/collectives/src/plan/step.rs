@@ -77,7 +77,7 @@ pub struct Signal {
 
 /// One thing that a rank enqueues.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PlanStep {
+pub enum RankStep {
     /// Copies elements of the rank to memory of a rank, itself perhaps.
     Copy {
         /// The lane that copies.
@@ -93,7 +93,7 @@ pub enum PlanStep {
     Reduce {
         /// The place of the result, which may be one of the inputs.
         into: BufferRegion,
-        /// What is combined.
+        /// The regions that are combined.
         inputs: Vec<BufferRegion>,
         /// Whether the result is that of all ranks, so that a mean is now divided by their number.
         is_last: bool,
@@ -105,7 +105,7 @@ pub enum PlanStep {
         /// The signal, which is one of this rank.
         signal: Signal,
     },
-    /// What comes later on the lane comes after the signal.
+    /// All that comes later on the lane comes after the signal.
     Wait {
         /// The lane that waits.
         lane: Lane,
@@ -114,14 +114,14 @@ pub enum PlanStep {
     },
 }
 
-impl PlanStep {
+impl RankStep {
     /// The lane that the step is enqueued on.
     pub fn lane(&self) -> Lane {
         match self {
-            PlanStep::Copy { lane, .. }
-            | PlanStep::Signal { lane, .. }
-            | PlanStep::Wait { lane, .. } => *lane,
-            PlanStep::Reduce { .. } => Lane::Compute,
+            RankStep::Copy { lane, .. }
+            | RankStep::Signal { lane, .. }
+            | RankStep::Wait { lane, .. } => *lane,
+            RankStep::Reduce { .. } => Lane::Compute,
         }
     }
 }

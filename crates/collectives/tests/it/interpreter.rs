@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use collectives::{BufferRegion, CollectivePlan, Lane, PlanStep, RankBuffer, Signal};
+use collectives::{BufferRegion, CollectivePlan, Lane, RankBuffer, RankStep, Signal};
 
 /// The vector time of a lane of a rank: of each lane, the number of its steps that come before.
 type Clock = Vec<usize>;
@@ -45,7 +45,7 @@ impl PlanMachine {
         let mut done = vec![0; plan.ranks()];
         loop {
             let can = |&rank: &usize| match plan.steps(rank).get(done[rank]) {
-                Some(PlanStep::Wait { signal, .. }) => self.signals.contains_key(signal),
+                Some(RankStep::Wait { signal, .. }) => self.signals.contains_key(signal),
                 step => step.is_some(),
             };
             let able: Vec<usize> = (0..plan.ranks()).filter(can).collect();
@@ -62,16 +62,16 @@ impl PlanMachine {
         self.check_end();
     }
 
-    fn step(&mut self, rank: usize, step: &PlanStep) {
+    fn step(&mut self, rank: usize, step: &RankStep) {
         let lane = lane(rank, step.lane());
         self.clocks[lane][lane] += 1;
         match step {
-            PlanStep::Copy { from, to_rank, to, .. } => {
+            RankStep::Copy { from, to_rank, to, .. } => {
                 assert_eq!(from.len(), to.len());
                 let values = self.read(lane, rank, from);
                 self.write(lane, *to_rank, to, values);
             }
-            PlanStep::Reduce { into, inputs, .. } => {
+            RankStep::Reduce { into, inputs, .. } => {
                 assert!(inputs.len() > 1 && inputs.len() <= 8, "{} inputs", inputs.len());
                 let mut sum = vec![0; into.len()];
                 for input in inputs {
@@ -81,12 +81,12 @@ impl PlanMachine {
                 }
                 self.write(lane, rank, into, sum);
             }
-            PlanStep::Signal { signal, .. } => {
+            RankStep::Signal { signal, .. } => {
                 assert_eq!(signal.rank, rank);
                 let known = self.signals.insert(*signal, self.clocks[lane].clone());
                 assert!(known.is_none(), "a signal is recorded once");
             }
-            PlanStep::Wait { signal, .. } => {
+            RankStep::Wait { signal, .. } => {
                 let clock = self.signals[signal].clone();
                 join(&mut self.clocks[lane], &clock);
             }
@@ -148,23 +148,23 @@ pub(crate) fn begins_in_order(plan: &CollectivePlan) -> bool {
             while let Some(step) = plan.steps(rank).get(done[rank]) {
                 let lane = lane(rank, step.lane());
                 match step {
-                    PlanStep::Signal { signal, .. } => {
+                    RankStep::Signal { signal, .. } => {
                         if signal.number == 0 {
                             lanes[lane][rank] = true;
                         }
                         known.insert(*signal, lanes[lane].clone());
                     }
-                    PlanStep::Wait { signal, .. } => match known.get(signal) {
+                    RankStep::Wait { signal, .. } => match known.get(signal) {
                         None => break,
                         Some(of) => lanes[lane].iter_mut().zip(of).for_each(|(a, b)| *a |= b),
                     },
-                    PlanStep::Copy { to_rank, .. }
+                    RankStep::Copy { to_rank, .. }
                         if !(lanes[lane][*to_rank] && lanes[lane][rank]) =>
                     {
                         return false;
                     }
-                    PlanStep::Reduce { .. } if !lanes[lane][rank] => return false,
-                    PlanStep::Copy { .. } | PlanStep::Reduce { .. } => {}
+                    RankStep::Reduce { .. } if !lanes[lane][rank] => return false,
+                    RankStep::Copy { .. } | RankStep::Reduce { .. } => {}
                 }
                 done[rank] += 1;
             }

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use collectives::{Communicator, DeviceCommunicator, DeviceGroup, GroupLinks, ReduceOp};
 use cuda_sim::control::{self, Config, InjectedFault, Link, PeerFault, Schedule};
-use cuda_sys::CUresult;
 use gpu_runtime::{DriverChoice, RaceChecker};
 use tensor::{Device, Result, Tensor, cuda};
 use test_support::isolate;
@@ -193,8 +192,8 @@ fn a_call_of_the_driver_that_fails_is_an_error_that_names_it_and_nobody_hangs() 
             for (function, times) in calls {
                 for nth in 1..=times {
                     let (group, tensors) = group();
-                    control::fail(function, nth, CUresult::CUDA_ERROR_NOT_SUPPORTED)
-                        .expect("a function");
+                    let fault = format!("call:{function}@{nth}=NOT_SUPPORTED");
+                    control::inject(&fault.parse().expect("a fault")).expect("a function");
                     let done = reduce_in_threads(&group, &tensors);
                     control::clear_faults();
                     let texts: Vec<String> = done

@@ -127,7 +127,8 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
             steps(d, optimizer.ok()?)
         } else {
             let groups = d.adam()?.betas(d.number()?, d.number()?).param_group([d.tensor()?]);
-            steps(d, groups.lr(d.number()?).build().ok()?)
+            let optimizer = groups.lr(d.number()?).build();
+            steps(d, optimizer.ok()?)
         }
     };
     "parallel::Collate::collate", "parallel::Collate::slot", "parallel::Collate::begin",

@@ -57,8 +57,8 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
     "parallel::Replicas::set_learning_rate", "parallel::ReplicasBuilder::optimizer",
     "parallel::ReplicasBuilder::bucket_bytes", "parallel::ReplicasBuilder::find_unused_parameters",
     "parallel::ReplicasBuilder::buffers", "parallel::ReplicasBuilder::verify_every" => |d| {
-        let devices = d.devices()?;
-        let builder = configured(d, Replicas::builder(d.model()?, devices))?;
+        let builder = Replicas::builder(d.model()?, d.devices()?);
+        let builder = configured(d, builder)?;
         let mut replicas = builder.build().ok()?;
         replicas.set_learning_rate(d.number()?);
         for _ in 0..2 {
