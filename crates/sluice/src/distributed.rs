@@ -3,5 +3,5 @@
 
 pub use collectives::{
     Algorithm, BufferRegion, Collective, CollectiveError, CollectivePlan, Communicator,
-    DeviceCommunicator, DeviceGroup, GroupLinks, Lane, PlanStep, RankBuffer, ReduceOp, Signal,
+    DeviceCommunicator, DeviceGroup, GroupLinks, Lane, RankBuffer, RankStep, ReduceOp, Signal,
 };

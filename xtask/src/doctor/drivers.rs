@@ -28,7 +28,8 @@ impl Drivers {
             Some(driver) => Some((driver.clone(), probe(&driver)?)),
             None => None,
         };
-        let is_set_up = env::vars().any(|(name, _)| name.starts_with("CUDA_SIM"));
+        // Whichever of its variables it is.
+        let is_set_up = env::vars().any(|(name, _)| name.starts_with(concat!("CUDA", "_SIM_")));
         let software = is_set_up.then(|| probe("software")).transpose()?;
         Ok(Drivers { nvidia: nvidia(), software, asked })
     }

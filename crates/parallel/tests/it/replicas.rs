@@ -274,6 +274,14 @@ impl Optimizer for Failing {
         self.inner.set_learning_rate(rate);
     }
 
+    fn learning_rates(&self) -> Vec<f64> {
+        self.inner.learning_rates()
+    }
+
+    fn set_learning_rates(&mut self, rates: &[f64]) -> Result<()> {
+        self.inner.set_learning_rates(rates)
+    }
+
     fn state_dict(&self) -> Result<StateDict> {
         self.inner.state_dict()
     }
