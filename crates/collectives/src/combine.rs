@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use parking_lot::Mutex;
-use tensor::{FusedValue, Result, Tensor, fuse};
+use tensor::{FusedValue, Result, Tensor, fuse_many};
 
 use crate::ReduceOp;
 
@@ -48,7 +48,8 @@ fn kernel((op, inputs, divisor): KernelKey) -> Arc<CombiningKernel> {
 }
 
 fn of<const N: usize>(op: ReduceOp, divisor: Option<usize>) -> Arc<CombiningKernel> {
-    let function = fuse(move |operands: [FusedValue<'_>; N]| {
+    // With several results the target is no operand, so that there may be as many as a kernel takes.
+    let function = fuse_many(move |operands: [FusedValue<'_>; N]| {
         let (first, rest) = (operands[0], &operands[1..]);
         let combined = rest.iter().fold(first, |so_far, &next| match op {
             ReduceOp::Sum | ReduceOp::Avg => so_far + next,
@@ -57,12 +58,12 @@ fn of<const N: usize>(op: ReduceOp, divisor: Option<usize>) -> Arc<CombiningKern
             ReduceOp::Max => so_far.maximum(next),
         });
         match divisor {
-            Some(divisor) => combined / divisor as f64,
-            None => combined,
+            Some(divisor) => [combined / divisor as f64],
+            None => [combined],
         }
     });
     let function = function.named("all_reduce");
     Arc::new(move |target, inputs| {
-        function.call_into(target, array::from_fn::<&Tensor, N, _>(|number| &inputs[number]))
+        function.call_into([target], array::from_fn::<&Tensor, N, _>(|number| &inputs[number]))
     })
 }

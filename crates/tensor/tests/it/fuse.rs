@@ -282,6 +282,22 @@ fn a_result_is_written_into_a_tensor_in_its_dtype() -> Result<()> {
 }
 
 #[test]
+fn as_many_operands_as_there_may_be_are_written_into_another_tensor() -> Result<()> {
+    let sum = fuse(|operands: [_; 8]| operands.into_iter().reduce(|a, b| a + b).expect("eight"));
+    for device in devices() {
+        let all: Vec<Tensor> =
+            (0..8).map(|i| Tensor::full([3], f64::from(i), device)).collect::<Result<_>>()?;
+        let target = Tensor::zeros([3], device)?;
+        let operands: [&Tensor; 8] = std::array::from_fn(|i| &all[i]);
+        sum.call_into(&target, operands)?;
+        assert_eq!(target.to_vec::<f32>()?, [28.0; 3]);
+        sum.call_into(&all[7], operands)?;
+        assert_eq!(all[7].to_vec::<f32>()?, [28.0; 3]);
+    }
+    Ok(())
+}
+
+#[test]
 fn what_is_written_in_place_has_gradients() -> Result<()> {
     let f = fuse(|[x, y]| x * x + y);
     for device in devices() {
