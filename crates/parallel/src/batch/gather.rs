@@ -28,7 +28,10 @@ use tensor::{Device, Error, Result, Tensor};
 ///     }
 /// }
 ///
-/// let part = || Ok(Output { scores: Tensor::zeros([3, 2], ())?, state: Tensor::zeros([3, 8], ())? });
+/// let part = || {
+///     let (scores, state) = (Tensor::zeros([3, 2], ())?, Tensor::zeros([3, 8], ())?);
+///     Ok::<_, tensor::Error>(Output { scores, state })
+/// };
 /// let output = Output::gather(vec![part()?, part()?], Device::Cpu)?;
 /// assert_eq!((output.scores.shape(), output.state.shape()), (&[6, 2][..], &[6, 8][..]));
 /// # Ok::<(), tensor::Error>(())

@@ -173,7 +173,7 @@ impl Tensor {
     /// ```
     /// use tensor::tensor;
     /// let (x, weight, bias) = (tensor![[1.0, 2.0]]?, tensor![[3.0, 4.0]]?, tensor![0.5]?);
-    /// assert_eq!(x.linear(&weight, Some(&bias))?.item::<f32>()?, [11.5]);
+    /// assert_eq!(x.linear(&weight, Some(&bias))?.item::<f32>()?, 11.5);
     /// # Ok::<(), tensor::Error>(())
     /// ```
     ///
