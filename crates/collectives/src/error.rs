@@ -19,7 +19,7 @@ pub enum CollectiveError {
         /// The device of the rank.
         device: Device,
         /// The cause.
-        source: tensor::Error,
+        source: Box<tensor::Error>,
     },
     /// Another rank could not go on.
     #[error("{op}: rank {rank} on {device} cannot go on: {reason}")]

@@ -233,7 +233,7 @@ impl RankVisit<'_> {
         let (op, rank) = (self.operation.name(), self.rank);
         let device = self.rendezvous.device(rank);
         self.rendezvous.abort(rank, &error.to_string());
-        CollectiveError::Failed { op, rank, device, source: error }.into()
+        CollectiveError::Failed { op, rank, device, source: Box::new(error) }.into()
     }
 }
 

@@ -106,12 +106,12 @@ pub(super) fn all_gather(plan: &mut StepWriter, elements: usize) {
         plan.copy(rank, Lane::Compute, tensor(&all), (rank, place(rank)));
         sent.push(send_to_all(plan, rank, |_| tensor(&all), |to| (to, place(rank))));
     }
-    for rank in 0..ranks {
+    (0..ranks).for_each(|rank| {
         for from in others(rank, ranks) {
             plan.wait(rank, Lane::Compute, sent[from][rank]);
         }
         plan.join(rank);
-    }
+    });
 }
 
 /// One rank's tensor goes to all others', whole.

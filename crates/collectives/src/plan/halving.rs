@@ -112,7 +112,7 @@ impl Halving {
         let mut distance = 1;
         while distance < self.ranks {
             let mut sent = Vec::new();
-            for rank in 0..self.ranks {
+            for (rank, arrived) in arrived.iter().enumerate() {
                 let block = self.block(rank, distance);
                 let pieces = if distance == 1 { self.pieces(rank, 1) } else { vec![block] };
                 let mut signals = Vec::new();
@@ -124,7 +124,7 @@ impl Halving {
                         plan.wait(rank, lane, signal);
                     }
                     if distance > 1 {
-                        self.wait_for_all(plan, rank, lane, &arrived[rank]);
+                        self.wait_for_all(plan, rank, lane, arrived);
                     }
                     plan.copy(rank, lane, tensor(piece), (rank ^ distance, tensor(piece)));
                     signals.push(plan.signal(rank, lane));

@@ -44,19 +44,19 @@ pub(super) fn all_reduce(plan: &mut StepWriter, elements: usize) {
                 (0..pieces).map(send).collect()
             })
             .collect();
-        for rank in 0..ranks {
+        for (rank, ready) in ready.iter_mut().enumerate() {
             let before = (rank + ranks - 1) % ranks;
             for (number, (signal, place)) in sent[before].iter().enumerate() {
                 if !is_combining {
                     plan.wait(rank, Lane::Compute, *signal);
-                    ready[rank][number] = Some(*signal);
+                    ready[number] = Some(*signal);
                     continue;
                 }
                 let own = tensor(&piece(before + 2 * ranks - step, number));
                 plan.wait(rank, Lane::Compute, *signal);
                 let inputs = [scratch(place), own.clone()];
                 plan.reduce(rank, &own, &inputs, &own, step + 2 == ranks);
-                ready[rank][number] = Some(plan.signal(rank, Lane::Compute));
+                ready[number] = Some(plan.signal(rank, Lane::Compute));
             }
         }
     }

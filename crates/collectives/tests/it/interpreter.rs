@@ -56,8 +56,8 @@ impl PlanMachine {
             self.step(rank, &plan.steps(rank)[done[rank]]);
             done[rank] += 1;
         }
-        for rank in 0..plan.ranks() {
-            assert_eq!(done[rank], plan.steps(rank).len(), "rank {rank} waits for ever: {plan:?}");
+        for (rank, &done) in done.iter().enumerate() {
+            assert_eq!(done, plan.steps(rank).len(), "rank {rank} waits for ever: {plan:?}");
         }
         self.check_end();
     }

@@ -153,7 +153,10 @@ fn what_cannot_be_done_is_an_error_that_says_why() -> Result<()> {
     let (x, y) = (x?, y?);
     let ints = [x.to(DType::I32)?, y.to(DType::I32)?];
     let texts = [
-        group.all_reduce(&[x.clone()], ReduceOp::Sum).expect_err("one is missing").to_string(),
+        group
+            .all_reduce(std::slice::from_ref(&x), ReduceOp::Sum)
+            .expect_err("one is missing")
+            .to_string(),
         group.all_reduce(&[y.clone(), x.clone()], ReduceOp::Sum).expect_err("swapped").to_string(),
         group.all_reduce(&ints, ReduceOp::Avg).expect_err("of integers").to_string(),
         group.reduce(&[x.clone(), y.clone()], 7, ReduceOp::Sum).expect_err("no rank").to_string(),
@@ -178,8 +181,8 @@ fn what_cannot_be_done_is_an_error_that_says_why() -> Result<()> {
 fn the_cpu_is_a_group_by_itself() -> Result<()> {
     let group = DeviceGroup::new([Device::Cpu])?;
     let x = Tensor::ones([3], Device::Cpu)?;
-    group.all_reduce(&[x.clone()], ReduceOp::Avg)?;
-    assert_eq!(group.all_gather(&[x.clone()])?[0].to_vec::<f32>()?, [1.0; 3]);
+    group.all_reduce(std::slice::from_ref(&x), ReduceOp::Avg)?;
+    assert_eq!(group.all_gather(std::slice::from_ref(&x))?[0].to_vec::<f32>()?, [1.0; 3]);
     assert_eq!(group.reduce(&[x], 0, ReduceOp::Sum)?.to_vec::<f32>()?, [1.0; 3]);
     Ok(())
 }

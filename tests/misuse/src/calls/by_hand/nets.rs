@@ -173,10 +173,13 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         let look = |sampler: &dyn Sampler| {
             let _ = (sampler.len(), sampler.iter(epoch).map(|order| order.take(9).count()));
         };
-        let shared = DistributedSampler::new(d.size()?, d.size()?, d.size()?).ok();
-        shared.inspect(|sampler| look(sampler)).map(|sampler| look(&sampler.drop_last(true)));
-        let shuffled = DistributedSampler::new(few, d.size()?, d.rng().below(3)).ok();
-        shuffled.map(|sampler| look(&sampler.shuffle(seed)));
+        if let Ok(shared) = DistributedSampler::new(d.size()?, d.size()?, d.size()?) {
+            look(&shared);
+            look(&shared.drop_last(true));
+        }
+        if let Ok(shared) = DistributedSampler::new(few, d.size()?, d.rng().below(3)) {
+            look(&shared.shuffle(seed));
+        }
         look(&RandomSampler::new(d.size()?, seed).replacement(true));
         look(&RandomSampler::new(few, seed).num_samples(d.size()?).replacement(d.flag()?));
         look(&SubsetRandomSampler::new(vec![d.size()?; few], seed));
