@@ -2,7 +2,7 @@
 //! [`Communicator`](collectives::Communicator) over MPI (`torch.distributed` with the backend
 //! `mpi`).
 //!
-//! `mpirun` starts the processes of a job. Each of them makes an [`MpiCommunicator`], which knows
+//! `mpirun` starts the processes of a job. Each of them makes an `MpiCommunicator`, which knows
 //! its number, its rank, and exchanges tensors with the others: those on the CPU, and those on CUDA
 //! devices through page-locked memory of the host. Errors are values: a rank that fails, hangs or
 //! is killed ends the operations of all others.

@@ -95,8 +95,8 @@ pub(crate) fn ended(mpirun: &mut Command) -> JobEnd {
 }
 
 /// Calls `step` for ever, until it fails.
-pub(crate) fn steps(mut step: impl FnMut(usize) -> Result<()>) -> Result<()> {
-    iter::successors(Some(0), |step| Some(step + 1)).try_for_each(|number| step(number))
+pub(crate) fn steps(step: impl FnMut(usize) -> Result<()>) -> Result<()> {
+    iter::successors(Some(0), |step| Some(step + 1)).try_for_each(step)
 }
 
 /// Writes a line at once, or else what several ranks write is mixed.
