@@ -17,6 +17,27 @@ pub(crate) struct DeviceThreads {
     devices: Vec<Device>,
 }
 
+/// A device that stands in a list twice.
+pub(crate) struct RepeatedDevice(pub(crate) Device);
+
+/// The devices with their indices, which must differ.
+///
+/// # Errors
+/// A device does not exist, or one is given twice.
+pub(crate) fn distinct<E: From<tensor::Error> + From<RepeatedDevice>>(
+    devices: impl IntoIterator<Item = Device>,
+) -> Result<Vec<Device>, E> {
+    let mut resolved: Vec<Device> = Vec::new();
+    for device in devices {
+        let device = device.resolve()?;
+        if resolved.contains(&device) {
+            return Err(RepeatedDevice(device).into());
+        }
+        resolved.push(device);
+    }
+    Ok(resolved)
+}
+
 /// The thread of a device that could not be started.
 pub(crate) struct NoThread {
     pub(crate) device: Device,

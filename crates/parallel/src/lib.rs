@@ -47,7 +47,7 @@
 //
 //   loader, replicas
 //   data, data_parallel, distributed
-//   batch, coalesce, device_threads
+//   batch, coalesce, device_threads, wrapper
 mod batch;
 mod coalesce;
 mod data;
@@ -56,6 +56,7 @@ mod device_threads;
 mod distributed;
 mod loader;
 mod replicas;
+mod wrapper;
 
 pub use batch::{Collate, Gather, PinMemory, SampleList, Split, ToDevice};
 pub use data::{

@@ -4,7 +4,7 @@ use std::fmt;
 
 use tensor::Device;
 
-use crate::device_threads::NoThread;
+use crate::device_threads::{NoThread, RepeatedDevice};
 
 /// The reason why a module could not be run on several devices, or a replica of it failed.
 #[derive(thiserror::Error)]
@@ -54,6 +54,12 @@ pub enum DataParallelError {
 impl fmt::Debug for DataParallelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+impl From<RepeatedDevice> for DataParallelError {
+    fn from(RepeatedDevice(device): RepeatedDevice) -> DataParallelError {
+        DataParallelError::DuplicateDevice { device }
     }
 }
 

@@ -11,7 +11,8 @@ use parking_lot::Mutex;
 use tensor::{Blocking, Device, Tensor};
 
 use crate::batch::even_sizes;
-use crate::device_threads::{DeviceThreads, ThreadFailure};
+use crate::device_threads::{DeviceThreads, ThreadFailure, distinct};
+use crate::wrapper;
 use crate::{Gather, Split, ToDevice};
 
 use copies::DeviceCopies;
@@ -75,14 +76,7 @@ impl<M: Module + Clone> DataParallel<M> {
         module: M,
         devices: impl IntoIterator<Item = Device>,
     ) -> std::result::Result<Self, DataParallelError> {
-        let mut resolved: Vec<Device> = Vec::new();
-        for device in devices {
-            let device = device.resolve()?;
-            if resolved.contains(&device) {
-                return Err(DataParallelError::DuplicateDevice { device });
-            }
-            resolved.push(device);
-        }
+        let resolved = distinct::<DataParallelError>(devices)?;
         if let Some(&expected) = resolved.first() {
             let elsewhere = |(_, parameter): &(String, Tensor)| parameter.device() != expected;
             if let Some((name, parameter)) = module.named_parameters().into_iter().find(elsewhere) {
@@ -188,7 +182,6 @@ impl<M: Module + Clone> DataParallel<M> {
 
 impl<M: Module> fmt::Display for DataParallel<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let module = self.module.as_module().to_string();
-        write!(f, "DataParallel(\n  (module): {}\n)", module.replace('\n', "\n  "))
+        wrapper::print(f, "DataParallel", &self.module)
     }
 }

@@ -14,6 +14,8 @@ use collectives::Communicator;
 use nn::{Forward, Member, MemberMut, Module, Result};
 use tensor::{Tensor, is_grad_enabled};
 
+use crate::wrapper;
+
 pub use buffers::BufferSync;
 pub use build::DistributedDataParallelBuilder;
 pub(crate) use build::DistributedOptions;
@@ -217,8 +219,7 @@ impl<M: Forward<Input>, Input: ?Sized> Forward<Input> for DistributedDataParalle
 
 impl<M: Module> fmt::Display for DistributedDataParallel<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let module = self.module.as_module().to_string();
-        write!(f, "DistributedDataParallel(\n  (module): {}\n)", module.replace('\n', "\n  "))
+        wrapper::print(f, "DistributedDataParallel", &self.module)
     }
 }
 

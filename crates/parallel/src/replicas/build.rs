@@ -10,6 +10,7 @@ use tensor::{Device, Tensor};
 use super::replica::Replica;
 use super::threads::ReplicaThreads;
 use super::{Replicas, ReplicasError, Result};
+use crate::device_threads::distinct;
 use crate::distributed::{BufferSync, DistributedDataParallel, DistributedOptions};
 
 /// The number of steps between two checks in debug builds, unless another is asked for.
@@ -93,8 +94,11 @@ impl<M: Module + Clone> ReplicasBuilder<M> {
     /// There is no device, one does not exist or is given twice; memory is short; the optimizer cannot
     /// be made; or the system has no more threads.
     pub fn build(self) -> Result<Replicas<M>> {
-        let devices = resolve(&self.devices)?;
-        let ReplicasBuilder { mut model, optimizer, options, verify_every, .. } = self;
+        let ReplicasBuilder { mut model, devices, optimizer, options, verify_every } = self;
+        let devices = distinct::<ReplicasError>(devices)?;
+        if devices.is_empty() {
+            return Err(ReplicasError::NoDevice);
+        }
         model.to(devices[0])?;
         let models = devices[1..].iter().map(|&device| copy(&model, device));
         let models: Vec<M> = models.collect::<tensor::Result<_>>()?;
@@ -114,19 +118,6 @@ impl<M: Module + Clone> ReplicasBuilder<M> {
         }
         Ok(Replicas { threads, replicas, verify_every, steps: 0, ahead: None })
     }
-}
-
-/// The devices with their indices.
-fn resolve(devices: &[Device]) -> Result<Vec<Device>> {
-    let mut resolved: Vec<Device> = Vec::new();
-    for device in devices {
-        let device = device.resolve()?;
-        if resolved.contains(&device) {
-            return Err(ReplicasError::DuplicateDevice { device });
-        }
-        resolved.push(device);
-    }
-    if resolved.is_empty() { Err(ReplicasError::NoDevice) } else { Ok(resolved) }
 }
 
 /// A model with parameters and buffers of its own on `device`.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use tensor::Device;
 
-use crate::device_threads::NoThread;
+use crate::device_threads::{NoThread, RepeatedDevice};
 
 /// The reason why a model could not be trained on several devices.
 #[derive(thiserror::Error)]
@@ -69,6 +69,12 @@ pub enum ReplicasError {
 impl fmt::Debug for ReplicasError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+impl From<RepeatedDevice> for ReplicasError {
+    fn from(RepeatedDevice(device): RepeatedDevice) -> ReplicasError {
+        ReplicasError::DuplicateDevice { device }
     }
 }
 

@@ -10,8 +10,8 @@ pub struct StepLosses {
 }
 
 impl StepLosses {
-    pub(super) fn new(parts: impl IntoIterator<Item = (Tensor, f64)>) -> StepLosses {
-        StepLosses { parts: parts.into_iter().collect() }
+    pub(super) fn new(parts: Vec<(Tensor, f64)>) -> StepLosses {
+        StepLosses { parts }
     }
 
     /// The losses, in the order of the replicas.

@@ -16,12 +16,14 @@ use parking_lot::Mutex;
 use tensor::{Device, Tensor};
 
 use crate::distributed::broadcast_state;
+use crate::wrapper;
 use crate::{Split, ToDevice};
 
 pub use build::ReplicasBuilder;
 pub use error::ReplicasError;
 pub use losses::StepLosses;
 use replica::{Replica, ReplicaPart};
+use shares::Shares;
 use threads::{ReplicaThread, ReplicaThreads};
 
 type Result<T> = std::result::Result<T, ReplicasError>;
@@ -115,18 +117,13 @@ impl<M: Module> Replicas<M> {
         B: Split + ToDevice + Send,
         F: Fn(&M, B) -> tensor::Result<Tensor> + Sync,
     {
-        self.catch_up()?;
-        let shares = shares::of(&batch, self.replicas.len())?;
-        let parts = self.parts(batch, &shares)?;
-        let step = |thread: &ReplicaThread, replica: &mut Replica<M>| {
-            replica.step(thread, parts[thread.rank].lock().take(), &loss)
-        };
-        let losses = self.run(step)?;
+        let losses =
+            self.run_parts(batch, |thread, replica, part| replica.step(thread, part, &loss))?;
         self.steps += 1;
         if self.verify_every.is_some_and(|every| self.steps.is_multiple_of(every)) {
             self.verify()?;
         }
-        Ok(shares.losses(losses))
+        Ok(StepLosses::new(losses))
     }
 
     /// Adds the gradients of one batch to those that each replica has, without summing over replicas
@@ -140,13 +137,10 @@ impl<M: Module> Replicas<M> {
         B: Split + ToDevice + Send,
         F: Fn(&M, B) -> tensor::Result<Tensor> + Sync,
     {
-        self.catch_up()?;
-        let shares = shares::of(&batch, self.replicas.len())?;
-        let parts = self.parts(batch, &shares)?;
-        let accumulate = |thread: &ReplicaThread, replica: &mut Replica<M>| {
-            replica.accumulate(thread, parts[thread.rank].lock().take(), &loss)
+        let accumulate = |thread: &ReplicaThread, replica: &mut Replica<M>, part| {
+            replica.accumulate(thread, part, &loss)
         };
-        Ok(shares.losses(self.run(accumulate)?))
+        Ok(StepLosses::new(self.run_parts(batch, accumulate)?))
     }
 
     /// Calls `f` with each replica and its part of a batch, at the same time, and gives the results
@@ -173,17 +167,13 @@ impl<M: Module> Replicas<M> {
         T: Send,
         F: Fn(&M, B) -> tensor::Result<T> + Sync,
     {
-        self.catch_up()?;
-        let shares = shares::of(&batch, self.replicas.len())?;
-        let parts = self.parts(batch, &shares)?;
-        let map = |thread: &ReplicaThread, replica: &mut Replica<M>| {
-            let Some(ReplicaPart { batch, .. }) = parts[thread.rank].lock().take() else {
-                return Ok(None);
+        let map =
+            |thread: &ReplicaThread, replica: &mut Replica<M>, part: Option<ReplicaPart<B>>| {
+                let Some(ReplicaPart { batch, .. }) = part else { return Ok(None) };
+                let batch = batch.into_device(thread.device, tensor::Blocking::No)?;
+                f(replica.model.module(), batch).map(Some)
             };
-            let batch = batch.into_device(thread.device, tensor::Blocking::No)?;
-            f(replica.model.module(), batch).map(Some)
-        };
-        Ok(self.run(map)?.into_iter().flatten().collect())
+        Ok(self.run_parts(batch, map)?.into_iter().map(|(result, _)| result).collect())
     }
 
     /// The first replica's model. All of them have the same parameters.
@@ -228,18 +218,28 @@ impl<M: Module> Replicas<M> {
         self.replicas[0].model.buckets()
     }
 
-    /// The part of each replica that has one.
-    fn parts<B: Split>(
-        &self,
+    /// Runs `work` with each replica and its part of a batch, if it has one, and gives the results of
+    /// those that had, with the weights of their parts.
+    fn run_parts<B: Split + Send, T: Send>(
+        &mut self,
         batch: B,
-        shares: &shares::Shares,
-    ) -> Result<Vec<Mutex<Option<ReplicaPart<B>>>>> {
-        let batches = batch.split(&shares.sizes)?;
-        let parts = batches.into_iter().zip(&shares.weights);
-        let mut parts: Vec<_> =
+        work: impl Fn(
+            &ReplicaThread,
+            &mut Replica<M>,
+            Option<ReplicaPart<B>>,
+        ) -> tensor::Result<Option<T>>
+        + Sync,
+    ) -> Result<Vec<(T, f64)>> {
+        self.catch_up()?;
+        let Shares { sizes, weights } = shares::of(&batch, self.replicas.len())?;
+        let parts = batch.split(&sizes)?.into_iter().zip(&weights);
+        let parts: Vec<_> =
             parts.map(|(batch, &weight)| Mutex::new(Some(ReplicaPart { batch, weight }))).collect();
-        parts.resize_with(self.replicas.len(), || Mutex::new(None));
-        Ok(parts)
+        let results = self.run(|thread, replica| {
+            let part = parts.get(thread.rank).and_then(|part| part.lock().take());
+            work(thread, replica, part)
+        })?;
+        Ok(results.into_iter().flatten().zip(weights).collect())
     }
 
     /// Runs `work` in all threads. After an error it is known whether some replicas are ahead of
@@ -286,8 +286,7 @@ impl<M: Module> Replicas<M> {
 
 impl<M: Module> fmt::Display for Replicas<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let model = self.model().as_module().to_string();
-        write!(f, "Replicas(\n  (module): {}\n)", model.replace('\n', "\n  "))
+        wrapper::print(f, "Replicas", self.model())
     }
 }
 

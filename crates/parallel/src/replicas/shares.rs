@@ -1,8 +1,6 @@
 //! The samples that each replica gets, and the weights of their losses.
 
-use tensor::Tensor;
-
-use super::{Result, StepLosses};
+use super::Result;
 use crate::Split;
 use crate::batch::even_sizes;
 
@@ -34,11 +32,4 @@ pub(super) fn of(batch: &impl Split, replicas: usize) -> Result<Shares> {
     let sizes = even_sizes(samples, replicas);
     let weights = sizes.iter().map(|&size| size as f64 / samples as f64).collect();
     Ok(Shares { sizes, weights })
-}
-
-impl Shares {
-    /// The losses of those replicas that had samples, with their weights.
-    pub(super) fn losses(&self, losses: Vec<Option<Tensor>>) -> StepLosses {
-        StepLosses::new(losses.into_iter().flatten().zip(self.weights.iter().copied()))
-    }
 }
