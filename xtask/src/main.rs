@@ -22,6 +22,7 @@ mod miri;
 mod parallel;
 mod paths;
 mod process;
+mod programs;
 mod sanitize;
 mod test_results;
 mod tidy;
