@@ -7,7 +7,7 @@
 //   ci
 //   conformance, doctor, tidy
 //   bindgen, build_kernels, build_time, instructions, libcuda, miri, sanitize, walkthrough
-//   test_results, toolkit, unavailable
+//   programs, test_results, toolkit, unavailable
 //   parallel, process
 //   paths
 mod bindgen;

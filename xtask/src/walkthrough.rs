@@ -47,8 +47,8 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// What the programs of [`programs::release`](crate::programs::release) ask of dependencies that they
-/// share with a newcomer's crate. Without it those would be built again, and all that stands on them.
+/// The features that the programs of [`programs::release`](crate::programs::release) ask of
+/// dependencies which a newcomer's crate has too. Without them those would be built again, and all that stands on them.
 const SHARED: &str = r#"anyhow = "1"
 csv = "1.4"
 getrandom = { version = "0.4", features = ["std", "sys_rng"] }

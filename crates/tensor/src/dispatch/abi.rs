@@ -204,7 +204,7 @@ pub(crate) struct Cat {
     pub(crate) rows: i64,
     pub(crate) row_bytes: i64,
     pub(crate) count: i32,
-    /// What everything, addresses too, is a multiple of: 1, 2, 4, 8 or 16 bytes.
+    /// The bytes that everything is a multiple of, addresses too: 1, 2, 4, 8 or 16.
     pub(crate) unit: i32,
     pub(crate) parts: [u64; MAX_PARTS],
     pub(crate) starts: [i64; MAX_PARTS],
