@@ -86,7 +86,10 @@ fn alone(images: &Images) -> Result<Vec<f64>> {
 }
 
 /// The seconds of two epochs. One before them, in which memory is touched first, does not count.
-fn epochs(images: impl Dataset<Sample = Sample> + 'static, workers: usize) -> Result<Vec<f64>> {
+fn epochs(
+    images: impl Dataset<Sample = LabelledImage> + 'static,
+    workers: usize,
+) -> Result<Vec<f64>> {
     let loader =
         DataLoader::builder(images).batch_size(BATCH).shuffle(0).workers(workers).build()?;
     let epoch = |_| {
@@ -101,7 +104,7 @@ fn epochs(images: impl Dataset<Sample = Sample> + 'static, workers: usize) -> Re
 }
 
 /// An image and its label.
-type Sample = ([f32; PIXELS], i64);
+type LabelledImage = ([f32; PIXELS], i64);
 
 impl Images {
     /// Writes a transformed image.
@@ -121,14 +124,14 @@ impl Images {
 }
 
 impl Dataset for Images {
-    type Sample = Sample;
+    type Sample = LabelledImage;
     type Error = Infallible;
 
     fn len(&self) -> usize {
         self.pixels.len()
     }
 
-    fn get(&self, index: usize) -> std::result::Result<Sample, Infallible> {
+    fn get(&self, index: usize) -> std::result::Result<LabelledImage, Infallible> {
         let mut sample = ([0.0; PIXELS], Images::label(index));
         self.read(index, &mut sample.0);
         Ok(sample)
@@ -145,14 +148,14 @@ impl Dataset for Images {
 }
 
 impl Dataset for ByGet {
-    type Sample = Sample;
+    type Sample = LabelledImage;
     type Error = Infallible;
 
     fn len(&self) -> usize {
         self.0.len()
     }
 
-    fn get(&self, index: usize) -> std::result::Result<Sample, Infallible> {
+    fn get(&self, index: usize) -> std::result::Result<LabelledImage, Infallible> {
         self.0.get(index)
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     SampleOrder, Sampler, SequentialSampler,
 };
 
-/// What a loader reads, and the dataset that the program gave.
+/// The items that a loader reads, and the dataset that the program gave.
 pub(super) type ItemOf<D> = <<D as SampleSource>::Items as ItemSource>::Item;
 pub(super) type DatasetOf<D> = <<D as SampleSource>::Items as ItemSource>::Dataset;
 /// The function that pins a batch.

@@ -181,7 +181,7 @@ fn augmented(workers: usize, seed: Option<u64>) -> Vec<Vec<f32>> {
     let random = |_| Tensor::rand([1], ()).expect("memory");
     let data = counting(20).map(move |index| Ok((index, random(index))));
     let data = data.collate_with(|samples: Vec<(i64, Tensor)>| {
-        let joined = Tensor::rand([1], ())?.item()?;
+        let joined = Tensor::rand([1], ())?.item::<f32>()?;
         let samples = samples.into_iter().map(|(index, number)| Ok((index, number.item()?)));
         Ok((samples.collect::<tensor::Result<Vec<(i64, f32)>>>()?, joined))
     });

@@ -53,7 +53,7 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         Some(())
     };
     "parallel::Replicas::new", "parallel::Replicas::builder", "parallel::Replicas::step",
-    "parallel::Replicas::accumulate", "parallel::Replicas::map",
+    "parallel::Replicas::step_parts", "parallel::Replicas::accumulate", "parallel::Replicas::map",
     "parallel::Replicas::set_learning_rate", "parallel::ReplicasBuilder::optimizer",
     "parallel::ReplicasBuilder::bucket_bytes", "parallel::ReplicasBuilder::find_unused_parameters",
     "parallel::ReplicasBuilder::buffers", "parallel::ReplicasBuilder::verify_every" => |d| {
@@ -66,9 +66,13 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
             let loss = |model: &Sequential, (x, y): (Tensor, Tensor)| {
                 model.forward(&x)?.mul(&y)?.mean(())
             };
-            let losses = match d.rng().below(3) {
+            let losses = match d.rng().below(4) {
                 0 => replicas.accumulate(batch, loss).and_then(|losses| Ok(losses.mean()?)),
                 1 => replicas.map(batch, loss).map(|mut losses| losses.remove(0)),
+                2 => {
+                    let parts = vec![batch; d.rng().below(4)];
+                    replicas.step_parts(parts, loss).and_then(|losses| Ok(losses.mean()?))
+                }
                 _ => replicas.step(batch, loss).and_then(|losses| Ok(losses.mean()?)),
             };
             d.look(losses.ok());
