@@ -79,8 +79,10 @@ use super::SampleList;
 ///
 /// For one loader, a closure says the same: [`Dataset::collate_with`](crate::Dataset::collate_with).
 #[diagnostic::on_unimplemented(
-    note = "derive it for a struct: `#[derive(Collate)]`",
-    note = "or say how a loader joins samples: `dataset.collate_with(|samples| ..)`"
+    message = "samples of type `{Self}` cannot be joined to a batch",
+    label = "it has no `Collate`",
+    note = "write `#[derive(Collate)]` above its declaration; tensors, numbers and tuples have it",
+    note = "or say how one loader joins them: `dataset.collate_with(|samples| ..)`"
 )]
 pub trait Collate: Sized {
     /// The type of the batch.
