@@ -174,7 +174,7 @@ impl StackBuffer {
         let first = &self.first;
         let fits = matches!(self.stack, StackState::Filling { filled, .. } if filled < self.rows)
             && (first.numel, first.dtype) == (numel, dtype)
-            && first.sizes == self.sizes;
+            && first.sizes.iter().eq(&self.sizes);
         if !fits {
             self.begin_rows(dtype, numel)?;
         }
