@@ -81,3 +81,16 @@ class Range(Structure):
         ("out", c_uint64), ("numel", c_int64), ("start", c_double), ("step", c_double),
         ("istart", c_int64), ("istep", c_int64),
     ]
+
+
+MAX_PARTS = 64
+
+
+class Cat(Structure):
+    _fields_ = [
+        ("out", c_uint64), ("rows", c_int64), ("row_bytes", c_int64),
+        ("count", c_int32), ("unit", c_int32),
+        ("parts", c_uint64 * MAX_PARTS), ("starts", c_int64 * MAX_PARTS),
+        ("widths", c_int64 * MAX_PARTS),
+        ("first_blocks", c_int32 * (MAX_PARTS + 2)),
+    ]

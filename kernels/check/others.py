@@ -1,4 +1,4 @@
-"""The kernels that are not elementwise: reductions, matmul, softmax, layer_norm, index, random, range."""
+"""The kernels that are not elementwise: reductions, matmul, softmax, layer_norm, index, random, range, cat."""
 
 import itertools
 import math
@@ -6,7 +6,7 @@ from ctypes import c_float, c_uint64
 
 import torch
 
-from abi import Index, Matmul, NormalizedRows, NormParameters, Random, Range, Reduce, Rows, Scan, dims
+from abi import Cat, Index, Matmul, NormalizedRows, NormParameters, Random, Range, Reduce, Rows, Scan, dims
 from values import DTYPES, disagreement, sample, widen
 
 FLOATS = ["f16", "bf16", "f32", "f64"]
@@ -27,6 +27,7 @@ def check(driver):
     yield from indexing(driver)
     yield from random(driver)
     yield from ranges(driver)
+    yield from joined(driver)
 
 
 def saxpy(driver):
@@ -423,3 +424,22 @@ def ranges(driver):
         else:
             wanted = (-5 + steps * 3).to(DTYPES[dtype])
         yield f"arange_{dtype}", disagreement(result.read(), wanted, 0)
+
+
+def joined(driver):
+    # Rows, and the bytes of a row of each array: units of 16, 8, 4, 2 and 1, one array, and many.
+    widths = [[32, 4096, 16], [40, 8], [12, 20, 4000], [6, 2], [3, 5, 0, 1], [48], [16] * 64]
+    for rows, widths in itertools.product([1, 7], widths):
+        arrays = [torch.randint(0, 256, (rows, width), dtype=torch.uint8) for width in widths]
+        there = [driver.memory(array) for array in arrays]
+        wanted = torch.cat(arrays, 1)
+        result = driver.memory(torch.zeros_like(wanted))
+        args = Cat(out=result.address, rows=rows, row_bytes=wanted.shape[1])
+        args.count, args.unit = len(widths), math.gcd(16, *widths)
+        for part, memory in enumerate(there):
+            args.parts[part] = memory.address
+            args.starts[part], args.widths[part] = sum(widths[:part]), widths[part]
+            args.first_blocks[part + 1] = args.first_blocks[part] + 1 + part % 2
+        blocks = args.first_blocks[len(widths)]
+        driver.launch("cat_u8", args, grid=(blocks, 1, 1), block=(32, 1, 1))
+        yield f"cat_u8 {rows} rows {widths}", disagreement(result.read(), wanted, 0)

@@ -147,6 +147,22 @@ struct Scan {
     int32_t joins;
 };
 
+// Dense arrays of `rows` rows, one beside the other in the rows of `out`, which are `row_bytes` long:
+// array p takes widths[p] bytes from starts[p] on of each, and the blocks from first_blocks[p] to
+// first_blocks[p + 1] of the grid copy it. Everything, addresses too, is a multiple of `unit` bytes:
+// 1, 2, 4, 8 or 16.
+constexpr int MAX_PARTS = 64;
+
+struct Cat {
+    void* out;
+    int64_t rows, row_bytes;
+    int32_t count, unit;
+    const void* parts[MAX_PARTS];
+    int64_t starts[MAX_PARTS];
+    int64_t widths[MAX_PARTS];
+    int32_t first_blocks[MAX_PARTS + 2];
+};
+
 static_assert(sizeof(Reduce) == 320 && offsetof(Reduce, lanes) == 40 &&
               offsetof(Reduce, output_sizes) == 64);
 static_assert(sizeof(Matmul) == 296 && offsetof(Matmul, batch_dims) == 88 &&
@@ -158,3 +174,5 @@ static_assert(sizeof(Index) == 56);
 static_assert(sizeof(Random) == 80 && offsetof(Random, low) == 48);
 static_assert(sizeof(Scan) == 56 && offsetof(Scan, parts) == 48);
 static_assert(sizeof(Range) == 48 && offsetof(Range, istart) == 32);
+static_assert(sizeof(Cat) == 1832 && offsetof(Cat, starts) == 544 &&
+              offsetof(Cat, first_blocks) == 1568);

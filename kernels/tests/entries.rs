@@ -26,6 +26,7 @@ const TABLE: &[(&str, &str, usize)] = &[
     ("layer_norm_parameters", FLOATS, 80),
     ("gather scatter index_select index_copy", SIZES, 56),
     ("scatter_add index_add", ALL, 56),
+    ("cat", "u8", 1832),
     ("uniform normal dropout", FLOATS, 80),
     ("random bernoulli", ALL, 80),
     ("arange", NUMBERS, 48),

@@ -30,11 +30,13 @@ pub(crate) enum BuildProfile {
 ///
 /// The folder passes for a CUDA installation too, since build scripts look for `lib64` in one.
 pub(crate) fn build(profile: BuildProfile) -> Result<PathBuf> {
-    let (name, folder) = match profile {
-        BuildProfile::Release => ("release", paths::libcuda()),
-        BuildProfile::Dev => ("dev", paths::libcuda().with_extension("dev")),
+    // With all of the workspace, dependencies have the features that they have in the tests.
+    const WITH_TESTS: [&str; 4] = ["build", "--workspace", "--lib", "--examples"];
+    let (arguments, folder) = match profile {
+        BuildProfile::Release => (["build", "--release", "--package", "libcuda"], paths::libcuda()),
+        BuildProfile::Dev => (WITH_TESTS, paths::libcuda().with_extension("dev")),
     };
-    let mut cargo = process::cargo(&["build", "--profile", name, "--package", "libcuda"]);
+    let mut cargo = process::cargo(&arguments);
     // JSON tells where cargo put the file, whatever target folder the environment sets.
     cargo.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
     let messages = process::output(&mut cargo)?;

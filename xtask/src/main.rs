@@ -7,7 +7,7 @@
 //   ci
 //   conformance, doctor, tidy
 //   bindgen, build_kernels, build_time, instructions, libcuda, miri, sanitize, walkthrough
-//   test_results, toolkit, unavailable
+//   programs, test_results, toolkit, unavailable
 //   parallel, process
 //   paths
 mod bindgen;
@@ -22,6 +22,7 @@ mod miri;
 mod parallel;
 mod paths;
 mod process;
+mod programs;
 mod sanitize;
 mod test_results;
 mod tidy;

@@ -47,15 +47,18 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// The dependencies of `sluice`'s examples that choose features of what Cranelift and the products of
-/// matrices stand on. Without them those would be built again for the newcomer's crate.
-const SHARED: &str = r#"csv = "1.4"
+/// The features that the programs of [`programs::release`](crate::programs::release) ask of
+/// dependencies which a newcomer's crate has too. Without them those would be built again, and all that stands on them.
+const SHARED: &str = r#"anyhow = "1"
+csv = "1.4"
+getrandom = { version = "0.4", features = ["std", "sys_rng"] }
 image = { version = "0.25", default-features = false, features = ["png"] }
+rustix = { version = "1", features = ["process", "time"] }
+serde_json = { version = "1", features = ["float_roundtrip"] }
 "#;
 
 /// Writes a file of the page, where `../sluice` is this repository. A manifest gets the versions and
-/// the features of dependencies that the release build of `sluice`'s examples has, so that those are
-/// not built again.
+/// the features of dependencies that our own release build has, so that those are not built again.
 fn write(path: &Path, text: &str) -> Result<()> {
     let folder = path.parent().context("a file has a folder")?;
     fs::create_dir_all(folder)?;

@@ -331,8 +331,8 @@ impl fmt::Debug for Error {
 }
 
 const ASK_FOR_SOFTWARE: &str = "Without a GPU, ask for the software driver: GPU_DRIVER=software:N \
-     in the environment, or choose_driver(DriverChoice::Software { devices: Some(N) }) in the \
-     program";
+     in the environment, or in the program cuda::software(N) of the crate sluice, which is \
+     choose_driver(DriverChoice::Software { devices: Some(N) })";
 
 fn way_out(driver: DriverKind) -> &'static str {
     match driver {

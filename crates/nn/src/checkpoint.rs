@@ -63,8 +63,8 @@ pub fn save(path: impl AsRef<Path>, parts: &[(&str, &dyn Stateful)]) -> Result<(
 /// Takes the states of all parts over from a file that [`save`] has written. See there.
 ///
 /// # Errors
-/// The file cannot be read; it has a part that is not asked for; a state is missing or does not fit.
-/// The parts before the one that does not fit are then changed already.
+/// The file cannot be read; it has a part that is not asked for, or lacks one that is; a state does not
+/// fit. The parts before the one that does not fit are then changed already.
 pub fn load(path: impl AsRef<Path>, parts: &mut [(&str, &mut dyn Stateful)]) -> Result<()> {
     const OP: &str = "checkpoint::load";
     check_names(OP, parts.iter().map(|(name, _)| *name))?;
@@ -74,6 +74,11 @@ pub fn load(path: impl AsRef<Path>, parts: &mut [(&str, &mut dyn Stateful)]) -> 
         match parts.iter().position(|(asked, _)| *asked == part) {
             Some(at) => drop(states[at].insert(own.to_owned(), tensor)),
             None => return Err(refuse(OP, part, "the checkpoint has it, but nobody asks for it")),
+        }
+    }
+    for ((part, object), state) in parts.iter().zip(&states) {
+        if state.is_empty() && !object.state()?.is_empty() {
+            return Err(refuse(OP, part, "the checkpoint does not have it"));
         }
     }
     for ((_, object), state) in parts.iter_mut().zip(&states) {

@@ -42,6 +42,12 @@
 //! - [`Error`]: the one error, which those of all parts convert into.
 //! - [`runtime`] and [`memory`]: CUDA without tensors.
 //!
+//! # Names
+//! What comes from a part is documented there, and examples begin with that part's name. Here
+//! `tensor::`, `serialization::` and `nn::checkpoint` are `sluice::`; `nn::optim` is
+//! `sluice::optim`; `parallel::` is [`data`] for data sets and loaders, and [`parallel`] for several
+//! devices. The [`prelude`] is enough for most programs.
+//!
 //! # Expressions
 //! Operators take tensors and numbers, and give a [`Result`], since shapes may not fit. The result
 //! of one operation is an operand of the next beside a tensor, so one `?` at the end is enough:

@@ -2,7 +2,7 @@
 //!
 //! They share what they can: clippy, the documentation and the build without the software driver
 //! need only metadata of the dependencies, which is made once; the tests build the dependencies in
-//! the dev profile, the library and the main job in the release profile.
+//! the dev profile, and all programs come from one build in the release profile.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::paths::root;
 use crate::process::{Transcript, cargo, run, transcript};
 use crate::test_results::{Counts, closing_lines};
 use crate::unavailable::Unavailable;
-use crate::{bindgen, build_kernels, conformance, tidy, walkthrough};
+use crate::{bindgen, build_kernels, conformance, programs, tidy, walkthrough};
 
 /// A workspace of its own, which commands for the workspace leave out.
 const ABI_CLIENT: &str = "tests/abi-client/Cargo.toml";
@@ -113,9 +113,7 @@ fn conformance_mpi(report: &mut StepReport) -> Result<()> {
 
 /// The README's example, for a few epochs: enough to see that it learns.
 fn main_job(report: &mut StepReport) -> Result<()> {
-    // Of this package alone, so that the walkthrough shares what it is built from.
-    let mut digits =
-        cargo(&["run", "--release", "--package", "sluice", "--example", "digits", "--"]);
+    let mut digits = programs::release("digits")?;
     digits.args(["--epochs", "3", "--json", "--device", "software:2"]);
     let transcript = transcript(&mut digits)?;
     transcript.result?;
@@ -135,7 +133,7 @@ fn golden(report: &mut StepReport) -> Result<()> {
     let passed: Value = serde_json::from_str(&passed)?;
     let pending = passed["pending"].as_array().cloned().unwrap_or_default();
     for device in ["cpu", "software:1"] {
-        let mut golden = cargo(&["run", "--release", "--package", "golden", "--"]);
+        let mut golden = programs::release("golden")?;
         // Its status says whether all cases passed.
         let lines = transcript(golden.args(["run", CASES, "--json", "--device", device]))?.lines;
         let totals = lines.iter().rfind(|line| line.starts_with("{\"totals\""));
@@ -155,12 +153,11 @@ fn golden(report: &mut StepReport) -> Result<()> {
     Ok(())
 }
 
-/// Random calls and random programs, fewer than for a result in `docs/results`, built as the main job
-/// is.
+/// Random calls and random programs, fewer than for a result in `docs/results`.
 fn misuse(report: &mut StepReport) -> Result<()> {
     const SEED: &str = "14";
     for number in [["--calls", "100000"], ["--programs", "1000"]] {
-        let mut misuse = cargo(&["run", "--release", "--package", "misuse", "--"]);
+        let mut misuse = programs::release("misuse")?;
         let transcript = transcript(misuse.args(number).args(["--seed", SEED]))?;
         report.closing_lines.extend(transcript.lines.last().cloned());
         transcript.result?;

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::folder;
 use crate::test_results::Counts;
-use crate::{build_kernels, parallel, paths, process};
+use crate::{build_kernels, parallel, paths, process, programs};
 
 /// The architectures that CUDA 13 compiles for and this driver reads.
 const ARCHITECTURES: [&str; 3] = ["75", "80", "90"];
@@ -46,8 +46,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(Counts, Result<()>)> {
     }
     let compiled = parallel::map(&jobs, |job| job.compile(&nvcc, &output));
     let files = compiled.into_iter().collect::<Result<Vec<_>>>()?;
-    let mut check =
-        process::cargo(&["run", "--release", "-q", "-p", "cuda-sim", "--bin", "ptx-check", "--"]);
+    let mut check = programs::release("ptx-check")?;
     check.args(&files);
     let result = process::run(&mut check);
     let count = files.len() as u32;

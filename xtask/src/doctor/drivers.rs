@@ -71,7 +71,7 @@ impl Drivers {
             (devices.as_str(), Diagnosis::new(mine, &devices))
         } else {
             let state = format!("the CPU: the driver {driver} cannot be used");
-            let advice = "set GPU_DRIVER=software:4 for it, or let it call choose_driver";
+            let advice = "set GPU_DRIVER=software:4 for it, or let it call cuda::software(4)";
             ("four software GPUs, and it says why", Diagnosis::new(mine, state).advice(advice))
         };
         vec![

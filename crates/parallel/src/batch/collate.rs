@@ -76,6 +76,11 @@ use super::SampleList;
 /// assert_eq!(batch.to_vec::<f32>()?, [1.0, 0.0, 2.0, 3.0]);
 /// # Ok::<(), tensor::Error>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "samples of type `{Self}` cannot be joined to a batch",
+    label = "it has no `Collate`",
+    note = "write `#[derive(Collate)]` above its declaration; tensors, numbers and tuples have it"
+)]
 pub trait Collate: Sized {
     /// The type of the batch.
     type Batch;

@@ -196,6 +196,6 @@ fn check(samples: usize, sizes: &[usize]) -> Result<()> {
         op: "split",
         argument: "sizes",
         value: format!("{sizes:?} of {samples} samples"),
-        why: "all parts of a batch have as many samples, and each of them goes into one part",
+        why: "every tensor of a batch has the same number of samples, and each goes into one part",
     })
 }

@@ -47,8 +47,11 @@ impl<T: TensorSample> TensorDataset<T> {
             _ => Err(Error::InvalidArgument {
                 op: "TensorDataset",
                 argument: "tensors",
-                value: format!("first dimensions {counts:?}"),
-                why: "all must have the same size",
+                value: match counts.into_iter().collect::<Option<Vec<usize>>>() {
+                    Some(rows) => format!("{rows:?} rows"),
+                    None => "one without dimensions".to_owned(),
+                },
+                why: "all must have the same number of rows",
             }),
         }
     }

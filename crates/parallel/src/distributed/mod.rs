@@ -148,8 +148,8 @@ impl<M: Module> DistributedDataParallel<M> {
 
     /// The gradients of `weight` times the loss, added up on this rank.
     pub(crate) fn accumulate_weighted(&self, loss: &Tensor, weight: f64) -> Result<()> {
-        if weight == 1.0 {
-            return loss.backward();
+        if weight == 1.0 || loss.numel() != 1 {
+            return loss.backward(); // which refuses a loss that is no single number
         }
         loss.backward_with(&loss.detach().full_like(weight)?)
     }

@@ -141,6 +141,17 @@ fn the_loss_of_the_whole_batch_is_the_mean_by_samples() -> Result<()> {
 }
 
 #[test]
+fn a_loss_that_is_no_single_number_is_refused() -> Result<()> {
+    for count in [1, 2] {
+        let mut replicas = Replicas::new(perceptron()?, devices(count))?;
+        let losses = replicas.step(batch(4, 0)?, |model, (x, _)| model.forward(&x));
+        let error = losses.expect_err("there is a number for each output").to_string();
+        assert!(error.contains("reduce it to one number"), "{error}");
+    }
+    Ok(())
+}
+
+#[test]
 fn without_an_optimizer_the_gradients_of_the_whole_batch_are_left() -> Result<()> {
     let mut replicas = Replicas::new(perceptron()?, devices(2))?;
     let (x, y) = batch(7, 0)?;

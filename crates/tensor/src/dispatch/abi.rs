@@ -191,6 +191,28 @@ pub(crate) struct Range {
     pub(crate) istep: i64,
 }
 
+/// The most arrays that one launch of `cat` joins.
+pub(crate) const MAX_PARTS: usize = 64;
+
+/// Dense arrays of `rows` rows, one beside the other in the rows of `out`: array `p` takes `widths[p]`
+/// bytes from `starts[p]` on of each, and CUDA's blocks from `first_blocks[p]` to
+/// `first_blocks[p + 1]` copy it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Cat {
+    pub(crate) out: u64,
+    pub(crate) rows: i64,
+    pub(crate) row_bytes: i64,
+    pub(crate) count: i32,
+    /// The bytes that everything is a multiple of, addresses too: 1, 2, 4, 8 or 16.
+    pub(crate) unit: i32,
+    pub(crate) parts: [u64; MAX_PARTS],
+    pub(crate) starts: [i64; MAX_PARTS],
+    pub(crate) widths: [i64; MAX_PARTS],
+    /// One more than are used, so that the struct has no padding.
+    pub(crate) first_blocks: [i32; MAX_PARTS + 2],
+}
+
 const _: () = {
     use std::mem::{offset_of, size_of};
     assert!(size_of::<Reduce>() == 320 && offset_of!(Reduce, lanes) == 40);
@@ -203,4 +225,5 @@ const _: () = {
     assert!(size_of::<Random>() == 80 && offset_of!(Random, low) == 48);
     assert!(size_of::<ScanCall>() == 56 && offset_of!(ScanCall, parts) == 48);
     assert!(size_of::<Range>() == 48 && offset_of!(Range, istart) == 32);
+    assert!(size_of::<Cat>() == 1832 && offset_of!(Cat, first_blocks) == 1568);
 };

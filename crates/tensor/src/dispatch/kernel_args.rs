@@ -3,11 +3,11 @@
 use gpu_runtime::LaunchConfig;
 
 use super::abi::{
-    Index, Matmul, NormParameters, NormalizedRows, Random, Range, Reduce, Rowwise, ScanCall,
+    Cat, Index, Matmul, NormParameters, NormalizedRows, Random, Range, Reduce, Rowwise, ScanCall,
 };
 
 /// The number of threads per block of the kernels that go through elements one by one.
-const THREADS: u32 = 256;
+pub(super) const THREADS: u32 = 256;
 
 /// The arguments of one call of a kernel, one of the structs of [`abi`](super::abi).
 pub(crate) trait KernelArgs: Copy + Send + Sync + 'static {
@@ -94,6 +94,13 @@ impl KernelArgs for ScanCall {
         let jobs = self.outer.saturating_mul(i64::from(self.parts));
         let grid = jobs.clamp(1, i64::from(blocks) * 2) as u32;
         LaunchConfig { grid: [grid, 1, 1], block: [THREADS, 1, 1], shared_bytes: 0 }
+    }
+}
+
+impl KernelArgs for Cat {
+    fn launch(&self, _blocks: u32) -> LaunchConfig {
+        let blocks = self.first_blocks[self.count as usize] as u32;
+        LaunchConfig { grid: [blocks, 1, 1], block: [THREADS, 1, 1], shared_bytes: 0 }
     }
 }
 

@@ -7,6 +7,7 @@
 
 pub(crate) mod abi;
 mod captured;
+mod cat;
 mod check;
 mod cuda;
 mod cuda_view;
@@ -29,6 +30,7 @@ mod scan;
 mod spread;
 mod transfer;
 
+pub(crate) use cat::{CatPart, join};
 pub(crate) use check::{common_device, device_mismatch, same_device};
 pub use cuda_view::CudaView;
 pub(crate) use elementwise::{Elementwise, Outputs};

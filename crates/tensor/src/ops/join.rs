@@ -8,8 +8,9 @@ use super::convert::copy_into;
 use crate::autograd::record_many;
 use crate::checked_size::CheckedSize;
 use crate::dims::resolve_dim;
-use crate::dispatch;
+use crate::dispatch::{self, CatPart};
 use crate::promote::{Typed, result_type};
+use crate::resolved_device::ResolvedDevice;
 use crate::{Error, Result, Shape, Tensor};
 
 /// The names of the joined tensors in errors. After the first three all have the same one.
@@ -76,15 +77,11 @@ fn joined(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
     let shape = first.layout().shape().with(dim, length.size_or_max());
     let output = Tensor::uninit(shape, result_type(&typed), device)?;
     let mut start = 0;
-    for tensor in tensors {
-        let len = length_of(tensor);
-        if len == 0 {
-            continue;
-        }
-        let part = output.alias(output.layout().slice(dim, start, len, 1))?;
-        copy_into(&part, tensor)?;
-        start += len;
-    }
+    let parts = tensors.iter().map(|tensor| {
+        start += length_of(tensor);
+        (start - length_of(tensor), *tensor)
+    });
+    write_parts(&output, dim, parts.filter(|(_, tensor)| length_of(tensor) > 0))?;
     Ok(record_many(OP, tensors, output, |_| {
         let lengths: Vec<(usize, bool)> =
             tensors.iter().map(|tensor| (length_of(tensor), is_nothing(tensor))).collect();
@@ -101,6 +98,29 @@ fn joined(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
             gradients.collect()
         }
     }))
+}
+
+/// Writes tensors, converted, to where they begin along `dim` in the dense `output`.
+#[track_caller]
+fn write_parts<'a>(
+    output: &Tensor,
+    dim: usize,
+    mut parts: impl Iterator<Item = CatPart<'a>>,
+) -> Result<()> {
+    let ResolvedDevice::Cuda(device) = output.resolved_device() else {
+        return parts.try_for_each(|part| write_part(output, dim, part));
+    };
+    // What is copied as it is takes no launch of its own.
+    let (as_is, others): (Vec<_>, Vec<_>) =
+        parts.partition(|(_, part)| part.is_contiguous() && part.dtype() == output.dtype());
+    others.into_iter().try_for_each(|part| write_part(output, dim, part))?;
+    dispatch::join(device, output, &as_is, dim)
+}
+
+#[track_caller]
+fn write_part(output: &Tensor, dim: usize, (start, part): CatPart<'_>) -> Result<()> {
+    let place = output.alias(output.layout().slice(dim, start, part.shape()[dim], 1))?;
+    copy_into(&place, part)
 }
 
 /// [`Tensor::stack`].

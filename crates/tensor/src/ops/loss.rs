@@ -48,10 +48,11 @@ impl Tensor {
         let dim = class_dim(self);
         if !target.dtype().is_float() {
             check(OP, self, target)?;
-            return self.log_softmax(dim)?.nll_loss(target);
+            return self.log_softmax(dim)?.nll_loss(target).map_err(|error| named(OP, error));
         }
         if self.dims() == 0 || self.shape() != target.shape() {
-            let rule = "`target` must have the shape of `self`, if it has probabilities";
+            let rule = "a `target` of floats has probabilities, and the shape of `self`; classes are \
+                        int64";
             return Err(Error::ShapeMismatch { op: OP, shapes: shapes(self, target), rule });
         }
         let predictions = self.numel().checked_div(self.size(dim)?).unwrap_or(0);
@@ -76,7 +77,8 @@ impl Tensor {
         check("nll_loss", self, target)?;
         let dim = class_dim(self);
         let (class, ignored) = classes(target, dim)?;
-        let chosen = self.detach().gather(dim, &class)?.squeeze(dim)?;
+        let chosen = self.detach().gather(dim, &class).map_err(|error| named("nll_loss", error));
+        let chosen = chosen?.squeeze(dim)?;
         let losses = NEGATED_UNLESS_IGNORED.apply([(&chosen).into(), (&ignored).into()])?;
         let output = losses.sum(())?.div(&ignored.logical_not()?.sum(())?)?;
         Ok(record("nll_loss", [self], output, |saving| {
@@ -119,6 +121,16 @@ fn classes(target: &Tensor, dim: isize) -> Result<(Tensor, Tensor)> {
 /// The dimension of the classes: the second, or the only one.
 fn class_dim(logits: &Tensor) -> isize {
     isize::from(logits.dims() > 1)
+}
+
+/// The error of a class that there is not, as one of the operation that the program called.
+fn named(op: &'static str, error: Error) -> Error {
+    match error {
+        Error::IndexOutOfRange { position, index, size, .. } => {
+            Error::IndexOutOfRange { op, position, index, size }
+        }
+        error => error,
+    }
 }
 
 fn check(op: &'static str, logits: &Tensor, target: &Tensor) -> Result<()> {

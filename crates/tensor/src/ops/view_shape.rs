@@ -8,9 +8,9 @@ use crate::integer::{Integer, from_integer_lists, from_integer_tuples};
 use crate::{Error, Result, Shape};
 
 /// The sizes of a view. -1 stands for the size that follows from the others (in `view` and
-/// `reshape`) or for the size that the tensor has (in `expand`). It is made from arrays, slices and
-/// vectors of integers, from tuples of integers of different types, and from a [`Shape`]. An unsigned
-/// number is never -1.
+/// `reshape`) or for the size that the tensor has (in `expand`). It is made from one integer, from
+/// arrays, slices and vectors of integers, from tuples of integers of different types, and from a
+/// [`Shape`]. An unsigned number is never -1.
 ///
 /// ```
 /// use tensor::Tensor;
@@ -18,6 +18,7 @@ use crate::{Error, Result, Shape};
 /// let x = Tensor::zeros([batch, 3, 2], ())?;
 /// assert_eq!(x.reshape((batch, -1))?.shape(), [2, 6]);
 /// assert_eq!(x.view((batch, rest))?.shape(), [2, 6]);
+/// assert_eq!(x.view(-1)?.shape(), [12]);
 /// # Ok::<(), tensor::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -60,7 +61,7 @@ impl ViewShape {
     /// More than one size is open; they do not multiply to `numel`.
     pub(super) fn resolve(&self, op: &'static str, numel: usize) -> Result<Shape> {
         let refuse = |why| {
-            let value = format!("{:?}", self.0.as_slice());
+            let value = format!("{:?} of {numel} elements", self.0.as_slice());
             Error::InvalidArgument { op, argument: "shape", value, why }
         };
         if self.0.iter().any(|size| matches!(size, Size::Negative(_))) {
@@ -75,6 +76,7 @@ impl ViewShape {
                 return Err(refuse("the size left open could be any, since there are no elements"));
             }
             (2.., _) => return Err(refuse("only one size may be left open")),
+            (1, _) => return Err(refuse("the sizes that are known do not divide the elements")),
             _ => return Err(Error::WrongNumel { op, numel, shape: self.with_open(1) }),
         };
         Ok(self.with_open(rest))
@@ -110,6 +112,13 @@ impl ViewShape {
 impl<I: Integer> From<&[I]> for ViewShape {
     fn from(sizes: &[I]) -> ViewShape {
         ViewShape(sizes.iter().copied().map(Size::of).collect())
+    }
+}
+
+/// One dimension of the given size.
+impl<I: Integer> From<I> for ViewShape {
+    fn from(size: I) -> ViewShape {
+        [size].into()
     }
 }
 

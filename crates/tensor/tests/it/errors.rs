@@ -118,7 +118,10 @@ fn an_index_out_of_range_is_an_error_on_the_cpu_and_nothing_is_touched() -> Resu
     );
     assert!(x.index_select(0, &tensor![-1]?).is_err());
     assert!(x.scatter_add(0, &index, &x).is_err());
-    assert!(x.cross_entropy(&tensor![0, 5]?).is_err());
+    assert_names(&text(x.cross_entropy(&tensor![0, 5]?)), &["cross_entropy", "index 5", "size"]);
+    assert_names(&text(x.nll_loss(&tensor![0, 5]?)), &["nll_loss", "index 5"]);
+    assert_names(&text(x.cross_entropy(&tensor![0.0, 1.0]?)), &["classes are int64"]);
+    assert_names(&text(x.view((5, -1))), &["view", "[5, -1] of"]);
     assert_eq!(x.to_vec::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
     Ok(())
 }

@@ -1,15 +1,12 @@
 //! Fused functions: their results and gradients against the operations one by one, what a call
 //! costs, and what it refuses.
 
-use std::sync::{Arc, Mutex};
-
-use gpu_runtime::{EnqueuedWork, Observer, StreamId, Work, observe};
 use tensor::{
-    DType, Device, Error, Fused, FusedOperands, Result, Tensor, cuda, fuse, fuse_many, no_grad,
-    tensor,
+    DType, Device, Error, Fused, FusedOperands, Result, Tensor, fuse, fuse_many, no_grad, tensor,
 };
 
 use crate::devices::cuda_devices;
+use crate::launches::LaunchCounter;
 
 fn devices() -> [Device; 2] {
     [Device::Cpu, cuda_devices()[0]]
@@ -411,38 +408,16 @@ fn operands_that_do_not_fit_together_are_refused() -> Result<()> {
     Ok(())
 }
 
-/// Counts the kernels of one stream.
-struct Launches {
-    stream: StreamId,
-    count: Mutex<usize>,
-}
-
-impl Observer for Launches {
-    fn enqueued(&self, operation: &EnqueuedWork<'_>, _: Option<u64>) {
-        if operation.stream.id() == self.stream && matches!(operation.work, Work::Kernel { .. }) {
-            *self.count.lock().expect("no panic") += 1;
-        }
-    }
-}
-
 #[test]
 fn a_call_on_a_device_is_one_launch() -> Result<()> {
     let device = cuda_devices()[0];
-    let stream = cuda::Stream::new(device)?;
-    let launches = Arc::new(Launches { stream: stream.id(), count: Mutex::default() });
-    let _observation = observe(launches.clone());
+    let launches = LaunchCounter::new(device)?;
     let f = fuse(|[x, y, z]| (x * y + z).gelu());
     let g = fuse_many(|[x, y, z]| [x * y, x + z, y - z]);
-    let _current = stream.enter()?;
     let (x, y) = (matrix(40, 50, device)?, numbers(50, device)?);
-    let counted = |call: &dyn Fn() -> Result<()>| {
-        *launches.count.lock().expect("no panic") = 0;
-        call()?;
-        Ok::<_, Error>(*launches.count.lock().expect("no panic"))
-    };
     for x in [x.clone(), matrix(50, 40, device)?.transpose(0, 1)?] {
-        assert_eq!(counted(&|| f.call((&x, &y, 0.5)).map(drop))?, 1);
-        assert_eq!(counted(&|| g.call((&x, &y, 0.5)).map(drop))?, 1);
+        assert_eq!(launches.of(|| f.call((&x, &y, 0.5)))?, 1);
+        assert_eq!(launches.of(|| g.call((&x, &y, 0.5)))?, 1);
     }
     Ok(())
 }

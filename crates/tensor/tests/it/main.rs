@@ -19,6 +19,8 @@ mod graphs;
 mod guards;
 mod held;
 mod indexing;
+mod joined;
+mod launches;
 mod layer_norm;
 mod leaks;
 mod manual_order;
