@@ -3,8 +3,9 @@
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
-use parallel::{DataLoader, Dataset, RandomSampler, Sampler};
+use parallel::{DataLoader, Dataset, PutError, RandomSampler, Sampler};
 use rustix::time::{ClockId, clock_gettime};
+use tensor::StackBuffer;
 
 use crate::error::Result;
 use crate::harness::Bench;
@@ -39,6 +40,9 @@ struct Images {
     transform: Transform,
 }
 
+/// The same, whose samples go to the batch by way of `get`.
+struct ByGet(Images);
+
 pub(crate) fn run(bench: &mut Bench, _place: &BenchTarget) -> Result<()> {
     for (name, transform, count) in [
         ("none", Transform::None, 60_000),
@@ -56,19 +60,25 @@ pub(crate) fn run(bench: &mut Bench, _place: &BenchTarget) -> Result<()> {
             if bench.wants(&case) {
                 bench.report(&case, metric, epochs(images(), workers))?;
             }
+            let case = format!("data/{name}_get_w{workers}");
+            if bench.wants(&case) {
+                bench.report(&case, metric, epochs(ByGet(images()), workers))?;
+            }
         }
     }
     Ok(())
 }
 
-/// The seconds of two epochs of the transformations alone, in the order that a loader reads them in.
+/// The seconds of two epochs of the transformations alone, in the order that a loader reads them in:
+/// each image is written to its place in the memory of one batch.
 fn alone(images: &Images) -> Result<Vec<f64>> {
     let order: Vec<usize> = RandomSampler::new(images.len(), 0).iter(0)?.collect();
     let epoch = |_| {
+        let mut batch = vec![[0.0; PIXELS]; BATCH];
         let start = Instant::now();
-        for &index in &order {
-            let Ok(sample) = images.get(index);
-            std::hint::black_box(sample);
+        for (place, &index) in (0..BATCH).cycle().zip(&order) {
+            images.read(index, &mut batch[place]);
+            std::hint::black_box(&mut batch[place]);
         }
         start.elapsed().as_secs_f64()
     };
@@ -76,7 +86,10 @@ fn alone(images: &Images) -> Result<Vec<f64>> {
 }
 
 /// The seconds of two epochs. One before them, in which memory is touched first, does not count.
-fn epochs(images: Images, workers: usize) -> Result<Vec<f64>> {
+fn epochs(
+    images: impl Dataset<Sample = LabelledImage> + 'static,
+    workers: usize,
+) -> Result<Vec<f64>> {
     let loader =
         DataLoader::builder(images).batch_size(BATCH).shuffle(0).workers(workers).build()?;
     let epoch = |_| {
@@ -90,35 +103,72 @@ fn epochs(images: Images, workers: usize) -> Result<Vec<f64>> {
     Ok(seconds[1..].to_vec())
 }
 
+/// An image and its label.
+type LabelledImage = ([f32; PIXELS], i64);
+
+impl Images {
+    /// Writes a transformed image.
+    fn read(&self, index: usize, into: &mut [f32]) {
+        match self.transform {
+            Transform::None => into.copy_from_slice(&self.pixels[index]),
+            Transform::Light | Transform::Heavy => light(&self.pixels[index], index, into),
+        }
+        if self.transform == Transform::Heavy {
+            keep_busy(HEAVY);
+        }
+    }
+
+    fn label(index: usize) -> i64 {
+        (index % 10) as i64
+    }
+}
+
 impl Dataset for Images {
-    type Sample = ([f32; PIXELS], i64);
+    type Sample = LabelledImage;
     type Error = Infallible;
 
     fn len(&self) -> usize {
         self.pixels.len()
     }
 
-    fn get(&self, index: usize) -> std::result::Result<([f32; PIXELS], i64), Infallible> {
-        let pixels = match self.transform {
-            Transform::None => self.pixels[index],
-            Transform::Light | Transform::Heavy => light(&self.pixels[index], index),
-        };
-        if self.transform == Transform::Heavy {
-            keep_busy(HEAVY);
-        }
-        Ok((pixels, (index % 10) as i64))
+    fn get(&self, index: usize) -> std::result::Result<LabelledImage, Infallible> {
+        let mut sample = ([0.0; PIXELS], Images::label(index));
+        self.read(index, &mut sample.0);
+        Ok(sample)
+    }
+
+    fn get_into(
+        &self,
+        index: usize,
+        (pixels, label): &mut (StackBuffer, StackBuffer),
+    ) -> std::result::Result<(), PutError<Infallible>> {
+        self.read(index, pixels.push_empty(&[PIXELS])?);
+        Ok(label.push_data(&Images::label(index))?)
     }
 }
 
-/// The image, normalised and shifted by a distance that differs from index to index. What comes in
-/// from outside is zero.
-fn light(image: &[f32; PIXELS], index: usize) -> [f32; PIXELS] {
+impl Dataset for ByGet {
+    type Sample = LabelledImage;
+    type Error = Infallible;
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn get(&self, index: usize) -> std::result::Result<LabelledImage, Infallible> {
+        self.0.get(index)
+    }
+}
+
+/// Writes the image, normalised and shifted by a distance that differs from index to index. What
+/// comes in from outside is zero.
+fn light(image: &[f32; PIXELS], index: usize, shifted: &mut [f32]) {
     let distances = 2 * SHIFT + 1;
     // Knuth's multiplicative hashing: neighbours are shifted differently.
     let hash = index.wrapping_mul(2_654_435_761) >> 7;
     let (down, right) = (hash % distances, hash / distances % distances);
 
-    let mut shifted = [0.0; PIXELS];
+    shifted.fill(0.0);
     for row in down.saturating_sub(SHIFT)..EDGE.min(EDGE + down - SHIFT) {
         let columns = right.saturating_sub(SHIFT)..EDGE.min(EDGE + right - SHIFT);
         let source = (row + SHIFT - down) * EDGE + columns.start + SHIFT - right;
@@ -127,7 +177,6 @@ fn light(image: &[f32; PIXELS], index: usize) -> [f32; PIXELS] {
             *into = (from - MEAN) / DEVIATION;
         }
     }
-    shifted
 }
 
 /// Uses so much of the processor's time; waiting for the processor does not count.
@@ -146,6 +195,12 @@ fn time_of_thread() -> Duration {
 mod tests {
     use super::*;
 
+    fn shifted(image: &[f32; PIXELS], index: usize) -> [f32; PIXELS] {
+        let mut shifted = [f32::NAN; PIXELS];
+        light(image, index, &mut shifted);
+        shifted
+    }
+
     #[test]
     fn a_light_transformation_shifts_and_normalises() {
         let mut image = [MEAN; PIXELS];
@@ -153,7 +208,7 @@ mod tests {
         let mut places: Vec<_> = (0..1000)
             .map(|index| {
                 let lit = |pixel: &f32| (pixel - 1.0).abs() < 1e-6;
-                light(&image, index).iter().position(lit).expect("the pixel stays inside")
+                shifted(&image, index).iter().position(lit).expect("the pixel stays inside")
             })
             .collect();
         places.sort_unstable();
@@ -166,7 +221,7 @@ mod tests {
     #[test]
     fn what_comes_in_from_outside_is_zero() {
         for index in 0..100 {
-            let shifted = light(&[1.0; PIXELS], index);
+            let shifted = shifted(&[1.0; PIXELS], index);
             let kept = shifted.iter().filter(|pixel| **pixel != 0.0).count();
             assert!((26 * 26..=PIXELS).contains(&kept), "{kept} of {PIXELS} at {index}");
         }

@@ -60,9 +60,10 @@ mod wrapper;
 
 pub use batch::{Collate, Gather, PinMemory, SampleList, Split, ToDevice};
 pub use data::{
-    BatchSampler, ConcatDataset, Dataset, DistributedSampler, FnDataset, IterableDataset,
-    MapDataset, RandomSampler, SampleOrder, Sampler, SequentialSampler, Subset,
-    SubsetRandomSampler, TensorDataset, TensorSample, WeightedRandomSampler, from_fn, random_split,
+    BatchSampler, CollateFn, ConcatDataset, Dataset, DistributedSampler, FnDataset, Iterable,
+    IterableDataset, MapDataset, PutError, RandomSampler, SampleOrder, Sampler, SequentialSampler,
+    Subset, SubsetRandomSampler, TensorDataset, TensorSample, WeightedRandomSampler, from_fn,
+    random_split,
 };
 pub use data_parallel::{DataParallel, DataParallelError};
 pub use distributed::{
@@ -70,7 +71,7 @@ pub use distributed::{
 };
 pub use loader::{
     BatchParts, Batches, BuildError, DataLoader, DataLoaderBuilder, DataLoaderState,
-    EpochCanceller, Iterable, LoaderError, SampleSource, WorkerInfo, get_worker_info, is_cancelled,
+    EpochCanceller, LoaderError, SampleSource, WorkerInfo, get_worker_info, is_cancelled,
 };
 pub use replicas::{Replicas, ReplicasBuilder, ReplicasError, StepLosses};
 

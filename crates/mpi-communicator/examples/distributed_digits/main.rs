@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use collectives::Communicator;
 use mpi_communicator::MpiCommunicator;
+use sluice::data::DistributedSampler;
 use sluice::optim::Sgd;
 use sluice::parallel::DistributedDataParallel;
 use sluice::prelude::*;
@@ -29,7 +30,12 @@ fn main() -> Result<()> {
 
 fn train(communicator: Arc<dyn Communicator>) -> Result<()> {
     let (rank, ranks) = (communicator.rank(), communicator.size());
-    let digits = data::DigitTensors::read()?;
+    let (digits, (test_images, test_labels)) = data::read()?;
+    // One order of the digits for all ranks, of which each takes every `ranks`th one.
+    let share = DistributedSampler::new(digits.len(), ranks, rank)?.shuffle(7).drop_last(true);
+    let loader = DataLoader::builder(digits).sampler(share);
+    let loader = loader.batch_size(BATCH / ranks).drop_last(true).build()?;
+
     let _seed = enter_manual_seed(0);
     let model = nn::Sequential::new()
         .push(nn::Linear::new(64, 128)?)
@@ -38,9 +44,9 @@ fn train(communicator: Arc<dyn Communicator>) -> Result<()> {
     let mut model = DistributedDataParallel::new(model, communicator)?;
     let mut optimizer = Sgd::new(model.parameters(), 0.1).momentum(0.9).build()?;
 
-    for epoch in 0..EPOCHS {
-        for share in digits.share(epoch, rank, ranks)?.chunks_exact(BATCH / ranks) {
-            let (images, labels) = digits.batch(share)?;
+    for _ in 0..EPOCHS {
+        for batch in &loader {
+            let (images, labels) = batch?;
             let loss = model.forward(&images)?.cross_entropy(&labels)?;
             optimizer.zero_grad();
             model.backward(&loss)?;
@@ -49,10 +55,9 @@ fn train(communicator: Arc<dyn Communicator>) -> Result<()> {
     }
 
     if rank == 0 {
-        let (images, labels) = digits.test()?;
-        let guesses = no_grad(|| model.forward(&images)?.argmax(1))?;
-        let right = guesses.eq(&labels)?.sum(())?.item::<i64>()?;
-        println!("{ranks} ranks: {right} of {} digits recognised", labels.numel());
+        let guesses = no_grad(|| model.forward(&test_images)?.argmax(1))?;
+        let right = guesses.eq(&test_labels)?.sum(())?.item::<i64>()?;
+        println!("{ranks} ranks: {right} of {} digits recognised", test_labels.numel());
         if let Some(path) = std::env::args_os().nth(1) {
             safetensors::save(path, &model.state_dict())?;
         }

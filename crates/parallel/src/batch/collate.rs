@@ -76,10 +76,13 @@ use super::SampleList;
 /// assert_eq!(batch.to_vec::<f32>()?, [1.0, 0.0, 2.0, 3.0]);
 /// # Ok::<(), tensor::Error>(())
 /// ```
+///
+/// For one loader, a closure says the same: [`Dataset::collate_with`](crate::Dataset::collate_with).
 #[diagnostic::on_unimplemented(
     message = "samples of type `{Self}` cannot be joined to a batch",
     label = "it has no `Collate`",
-    note = "write `#[derive(Collate)]` above its declaration; tensors, numbers and tuples have it"
+    note = "write `#[derive(Collate)]` above its declaration; tensors, numbers and tuples have it",
+    note = "or say how one loader joins them: `dataset.collate_with(|samples| ..)`"
 )]
 pub trait Collate: Sized {
     /// The type of the batch.
@@ -163,9 +166,9 @@ impl Collate for String {
     }
 }
 
-/// SampleList that become a row of a tensor: `$row` gives the numbers.
+/// Samples that become a row of a tensor: `$row` gives the numbers.
 macro_rules! rows {
-    ($([$($generics:tt)*] $type:ty, $sample:ident => $row:expr;)+) => {$(
+    ($([$($generics:tt)*] $type:ty: $sample:ident => $row:expr;)+) => {$(
         impl<$($generics)*> Collate for $type {
             type Batch = Tensor;
             type Slot = StackBuffer;
@@ -178,8 +181,9 @@ macro_rules! rows {
                 slot.begin(samples);
             }
 
-            fn put(self, slot: &mut StackBuffer) -> Result<()> {
-                let $sample = self;
+            // Nothing but the reference, of a sample that lies where `get` has left it: a variable
+            // here would be a further copy.
+            fn put($sample, slot: &mut StackBuffer) -> Result<()> {
                 slot.push_data(&$row)
             }
 
@@ -190,20 +194,20 @@ macro_rules! rows {
     )+};
 }
 rows! {
-    [D: Data, const N: usize] [D; N], numbers => numbers;
-    [] f64, number => number;
-    [] f32, number => number;
-    [] i64, number => number;
-    [] i32, number => number;
-    [] i16, number => number;
-    [] i8, number => number;
-    [] u8, number => number;
-    [] bool, number => number;
-    [] u16, number => i64::from(number);
-    [] u32, number => i64::from(number);
-    [] u64, number => integer(number)?;
-    [] usize, number => integer(number)?;
-    [] isize, number => integer(number)?;
+    [D: Data, const N: usize] [D; N]: self => self;
+    [] f64: self => self;
+    [] f32: self => self;
+    [] i64: self => self;
+    [] i32: self => self;
+    [] i16: self => self;
+    [] i8: self => self;
+    [] u8: self => self;
+    [] bool: self => self;
+    [] u16: self => i64::from(self);
+    [] u32: self => i64::from(self);
+    [] u64: self => integer(self)?;
+    [] usize: self => integer(self)?;
+    [] isize: self => integer(self)?;
 }
 
 /// An integer as an element of a tensor.

@@ -2,7 +2,8 @@
 
 use tensor::Error;
 
-use super::Dataset;
+use super::{Dataset, PutError};
+use crate::Collate;
 
 /// Several datasets one behind the other (`torch.utils.data.ConcatDataset`). Datasets of different
 /// types can be joined as `Arc<dyn Dataset<Sample = .., Error = ..>>`.
@@ -52,6 +53,14 @@ impl<D: Dataset> ConcatDataset<D> {
     pub fn datasets(&self) -> &[D] {
         &self.datasets
     }
+
+    /// The dataset with the sample at an index, and the sample's own index there.
+    fn part_with(&self, index: usize) -> (&D, usize) {
+        // An index beyond the end is one beyond the last dataset, whose error names it.
+        let part = self.ends.partition_point(|&end| end <= index).min(self.datasets.len() - 1);
+        let before = part.checked_sub(1).map_or(0, |before| self.ends[before]);
+        (&self.datasets[part], index - before)
+    }
 }
 
 impl<D: Dataset> Dataset for ConcatDataset<D> {
@@ -63,10 +72,20 @@ impl<D: Dataset> Dataset for ConcatDataset<D> {
     }
 
     fn get(&self, index: usize) -> Result<D::Sample, D::Error> {
-        // An index beyond the end is one beyond the last dataset, whose error names it.
-        let part = self.ends.partition_point(|&end| end <= index).min(self.datasets.len() - 1);
-        let before = part.checked_sub(1).map_or(0, |before| self.ends[before]);
-        self.datasets[part].get(index - before)
+        let (dataset, index) = self.part_with(index);
+        dataset.get(index)
+    }
+
+    fn get_into(
+        &self,
+        index: usize,
+        batch: &mut <D::Sample as Collate>::Slot,
+    ) -> Result<(), PutError<D::Error>>
+    where
+        D::Sample: Collate,
+    {
+        let (dataset, index) = self.part_with(index);
+        dataset.get_into(index, batch)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::error::Error;
 
+use super::CollateFn;
+
 /// A dataset whose samples come one after the other, from a file or over a network
 /// (`torch.utils.data.IterableDataset`). [`DataLoader::from_iterable`](crate::DataLoader::from_iterable)
 /// makes a loader of one.
@@ -60,4 +62,50 @@ pub trait IterableDataset: Send + Sync {
     /// # Errors
     /// The item is none of the kind that was expected.
     fn sample(&self, item: Self::Item) -> Result<Self::Sample, Self::Error>;
+
+    /// The dataset with a function that joins its samples to a batch, for
+    /// [`DataLoader::builder`](crate::DataLoader::builder): see
+    /// [`Dataset::collate_with`](crate::Dataset::collate_with).
+    ///
+    /// ```
+    /// use std::convert::Infallible;
+    ///
+    /// use parallel::{DataLoader, IterableDataset};
+    ///
+    /// /// The words of a text.
+    /// struct Words(&'static str);
+    ///
+    /// impl IterableDataset for Words {
+    ///     type Item = &'static str;
+    ///     type Sample = &'static str;
+    ///     type Error = Infallible;
+    ///     type Iter = std::vec::IntoIter<Result<&'static str, Infallible>>;
+    ///
+    ///     fn iter(&self, _epoch: u64) -> Result<Self::Iter, Infallible> {
+    ///         Ok(self.0.split(' ').map(Ok).collect::<Vec<_>>().into_iter())
+    ///     }
+    ///
+    ///     fn sample(&self, word: &'static str) -> Result<&'static str, Infallible> {
+    ///         Ok(word)
+    ///     }
+    /// }
+    ///
+    /// let words = Words("a loader joins these").collate_with(|words| Ok(words.join("+")));
+    /// let loader = DataLoader::builder(words).batch_size(2).build()?;
+    /// let joined = loader.iter().collect::<Result<Vec<_>, _>>()?;
+    /// assert_eq!(joined, ["a+loader", "joins+these"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "collate_fn")]
+    fn collate_with<B, F>(self, f: F) -> CollateFn<Iterable<Self>, F>
+    where
+        Self: Sized,
+        F: Fn(Vec<Self::Sample>) -> tensor::Result<B> + Send + Sync,
+    {
+        CollateFn { dataset: Iterable(self), collate: f }
+    }
 }
+
+/// An [`IterableDataset`] as a loader reads it.
+#[derive(Clone, Copy, Debug)]
+pub struct Iterable<I>(pub(crate) I);

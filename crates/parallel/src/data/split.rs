@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use tensor::Error;
 
-use super::Dataset;
 use super::random::{SampleRandom, permutation};
+use super::{Dataset, PutError};
+use crate::Collate;
 
 /// Some samples of a dataset, in an order of their own (`torch.utils.data.Subset`).
 #[derive(Debug)]
@@ -31,6 +32,14 @@ impl<D> Subset<D> {
     }
 }
 
+impl<D: Dataset> Subset<D> {
+    /// The index of a sample in the whole dataset. One beyond the part becomes one beyond the whole
+    /// dataset, whose error names it.
+    fn index_in_whole(&self, index: usize) -> usize {
+        self.indices().get(index).copied().unwrap_or(self.dataset.len())
+    }
+}
+
 impl<D: Dataset> Dataset for Subset<D> {
     type Sample = D::Sample;
     type Error = D::Error;
@@ -40,8 +49,18 @@ impl<D: Dataset> Dataset for Subset<D> {
     }
 
     fn get(&self, index: usize) -> Result<D::Sample, D::Error> {
-        // An index beyond the part becomes one beyond the whole dataset, whose error names it.
-        self.dataset.get(self.indices().get(index).copied().unwrap_or(self.dataset.len()))
+        self.dataset.get(self.index_in_whole(index))
+    }
+
+    fn get_into(
+        &self,
+        index: usize,
+        batch: &mut <D::Sample as Collate>::Slot,
+    ) -> Result<(), PutError<D::Error>>
+    where
+        D::Sample: Collate,
+    {
+        self.dataset.get_into(self.index_in_whole(index), batch)
     }
 }
 

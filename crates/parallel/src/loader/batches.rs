@@ -12,36 +12,27 @@ use super::pool::{Turned, WorkerPool};
 use super::prefetch::Prefetcher;
 use super::reader::EpochReader;
 use super::seeds::Seeds;
-use super::source::{BatchOf, SampleOf};
+use super::source::ItemOf;
 use super::state::LoaderProgress;
 use super::task::{IdleBench, Made, Maker, Recipe, Workbench};
-use crate::{Collate, SampleSource, Split, ToDevice};
+use crate::{SampleSource, Split, ToDevice};
 
 /// An iterator over the batches of an epoch. Dropping it ends the epoch: workers stop after the
 /// samples that they are reading, and the drop waits for that, at most as long as the
 /// [time-out](crate::DataLoaderBuilder::timeout).
-pub struct Batches<D: SampleSource>
-where
-    SampleOf<D>: Collate,
-{
+pub struct Batches<D: SampleSource> {
     epoch: EpochOfLoop<D>,
-    prefetcher: Option<Prefetcher<BatchOf<D>, BatchOf<D>>>,
+    prefetcher: Option<Prefetcher<D::Batch, D::Batch>>,
 }
 
 /// An iterator over the parts of the batches of an epoch: see [`Batches::parts`].
-pub struct BatchParts<D: SampleSource>
-where
-    SampleOf<D>: Collate,
-{
+pub struct BatchParts<D: SampleSource> {
     epoch: EpochOfLoop<D>,
-    prefetcher: Prefetcher<BatchOf<D>, Vec<BatchOf<D>>>,
+    prefetcher: Prefetcher<D::Batch, Vec<D::Batch>>,
 }
 
 /// An epoch as the loop has it.
-struct EpochOfLoop<D: SampleSource>
-where
-    SampleOf<D>: Collate,
-{
+struct EpochOfLoop<D: SampleSource> {
     source: BatchSource<D>,
     begun: BegunEpoch,
     cancel: Arc<CancelFlag>,
@@ -57,10 +48,7 @@ pub(super) struct BegunEpoch {
 }
 
 /// The source of the batches of an epoch.
-pub(super) enum BatchSource<D: SampleSource>
-where
-    SampleOf<D>: Collate,
-{
+pub(super) enum BatchSource<D: SampleSource> {
     /// The calling thread makes each batch when it is asked for.
     Caller(Box<CallerEpoch<D>>),
     /// Workers make batches ahead.
@@ -70,12 +58,9 @@ where
 }
 
 /// An epoch whose batches the calling thread makes.
-pub(super) struct CallerEpoch<D: SampleSource>
-where
-    SampleOf<D>: Collate,
-{
+pub(super) struct CallerEpoch<D: SampleSource> {
     pub(super) recipe: Arc<Recipe<D>>,
-    pub(super) reader: EpochReader<D::Item>,
+    pub(super) reader: EpochReader<ItemOf<D>>,
     pub(super) seeds: Seeds,
     pub(super) bench: Option<Workbench<D>>,
     /// The place where the loader keeps the bench between epochs.
@@ -83,24 +68,17 @@ where
 }
 
 /// An epoch whose batches workers make.
-pub(super) struct WorkersEpoch<D: SampleSource>
-where
-    SampleOf<D>: Collate,
-{
+pub(super) struct WorkersEpoch<D: SampleSource> {
     pub(super) pool: Arc<WorkerPool<D>>,
     pub(super) id: EpochId,
 }
 
-impl<D> Batches<D>
-where
-    D: SampleSource,
-    SampleOf<D>: Collate,
-{
+impl<D: SampleSource> Batches<D> {
     pub(super) fn new(
         source: BatchSource<D>,
         begun: BegunEpoch,
         cancel: Arc<CancelFlag>,
-        prefetcher: Option<Prefetcher<BatchOf<D>, BatchOf<D>>>,
+        prefetcher: Option<Prefetcher<D::Batch, D::Batch>>,
     ) -> Self {
         Batches { epoch: EpochOfLoop { source, begun, cancel }, prefetcher }
     }
@@ -127,18 +105,11 @@ where
     /// ```
     pub fn parts(self, devices: impl IntoIterator<Item = Device>) -> BatchParts<D>
     where
-        BatchOf<D>: Split + ToDevice + 'static,
+        D::Batch: Split + ToDevice,
     {
         BatchParts { epoch: self.epoch, prefetcher: Prefetcher::parts(devices) }
     }
-}
 
-impl<D> Batches<D>
-where
-    D: SampleSource + 'static,
-    SampleOf<D>: Collate + 'static,
-    BatchOf<D>: Send + 'static,
-{
     /// A handle by which another thread ends this epoch, also while the loop waits for a batch.
     ///
     /// ```
@@ -168,12 +139,8 @@ where
     }
 }
 
-impl<D> Iterator for Batches<D>
-where
-    D: SampleSource,
-    SampleOf<D>: Collate,
-{
-    type Item = Result<BatchOf<D>, LoaderError>;
+impl<D: SampleSource> Iterator for Batches<D> {
+    type Item = Result<D::Batch, LoaderError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = match &mut self.prefetcher {
@@ -188,12 +155,8 @@ where
     }
 }
 
-impl<D> Iterator for BatchParts<D>
-where
-    D: SampleSource,
-    SampleOf<D>: Collate,
-{
-    type Item = Result<Vec<BatchOf<D>>, LoaderError>;
+impl<D: SampleSource> Iterator for BatchParts<D> {
+    type Item = Result<Vec<D::Batch>, LoaderError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = self.epoch.next_prefetched(&mut self.prefetcher);
@@ -205,15 +168,11 @@ where
     }
 }
 
-impl<D> EpochOfLoop<D>
-where
-    D: SampleSource,
-    SampleOf<D>: Collate,
-{
+impl<D: SampleSource> EpochOfLoop<D> {
     /// The next batch where it was copied to: the one that was copied ahead, or a new one.
     fn next_prefetched<C>(
         &mut self,
-        prefetcher: &mut Prefetcher<BatchOf<D>, C>,
+        prefetcher: &mut Prefetcher<D::Batch, C>,
     ) -> Option<(usize, Made<C>)> {
         let current = match prefetcher.take() {
             Some(copied) => copied,
@@ -255,13 +214,9 @@ where
 /// The number of an error that takes no batch's place.
 const NO_BATCH: usize = usize::MAX;
 
-impl<D> BatchSource<D>
-where
-    D: SampleSource,
-    SampleOf<D>: Collate,
-{
+impl<D: SampleSource> BatchSource<D> {
     /// The next batch: waits for a worker, or makes it here.
-    fn next(&mut self, cancel: &Arc<CancelFlag>) -> Option<(usize, Made<BatchOf<D>>)> {
+    fn next(&mut self, cancel: &Arc<CancelFlag>) -> Option<(usize, Made<D::Batch>)> {
         let next = match self {
             BatchSource::Ended(error) => return error.take().map(|error| (NO_BATCH, Err(error))),
             BatchSource::Caller(epoch) => epoch.next(cancel),
@@ -279,21 +234,18 @@ where
     }
 
     /// The next batch, if a worker has made it already.
-    fn take_made(&mut self) -> Option<(usize, Made<BatchOf<D>>)> {
+    fn take_made(&mut self) -> Option<(usize, Made<D::Batch>)> {
         let BatchSource::Workers(workers) = self else { return None };
         workers.pool.take_made(workers.id)
     }
 }
 
-impl<D: SampleSource> CallerEpoch<D>
-where
-    SampleOf<D>: Collate,
-{
+impl<D: SampleSource> CallerEpoch<D> {
     /// Reads and makes the next batch.
     ///
     /// # Errors
     /// The epoch was cancelled.
-    fn next(&mut self, cancel: &Arc<CancelFlag>) -> Result<Turned<BatchOf<D>>, LoaderError> {
+    fn next(&mut self, cancel: &Arc<CancelFlag>) -> Result<Turned<D::Batch>, LoaderError> {
         const THREAD: &str = "the calling thread";
         let bench = self.bench.get_or_insert_with(Workbench::new);
         if cancel.is_set() {
@@ -311,10 +263,7 @@ where
     }
 }
 
-impl<D: SampleSource> Drop for CallerEpoch<D>
-where
-    SampleOf<D>: Collate,
-{
+impl<D: SampleSource> Drop for CallerEpoch<D> {
     fn drop(&mut self) {
         // Its memory serves the next epoch. Of two epochs at a time, one keeps it.
         let replaced = self.bench.take().and_then(|bench| self.idle.lock().replace(bench));
@@ -322,11 +271,7 @@ where
     }
 }
 
-impl<D> Drop for WorkersEpoch<D>
-where
-    D: SampleSource,
-    SampleOf<D>: Collate,
-{
+impl<D: SampleSource> Drop for WorkersEpoch<D> {
     fn drop(&mut self) {
         self.pool.close(self.id);
     }

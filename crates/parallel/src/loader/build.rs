@@ -9,19 +9,16 @@ use tensor::Device;
 use super::DataLoader;
 use super::pool::WorkerPool;
 use super::reader::BatchSize;
-use super::source::{BatchOf, Move, Pin, ReadOrder, SampleOf};
+use super::source::{DatasetOf, Move, Pin, ReadOrder};
 use super::state::LoaderProgress;
 use super::task::{IdleBench, Recipe};
-use crate::{Collate, Dataset, PinMemory, SampleSource, Sampler, ToDevice};
+use crate::{Dataset, PinMemory, SampleSource, Sampler, ToDevice};
 
 /// A builder of a [`DataLoader`]. Without further calls the loader makes batches of one sample, in
 /// order, in the calling thread.
 #[must_use = "call `build`"]
-pub struct DataLoaderBuilder<D: SampleSource>
-where
-    SampleOf<D>: Collate,
-{
-    dataset: D,
+pub struct DataLoaderBuilder<D: SampleSource> {
+    source: D,
     batch_size: Option<usize>,
     drop_last: Option<bool>,
     shuffle: Option<u64>,
@@ -31,8 +28,8 @@ where
     workers: usize,
     prefetch_factor: Option<usize>,
     timeout: Option<Duration>,
-    pin: Option<Pin<BatchOf<D>>>,
-    prefetch: Option<(Device, Move<BatchOf<D>>)>,
+    pin: Option<Pin<D::Batch>>,
+    prefetch: Option<(Device, Move<D::Batch>)>,
 }
 
 /// The reason why a loader cannot be built.
@@ -76,14 +73,10 @@ impl From<BuildError> for tensor::Error {
     }
 }
 
-impl<D> DataLoaderBuilder<D>
-where
-    D: SampleSource,
-    SampleOf<D>: Collate,
-{
-    pub(super) fn new(dataset: D) -> Self {
+impl<D: SampleSource> DataLoaderBuilder<D> {
+    pub(super) fn new(source: D) -> Self {
         DataLoaderBuilder {
-            dataset,
+            source,
             batch_size: None,
             drop_last: None,
             shuffle: None,
@@ -153,9 +146,9 @@ where
     /// they copy.
     pub fn pin_memory(mut self, pin_memory: bool) -> Self
     where
-        BatchOf<D>: PinMemory,
+        D::Batch: PinMemory,
     {
-        self.pin = pin_memory.then_some(BatchOf::<D>::into_pinned as Pin<BatchOf<D>>);
+        self.pin = pin_memory.then_some(D::Batch::into_pinned as Pin<D::Batch>);
         self
     }
 
@@ -167,9 +160,9 @@ where
     /// [`Order`](tensor::cuda::Order) too.
     pub fn prefetch_to(mut self, device: Device) -> Self
     where
-        BatchOf<D>: ToDevice,
+        D::Batch: ToDevice,
     {
-        self.prefetch = Some((device, BatchOf::<D>::into_device));
+        self.prefetch = Some((device, D::Batch::into_device));
         self
     }
 
@@ -191,7 +184,7 @@ where
             expect_driver()?;
         }
         let seed = self.seed.or(self.shuffle);
-        let recipe = Arc::new(Recipe { dataset: self.dataset, pin: self.pin });
+        let recipe = Arc::new(Recipe { source: self.source, pin: self.pin });
         Ok(DataLoader {
             pool: Arc::new(WorkerPool::new(&recipe, self.workers, self.timeout)),
             recipe,
@@ -247,8 +240,8 @@ fn expect_driver() -> Result<(), BuildError> {
 
 impl<D> DataLoaderBuilder<D>
 where
-    D: Dataset,
-    SampleOf<D>: Collate,
+    D: SampleSource,
+    DatasetOf<D>: Dataset,
 {
     /// Shuffles the samples, differently in each epoch. The order follows from `seed`, and so do
     /// the random numbers that are drawn for samples and batches.

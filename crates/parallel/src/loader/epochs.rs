@@ -10,9 +10,9 @@ use super::cancel::CancelFlag;
 use super::error::LoaderError;
 use super::reader::EpochReader;
 use super::seeds::Seeds;
-use super::source::{BatchOf, SampleOf};
+use super::source::ItemOf;
 use super::task::Made;
-use crate::{Collate, SampleSource};
+use crate::SampleSource;
 
 /// The settings of the thread that began an epoch, which its workers have meanwhile.
 type Inherited = Arc<ExecutionContext>;
@@ -29,20 +29,14 @@ impl EpochId {
 }
 
 /// The open epochs of a loader: few, and most of the time one.
-pub(super) struct OpenEpochs<D: SampleSource>
-where
-    SampleOf<D>: Collate,
-{
+pub(super) struct OpenEpochs<D: SampleSource> {
     epochs: Vec<(EpochId, OpenEpoch<D>)>,
     next: u64,
     is_closed: bool,
 }
 
 /// An epoch while workers make its batches.
-pub(super) struct OpenEpoch<D: SampleSource>
-where
-    SampleOf<D>: Collate,
-{
+pub(super) struct OpenEpoch<D: SampleSource> {
     pub(super) seeds: Seeds,
     pub(super) context: Inherited,
     pub(super) cancel: Cancel,
@@ -50,9 +44,9 @@ where
     pub(super) ahead: usize,
     /// Whether a batch waits for those before it.
     pub(super) in_order: bool,
-    pub(super) reading: Reading<D::Item>,
+    pub(super) reading: Reading<ItemOf<D>>,
     /// The batches that were read and that the loop has not got, in order.
-    pub(super) window: VecDeque<Entry<BatchOf<D>>>,
+    pub(super) window: VecDeque<Entry<D::Batch>>,
 }
 
 /// The reading of an epoch's items: by one worker at a time.
@@ -78,16 +72,13 @@ enum EntryState<B> {
 /// An epoch's reader, lent to a worker that is to read and make the next batch.
 pub(super) struct EpochClaim<D: SampleSource> {
     pub(super) id: EpochId,
-    pub(super) reader: EpochReader<D::Item>,
+    pub(super) reader: EpochReader<ItemOf<D>>,
     pub(super) seeds: Seeds,
     pub(super) context: Inherited,
     pub(super) cancel: Cancel,
 }
 
-impl<D: SampleSource> OpenEpochs<D>
-where
-    SampleOf<D>: Collate,
-{
+impl<D: SampleSource> OpenEpochs<D> {
     pub(super) fn new() -> Self {
         OpenEpochs { epochs: Vec::new(), next: 0, is_closed: false }
     }
@@ -132,9 +123,9 @@ where
     pub(super) fn put_back(
         &mut self,
         id: EpochId,
-        reader: EpochReader<D::Item>,
+        reader: EpochReader<ItemOf<D>>,
         batch: Option<usize>,
-    ) -> Option<EpochReader<D::Item>> {
+    ) -> Option<EpochReader<ItemOf<D>>> {
         let Some(epoch) = self.get(id) else { return Some(reader) };
         match batch {
             Some(batch) => {
@@ -155,8 +146,8 @@ where
         &mut self,
         id: EpochId,
         batch: Option<usize>,
-        made: Option<Made<BatchOf<D>>>,
-    ) -> Option<Made<BatchOf<D>>> {
+        made: Option<Made<D::Batch>>,
+    ) -> Option<Made<D::Batch>> {
         let Some(epoch) = self.get(id) else { return made };
         let Some(batch) = batch else {
             // The worker ended while it read: with the reader, which nobody gets back.
@@ -179,10 +170,7 @@ where
     }
 }
 
-impl<D: SampleSource> OpenEpoch<D>
-where
-    SampleOf<D>: Collate,
-{
+impl<D: SampleSource> OpenEpoch<D> {
     fn may_be_read(&self) -> bool {
         matches!(self.reading, Reading::Free(_))
             && self.window.len() < self.ahead
@@ -190,7 +178,7 @@ where
     }
 
     /// The next batch, if it is made.
-    pub(super) fn take(&mut self) -> Option<(usize, Made<BatchOf<D>>)> {
+    pub(super) fn take(&mut self) -> Option<(usize, Made<D::Batch>)> {
         let is_made = |entry: &Entry<_>| matches!(entry.state, EntryState::Made(_));
         let place = match self.in_order {
             true => self.window.front().is_some_and(is_made).then_some(0),

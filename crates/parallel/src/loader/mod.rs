@@ -31,14 +31,14 @@ use pool::WorkerPool;
 use prefetch::Prefetcher;
 use reader::{BatchSize, EpochReader};
 use seeds::Seeds;
-use source::{BatchOf, Move, ReadOrder, SampleOf};
-pub use source::{Iterable, SampleSource};
+pub use source::SampleSource;
+use source::{DatasetOf, ItemSource, Move, ReadOrder};
 pub use state::DataLoaderState;
 use state::LoaderProgress;
 use task::{IdleBench, Recipe};
 pub use worker_info::{WorkerInfo, get_worker_info};
 
-use crate::{Collate, Dataset, IterableDataset};
+use crate::{Dataset, Iterable, IterableDataset};
 
 /// The most batches that are made ahead of the loop.
 const MAX_AHEAD: usize = 1 << 16;
@@ -80,10 +80,7 @@ const MAX_AHEAD: usize = 1 << 16;
 /// the thread that begins the epoch, and from the number of the epoch and the index of the sample.
 /// So random transformations are different in each epoch, and the same for any number of workers.
 /// The samples of a batch are joined with a seed of the batch's own.
-pub struct DataLoader<D: SampleSource>
-where
-    SampleOf<D>: Collate,
-{
+pub struct DataLoader<D: SampleSource> {
     recipe: Arc<Recipe<D>>,
     pool: Arc<WorkerPool<D>>,
     order: ReadOrder,
@@ -92,21 +89,29 @@ where
     in_order: bool,
     workers: usize,
     prefetch_factor: usize,
-    prefetch: Option<(Device, Move<BatchOf<D>>)>,
+    prefetch: Option<(Device, Move<D::Batch>)>,
     progress: LoaderProgress,
     idle: IdleBench<D>,
 }
 
-impl<D> DataLoader<D>
-where
-    D: Dataset,
-    SampleOf<D>: Collate,
-{
-    /// A builder of a loader.
+impl<D: SampleSource> DataLoader<D> {
+    /// A builder of a loader of a [`Dataset`], or of one
+    /// [with a function that joins its samples](Dataset::collate_with).
     pub fn builder(dataset: D) -> DataLoaderBuilder<D> {
         DataLoaderBuilder::new(dataset)
     }
 
+    /// The dataset that the loader was made of.
+    pub fn dataset(&self) -> &DatasetOf<D> {
+        self.recipe.source.items().dataset()
+    }
+}
+
+impl<D> DataLoader<D>
+where
+    D: SampleSource,
+    DatasetOf<D>: Dataset,
+{
     /// The number of batches of an epoch.
     pub fn len(&self) -> usize {
         self.total().unwrap_or_default()
@@ -116,37 +121,23 @@ where
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-
-    /// The dataset.
-    pub fn dataset(&self) -> &D {
-        &self.recipe.dataset
-    }
 }
 
 impl<I> DataLoader<Iterable<I>>
 where
     I: IterableDataset,
-    I::Sample: Collate,
+    Iterable<I>: SampleSource,
 {
     /// A builder of a loader of a dataset that is read from the beginning to the end.
     pub fn from_iterable(dataset: I) -> DataLoaderBuilder<Iterable<I>> {
         DataLoaderBuilder::new(Iterable(dataset))
     }
-
-    /// The dataset.
-    pub fn iterable_dataset(&self) -> &I {
-        &self.recipe.dataset.0
-    }
 }
 
-impl<D> DataLoader<D>
-where
-    D: SampleSource,
-    SampleOf<D>: Collate,
-{
+impl<D: SampleSource> DataLoader<D> {
     /// The number of batches of an epoch, if that is known.
     fn total(&self) -> Option<usize> {
-        let items = self.recipe.dataset.count(&self.order)?;
+        let items = self.recipe.source.items().count(&self.order)?;
         Some(match self.order {
             ReadOrder::Batches(_) => items,
             _ => self.size.batches(items),
@@ -192,14 +183,7 @@ where
         state.early.sort_unstable();
         self.progress.set_state(state);
     }
-}
 
-impl<D> DataLoader<D>
-where
-    D: SampleSource + 'static,
-    SampleOf<D>: Collate + 'static,
-    BatchOf<D>: Send + 'static,
-{
     /// Begins the next epoch, or goes on with one after [`set_state`](DataLoader::set_state).
     pub fn iter(&self) -> Batches<D> {
         let state = self.progress.begin();
@@ -227,7 +211,7 @@ where
         let seeds = Seeds::of_epoch(self.seed.unwrap_or_else(tensor::initial_seed), epoch);
         // Code of the program, which passes over what was handed out.
         let reader = attempt(|| {
-            let stream = self.recipe.dataset.begin(&self.order, epoch)?;
+            let stream = self.recipe.source.items().begin(&self.order, epoch)?;
             Ok(EpochReader::new(stream, self.size, seeds, state))
         });
         let reader = reader
@@ -255,11 +239,7 @@ where
 }
 
 /// The place in the epochs, under the names `epoch`, `batches` and, if there are any, `early`.
-impl<D> Stateful for DataLoader<D>
-where
-    D: SampleSource,
-    SampleOf<D>: Collate,
-{
+impl<D: SampleSource> Stateful for DataLoader<D> {
     fn state(&self) -> Result<StateDict> {
         state::saved(&self.progress.state())
     }
@@ -270,13 +250,8 @@ where
     }
 }
 
-impl<D> IntoIterator for &DataLoader<D>
-where
-    D: SampleSource + 'static,
-    SampleOf<D>: Collate + 'static,
-    BatchOf<D>: Send + 'static,
-{
-    type Item = std::result::Result<BatchOf<D>, LoaderError>;
+impl<D: SampleSource> IntoIterator for &DataLoader<D> {
+    type Item = std::result::Result<D::Batch, LoaderError>;
     type IntoIter = Batches<D>;
 
     fn into_iter(self) -> Batches<D> {

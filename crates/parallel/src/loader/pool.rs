@@ -11,27 +11,20 @@ use parking_lot::{Condvar, Mutex};
 use super::cancel::WakeLoops;
 use super::epochs::{EpochClaim, EpochId, OpenEpoch, OpenEpochs};
 use super::error::LoaderError;
-use super::source::{BatchOf, SampleOf};
 use super::task::{Made, Maker, Recipe, Workbench};
 use super::worker_info::become_worker;
-use crate::{Collate, SampleSource};
+use crate::SampleSource;
 
 /// Worker threads, which are started when they are needed, and end with the loader and its last
 /// iterator.
-pub(super) struct WorkerPool<D: SampleSource>
-where
-    SampleOf<D>: Collate,
-{
+pub(super) struct WorkerPool<D: SampleSource> {
     shared: Arc<PoolShared<D>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     timeout: Option<Duration>,
 }
 
 /// The part of a pool that workers and loops share.
-struct PoolShared<D: SampleSource>
-where
-    SampleOf<D>: Collate,
-{
+struct PoolShared<D: SampleSource> {
     recipe: Arc<Recipe<D>>,
     /// The number of workers that were asked for.
     workers: usize,
@@ -51,11 +44,7 @@ pub(super) enum Turned<B> {
     End,
 }
 
-impl<D> WorkerPool<D>
-where
-    D: SampleSource,
-    SampleOf<D>: Collate,
-{
+impl<D: SampleSource> WorkerPool<D> {
     pub(super) fn new(
         recipe: &Arc<Recipe<D>>,
         workers: usize,
@@ -100,7 +89,7 @@ where
     ///
     /// # Errors
     /// The epoch was cancelled; it took longer than the time-out; all workers are gone.
-    pub(super) fn wait_for(&self, id: EpochId) -> Result<Turned<BatchOf<D>>, LoaderError> {
+    pub(super) fn wait_for(&self, id: EpochId) -> Result<Turned<D::Batch>, LoaderError> {
         let deadline = self.deadline();
         let mut state = self.shared.state.lock();
         loop {
@@ -128,7 +117,7 @@ where
     }
 
     /// The next batch of an epoch, if it is made.
-    pub(super) fn take_made(&self, id: EpochId) -> Option<(usize, Made<BatchOf<D>>)> {
+    pub(super) fn take_made(&self, id: EpochId) -> Option<(usize, Made<D::Batch>)> {
         let mut state = self.shared.state.lock();
         let epoch = state.get(id).filter(|epoch| !epoch.cancel.is_set())?;
         let taken = epoch.take()?;
@@ -136,14 +125,7 @@ where
         self.shared.work.notify_one();
         Some(taken)
     }
-}
 
-impl<D> WorkerPool<D>
-where
-    D: SampleSource + 'static,
-    SampleOf<D>: Collate + 'static,
-    BatchOf<D>: Send + 'static,
-{
     /// Opens an epoch, on which up to `workers` threads work.
     ///
     /// # Errors
@@ -178,11 +160,7 @@ where
     }
 }
 
-impl<D> Drop for WorkerPool<D>
-where
-    D: SampleSource,
-    SampleOf<D>: Collate,
-{
+impl<D: SampleSource> Drop for WorkerPool<D> {
     /// Ends the threads after the samples at hand, and joins them. Those that are still busy when
     /// the time-out is over are left to end by themselves.
     fn drop(&mut self) {
@@ -209,26 +187,17 @@ where
 }
 
 /// A thread's share in the pool, which ends with the thread, whatever it dies of.
-struct Alive<D: SampleSource>
-where
-    SampleOf<D>: Collate,
-{
+struct Alive<D: SampleSource> {
     shared: Option<Arc<PoolShared<D>>>,
 }
 
-impl<D: SampleSource> Alive<D>
-where
-    SampleOf<D>: Collate,
-{
+impl<D: SampleSource> Alive<D> {
     fn shared(&self) -> &PoolShared<D> {
         self.shared.as_deref().expect("it is there until the thread ends")
     }
 }
 
-impl<D: SampleSource> Drop for Alive<D>
-where
-    SampleOf<D>: Collate,
-{
+impl<D: SampleSource> Drop for Alive<D> {
     fn drop(&mut self) {
         let Some(shared) = self.shared.take() else { return };
         {
@@ -241,21 +210,14 @@ where
     }
 }
 
-impl<D: SampleSource> WakeLoops for PoolShared<D>
-where
-    SampleOf<D>: Collate,
-    BatchOf<D>: Send,
-{
+impl<D: SampleSource> WakeLoops for PoolShared<D> {
     fn wake(&self) {
         let _state = self.state.lock();
         self.made.notify_all();
     }
 }
 
-impl<D: SampleSource> PoolShared<D>
-where
-    SampleOf<D>: Collate,
-{
+impl<D: SampleSource> PoolShared<D> {
     /// Whether no thread is left.
     fn is_dead(&self) -> bool {
         self.alive.load(Ordering::Acquire) == 0
@@ -322,21 +284,15 @@ where
 
 /// The turn of one batch. It ends with the batch or with an error, whatever becomes of the worker:
 /// the loop waits for one of the two.
-struct Turn<'a, D: SampleSource>
-where
-    SampleOf<D>: Collate,
-{
+struct Turn<'a, D: SampleSource> {
     shared: &'a PoolShared<D>,
     id: EpochId,
     /// `None` while it is being read.
     batch: Option<usize>,
-    made: Option<Made<BatchOf<D>>>,
+    made: Option<Made<D::Batch>>,
 }
 
-impl<D: SampleSource> Drop for Turn<'_, D>
-where
-    SampleOf<D>: Collate,
-{
+impl<D: SampleSource> Drop for Turn<'_, D> {
     fn drop(&mut self) {
         let (made, batch) = (self.made.take(), self.batch);
         let unwanted = self.shared.state.lock().finish(self.id, batch, made);

@@ -1,5 +1,4 @@
-//! The two kinds of datasets, as loaders read both: items come one by one, and samples are made of
-//! them.
+//! The data of loaders: items come one by one, samples are made of them, and batches of samples.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -7,14 +6,13 @@ use std::sync::Arc;
 use tensor::{Blocking, Device, Result as TensorResult};
 
 use crate::{
-    Collate, Dataset, IterableDataset, RandomSampler, SampleOrder, Sampler, SequentialSampler,
+    Collate, CollateFn, Dataset, Iterable, IterableDataset, PutError, RandomSampler, SampleList,
+    SampleOrder, Sampler, SequentialSampler,
 };
 
-/// A sample of what a loader reads, the batch that samples are joined to, and the slot in which
-/// that happens.
-pub(super) type SampleOf<D> = <D as SampleSource>::Sample;
-pub(super) type BatchOf<D> = <SampleOf<D> as Collate>::Batch;
-pub(super) type SlotOf<D> = <SampleOf<D> as Collate>::Slot;
+/// The items that a loader reads, and the dataset that the program gave.
+pub(super) type ItemOf<D> = <<D as SampleSource>::Items as ItemSource>::Item;
+pub(super) type DatasetOf<D> = <<D as SampleSource>::Items as ItemSource>::Dataset;
 /// The function that pins a batch.
 pub(super) type Pin<B> = fn(B) -> TensorResult<B>;
 /// The function that copies a batch to a device.
@@ -23,45 +21,84 @@ pub(super) type Move<B> = fn(B, Device, Blocking) -> TensorResult<B>;
 /// The error of a dataset, of whatever type.
 pub(super) type DatasetError = Box<dyn Error + Send + Sync>;
 
-/// The data of a [`DataLoader`](crate::DataLoader): any [`Dataset`], and [`Iterable`], which holds an
-/// [`IterableDataset`]. Nothing else can be one.
-pub trait SampleSource: Send + Sync + sealed::Sealed {
-    /// The type of a sample.
-    type Sample;
+/// The data of a [`DataLoader`](crate::DataLoader): a [`Dataset`] or an [`Iterable`], whose samples
+/// are joined by [`Collate`], or either of them with a function that joins them
+/// ([`Dataset::collate_with`]). Nothing else can be one.
+pub trait SampleSource: Send + Sync + sealed::Sealed + 'static {
+    /// The items that samples are made of.
+    #[doc(hidden)]
+    type Items: ItemSource;
+    /// The type of a batch.
+    type Batch: Send;
+    /// The place in which a thread makes batches, one after the other.
+    #[doc(hidden)]
+    type Slot: Send;
+
+    /// The data that items are read of.
+    #[doc(hidden)]
+    fn items(&self) -> &Self::Items;
+
+    /// A new slot.
+    #[doc(hidden)]
+    fn slot(pin_memory: bool) -> Self::Slot;
+
+    /// Begins a batch of so many samples.
+    #[doc(hidden)]
+    fn begin(slot: &mut Self::Slot, samples: usize);
+
+    /// Makes a sample of an item and adds it to the batch.
+    #[doc(hidden)]
+    fn put(
+        &self,
+        item: <Self::Items as ItemSource>::Item,
+        slot: &mut Self::Slot,
+    ) -> Result<(), PutError<DatasetError>>;
+
+    /// Gives the batch.
+    #[doc(hidden)]
+    fn finish(&self, slot: &mut Self::Slot) -> TensorResult<Self::Batch>;
+}
+
+/// The two kinds of datasets, as loaders read both.
+pub trait ItemSource: Send + Sync + sealed::Sealed + 'static {
+    /// The program's own type.
+    type Dataset;
     /// The type of what is read, of which a sample is made: an index, or an iterable dataset's item.
     type Item: Send;
+    /// The type of a sample.
+    type Sample;
+    /// The error of a sample that cannot be made.
+    type Error: Into<DatasetError>;
+
+    /// The program's own dataset.
+    fn dataset(&self) -> &Self::Dataset;
 
     /// The number of items, or of batches where the order is one of batches; `None` if nobody
     /// knows.
-    #[doc(hidden)]
     fn count(&self, order: &ReadOrder) -> Option<usize>;
 
     /// Begins to read an epoch.
-    #[doc(hidden)]
-    fn begin(
-        &self,
-        order: &ReadOrder,
-        epoch: u64,
-    ) -> Result<ItemStream<Self::Item>, Box<dyn Error + Send + Sync>>
-    where
-        Self: 'static;
+    fn begin(&self, order: &ReadOrder, epoch: u64) -> Result<ItemStream<Self::Item>, DatasetError>;
 
     /// Makes a sample of an item.
-    #[doc(hidden)]
-    fn make(&self, item: Self::Item) -> Result<Self::Sample, Box<dyn Error + Send + Sync>>;
+    fn sample(&self, item: Self::Item) -> Result<Self::Sample, Self::Error>;
+
+    /// Makes a sample of an item and adds it to a batch.
+    fn put(
+        &self,
+        item: Self::Item,
+        slot: &mut <Self::Sample as Collate>::Slot,
+    ) -> Result<(), PutError<Self::Error>>
+    where
+        Self::Sample: Collate;
 
     /// The index by which errors name the item at a position of the epoch.
-    #[doc(hidden)]
     fn index(item: &Self::Item, position: usize) -> usize;
 }
 
 mod sealed {
     pub trait Sealed {}
 }
-
-/// An [`IterableDataset`] as a loader reads it.
-#[derive(Clone, Copy, Debug)]
-pub struct Iterable<I>(pub(super) I);
 
 /// The order in which a loader reads a dataset.
 #[derive(Clone)]
@@ -84,11 +121,85 @@ pub enum ItemStream<I> {
     Batches(Box<dyn Iterator<Item = Vec<I>> + Send>),
 }
 
+impl<S: ItemSource> SampleSource for S
+where
+    S::Sample: Collate,
+    <S::Sample as Collate>::Batch: Send,
+{
+    type Items = S;
+    type Batch = <S::Sample as Collate>::Batch;
+    type Slot = <S::Sample as Collate>::Slot;
+
+    fn items(&self) -> &S {
+        self
+    }
+
+    fn slot(pin_memory: bool) -> Self::Slot {
+        S::Sample::slot(pin_memory)
+    }
+
+    fn begin(slot: &mut Self::Slot, samples: usize) {
+        S::Sample::begin(slot, samples);
+    }
+
+    fn put(&self, item: S::Item, slot: &mut Self::Slot) -> Result<(), PutError<DatasetError>> {
+        ItemSource::put(self, item, slot).map_err(|error| match error {
+            PutError::Sample(error) => PutError::Sample(error.into()),
+            PutError::Collate(error) => PutError::Collate(error),
+        })
+    }
+
+    fn finish(&self, slot: &mut Self::Slot) -> TensorResult<Self::Batch> {
+        S::Sample::finish(slot)
+    }
+}
+
+impl<S, F> sealed::Sealed for CollateFn<S, F> {}
+
+impl<S, F, B> SampleSource for CollateFn<S, F>
+where
+    S: ItemSource,
+    S::Sample: Send,
+    F: Fn(Vec<S::Sample>) -> TensorResult<B> + Send + Sync + 'static,
+    B: Send,
+{
+    type Items = S;
+    type Batch = B;
+    type Slot = SampleList<S::Sample>;
+
+    fn items(&self) -> &S {
+        &self.dataset
+    }
+
+    fn slot(_pin_memory: bool) -> Self::Slot {
+        SampleList::new()
+    }
+
+    fn begin(slot: &mut Self::Slot, samples: usize) {
+        slot.begin(samples);
+    }
+
+    fn put(&self, item: S::Item, slot: &mut Self::Slot) -> Result<(), PutError<DatasetError>> {
+        slot.push(self.dataset.sample(item).map_err(|error| PutError::Sample(error.into()))?);
+        Ok(())
+    }
+
+    fn finish(&self, slot: &mut Self::Slot) -> TensorResult<B> {
+        (self.collate)(slot.take())
+    }
+}
+
 impl<D: Dataset> sealed::Sealed for D {}
 
-impl<D: Dataset> SampleSource for D {
-    type Sample = D::Sample;
+impl<D: Dataset + 'static> ItemSource for D {
+    type Dataset = D;
     type Item = usize;
+    type Sample = D::Sample;
+    type Error = D::Error;
+
+    fn dataset(&self) -> &D {
+        self
+    }
 
     fn count(&self, order: &ReadOrder) -> Option<usize> {
         Some(match order {
@@ -108,8 +219,19 @@ impl<D: Dataset> SampleSource for D {
         Ok(ItemStream::Items(Box::new(Indices(indices))))
     }
 
-    fn make(&self, index: usize) -> Result<D::Sample, DatasetError> {
-        Ok(self.get(index)?)
+    fn sample(&self, index: usize) -> Result<D::Sample, D::Error> {
+        self.get(index)
+    }
+
+    fn put(
+        &self,
+        index: usize,
+        slot: &mut <D::Sample as Collate>::Slot,
+    ) -> Result<(), PutError<D::Error>>
+    where
+        D::Sample: Collate,
+    {
+        self.get_into(index, slot)
     }
 
     fn index(&index: &usize, _position: usize) -> usize {
@@ -119,23 +241,40 @@ impl<D: Dataset> SampleSource for D {
 
 impl<I: IterableDataset> sealed::Sealed for Iterable<I> {}
 
-impl<I: IterableDataset> SampleSource for Iterable<I> {
-    type Sample = I::Sample;
+impl<I: IterableDataset + 'static> ItemSource for Iterable<I> {
+    type Dataset = I;
     type Item = I::Item;
+    type Sample = I::Sample;
+    type Error = I::Error;
+
+    fn dataset(&self) -> &I {
+        &self.0
+    }
 
     fn count(&self, _order: &ReadOrder) -> Option<usize> {
         None
     }
 
-    fn begin(&self, _order: &ReadOrder, epoch: u64) -> Result<ItemStream<I::Item>, DatasetError>
-    where
-        Self: 'static,
-    {
+    fn begin(&self, _order: &ReadOrder, epoch: u64) -> Result<ItemStream<I::Item>, DatasetError> {
         Ok(ItemStream::Items(Box::new(ItemsRead(self.0.iter(epoch)?))))
     }
 
-    fn make(&self, item: I::Item) -> Result<I::Sample, DatasetError> {
-        Ok(self.0.sample(item)?)
+    fn sample(&self, item: I::Item) -> Result<I::Sample, I::Error> {
+        self.0.sample(item)
+    }
+
+    fn put(
+        &self,
+        item: I::Item,
+        slot: &mut <I::Sample as Collate>::Slot,
+    ) -> Result<(), PutError<I::Error>>
+    where
+        I::Sample: Collate,
+    {
+        match self.0.sample(item) {
+            Ok(sample) => Ok(sample.put(slot)?),
+            Err(error) => Err(PutError::Sample(error)),
+        }
     }
 
     fn index(_item: &I::Item, position: usize) -> usize {

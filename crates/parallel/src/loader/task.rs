@@ -11,17 +11,14 @@ use super::cancel::{CancelFlag, enter_cancelled};
 use super::error::LoaderError;
 use super::reader::ReadBatch;
 use super::seeds::Seeds;
-use super::source::{BatchOf, Pin, SampleOf, SlotOf};
-use crate::{Collate, SampleSource};
+use super::source::{ItemOf, ItemSource, Pin};
+use crate::{PutError, SampleSource};
 
-/// The dataset and the functions by which every thread makes batches.
-pub(super) struct Recipe<D: SampleSource>
-where
-    SampleOf<D>: Collate,
-{
-    pub(super) dataset: D,
+/// The data and the function by which every thread makes batches.
+pub(super) struct Recipe<D: SampleSource> {
+    pub(super) source: D,
     /// The function that pins what does not come to lie in pinned memory.
-    pub(super) pin: Option<Pin<BatchOf<D>>>,
+    pub(super) pin: Option<Pin<D::Batch>>,
 }
 
 /// The place for what the calling thread makes batches with, between epochs.
@@ -32,12 +29,9 @@ pub(super) type Made<B> = Result<B, LoaderError>;
 
 /// The memory that a thread keeps from batch to batch: the items of the batch at hand, and the slot
 /// in which it is made.
-pub(super) struct Workbench<D: SampleSource>
-where
-    SampleOf<D>: Collate,
-{
-    pub(super) read: ReadBatch<D::Item>,
-    slot: Option<SlotOf<D>>,
+pub(super) struct Workbench<D: SampleSource> {
+    pub(super) read: ReadBatch<ItemOf<D>>,
+    slot: Option<D::Slot>,
 }
 
 /// The thread that makes a batch, and the signal on which it gives up.
@@ -49,10 +43,7 @@ pub(super) struct Maker<'a> {
     pub(super) seeds: Seeds,
 }
 
-impl<D: SampleSource> Workbench<D>
-where
-    SampleOf<D>: Collate,
-{
+impl<D: SampleSource> Workbench<D> {
     pub(super) fn new() -> Self {
         Workbench { read: ReadBatch::new(), slot: None }
     }
@@ -60,26 +51,20 @@ where
     /// Drops what an unfinished batch has left in the slot, and the slot itself where that panics.
     fn clear(&mut self) {
         self.read.clear();
-        let is_left = |slot: &mut SlotOf<D>| attempt(|| SampleOf::<D>::begin(slot, 0)).is_err();
+        let is_left = |slot: &mut D::Slot| attempt(|| D::begin(slot, 0)).is_err();
         if self.slot.as_mut().is_some_and(is_left) {
             discard(self.slot.take());
         }
     }
 }
 
-impl<D: SampleSource> Drop for Workbench<D>
-where
-    SampleOf<D>: Collate,
-{
+impl<D: SampleSource> Drop for Workbench<D> {
     fn drop(&mut self) {
         discard(self.slot.take());
     }
 }
 
-impl<D: SampleSource> Recipe<D>
-where
-    SampleOf<D>: Collate,
-{
+impl<D: SampleSource> Recipe<D> {
     /// Makes the batch that was read, or gives up with `None` once it is told to stop.
     ///
     /// It does not panic: a panic in the dataset, in joining or in pinning becomes an error that
@@ -88,7 +73,7 @@ where
         &self,
         bench: &mut Workbench<D>,
         maker: &Maker<'_>,
-    ) -> Option<Made<BatchOf<D>>> {
+    ) -> Option<Made<D::Batch>> {
         let index = Cell::new(bench.read.position);
         let made = match bench.read.failed.take() {
             Some(failed) => Err(failed),
@@ -116,30 +101,34 @@ where
         bench: &mut Workbench<D>,
         maker: &Maker<'_>,
         index: &Cell<usize>,
-    ) -> Result<Option<BatchOf<D>>, LoaderError> {
+    ) -> Result<Option<D::Batch>, LoaderError> {
         let Workbench { read, slot } = bench;
         let batch = read.batch;
-        let slot = slot.get_or_insert_with(|| SampleOf::<D>::slot(self.pin.is_some()));
+        let slot = slot.get_or_insert_with(|| D::slot(self.pin.is_some()));
         let collate = |source| LoaderError::Collate { batch, source };
-        SampleOf::<D>::begin(slot, read.items.len());
+        D::begin(slot, read.items.len());
         let mut first = None;
         let mut position = read.position;
         while let Some(item) = read.items.pop_front() {
-            index.set(D::index(&item, position));
+            index.set(D::Items::index(&item, position));
             position = position.saturating_add(1);
             first.get_or_insert(index.get());
             if maker.cancel.is_set() {
                 discard(item);
                 return Ok(None);
             }
-            with_manual_seed(maker.seeds.of_sample(index.get()), || {
-                let source = |source| LoaderError::Sample { batch, index: index.get(), source };
-                self.dataset.make(item).map_err(source)?.put(slot).map_err(collate)
-            })?;
+            let seed = maker.seeds.of_sample(index.get());
+            match with_manual_seed(seed, || self.source.put(item, slot)) {
+                Ok(()) => {}
+                Err(PutError::Collate(source)) => return Err(collate(source)),
+                Err(PutError::Sample(source)) => {
+                    return Err(LoaderError::Sample { batch, index: index.get(), source });
+                }
+            }
         }
         index.set(first.unwrap_or(read.position));
         with_manual_seed(maker.seeds.of_batch(batch), || {
-            let joined = SampleOf::<D>::finish(slot).map_err(collate)?;
+            let joined = self.source.finish(slot).map_err(collate)?;
             let Some(pin) = self.pin else { return Ok(Some(joined)) };
             pin(joined).map(Some).map_err(|source| LoaderError::Pin { batch, source })
         })

@@ -123,6 +123,47 @@ impl<M: Module> Replicas<M> {
     {
         let losses =
             self.run_parts(batch, |thread, replica, part| replica.step(thread, part, &loss))?;
+        self.stepped(losses)
+    }
+
+    /// [`step`](Replicas::step) on a batch that is in parts already, one for each of the first
+    /// replicas, as a loader copies them to devices ahead ([`Batches::parts`](crate::Batches::parts)).
+    ///
+    /// ```
+    /// # use nn::optim::Sgd;
+    /// # use nn::{Forward, Linear};
+    /// # use parallel::{DataLoader, Replicas, TensorDataset};
+    /// # use tensor::{Device, Tensor};
+    /// # gpu_runtime::choose_driver("software:4".parse()?)?;
+    /// let devices = [Device::cuda_at(0), Device::cuda_at(1)];
+    /// let mut replicas = Replicas::builder(Linear::new(3, 1)?, devices)
+    ///     .optimizer(|parameters| Sgd::new(parameters, 0.1).build())
+    ///     .build()?;
+    /// let data = TensorDataset::new(Tensor::randn([20, 3], ())?)?;
+    /// let loader = DataLoader::builder(data).batch_size(8).workers(1).pin_memory(true).build()?;
+    /// for parts in loader.iter().parts(devices) {
+    ///     replicas.step_parts(parts?, |model, x| model.forward(&x)?.square()?.mean(()))?;
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There are more parts than replicas, or no samples; or as of [`step`](Replicas::step).
+    pub fn step_parts<B, F>(&mut self, parts: Vec<B>, loss: F) -> Result<StepLosses>
+    where
+        B: Split + ToDevice + Send,
+        F: Fn(&M, B) -> tensor::Result<Tensor> + Sync,
+    {
+        let weights = shares::of_parts(&parts, self.replicas.len())?;
+        let work = |thread: &ReplicaThread, replica: &mut Replica<M>, part| {
+            replica.step(thread, part, &loss)
+        };
+        let losses = self.run_weighted(parts, weights, work)?;
+        self.stepped(losses)
+    }
+
+    /// Counts a step, after which replicas are compared from time to time.
+    fn stepped(&mut self, losses: Vec<(Tensor, f64)>) -> Result<StepLosses> {
         self.steps += 1;
         if self.verify_every.is_some_and(|every| self.steps.is_multiple_of(every)) {
             self.verify()?;
@@ -234,10 +275,25 @@ impl<M: Module> Replicas<M> {
         ) -> tensor::Result<Option<T>>
         + Sync,
     ) -> Result<Vec<(T, f64)>> {
-        self.catch_up()?;
         let Shares { sizes, weights } =
             shares::of(&batch, self.replicas.len(), self.speeds.as_deref())?;
-        let parts = batch.split(&sizes)?.into_iter().zip(&weights);
+        self.run_weighted(batch.split(&sizes)?, weights, work)
+    }
+
+    /// [`run_parts`](Replicas::run_parts) with the parts of a batch and their weights.
+    fn run_weighted<B: Send, T: Send>(
+        &mut self,
+        parts: Vec<B>,
+        weights: Vec<f64>,
+        work: impl Fn(
+            &ReplicaThread,
+            &mut Replica<M>,
+            Option<ReplicaPart<B>>,
+        ) -> tensor::Result<Option<T>>
+        + Sync,
+    ) -> Result<Vec<(T, f64)>> {
+        self.catch_up()?;
+        let parts = parts.into_iter().zip(&weights);
         let part = |(batch, &weight): (B, &f64)| {
             Mutex::new((weight > 0.0).then_some(ReplicaPart { batch, weight }))
         };

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::Result;
+use super::{ReplicasError, Result};
 use crate::Split;
 use crate::batch::even_sizes;
 
@@ -23,13 +23,7 @@ pub(super) fn of(batch: &impl Split, replicas: usize, speeds: Option<&[f64]>) ->
         });
     };
     if samples == 0 {
-        return Err(tensor::Error::InvalidArgument {
-            op: "Replicas::step",
-            argument: "batch",
-            value: "no samples".to_owned(),
-            why: "there is no loss of nothing",
-        }
-        .into());
+        return Err(refused("no samples".to_owned(), "there is no loss of nothing"));
     }
     let sizes = match speeds {
         Some(speeds) => proportional_sizes(samples, speeds),
@@ -57,6 +51,25 @@ fn proportional_sizes(samples: usize, speeds: &[f64]) -> Vec<usize> {
     let missing = samples - sizes.iter().sum::<usize>();
     by_remainder.iter().cycle().take(missing).for_each(|&rank| sizes[rank] += 1);
     sizes
+}
+
+/// The weights of the losses of parts that a batch was split into already.
+pub(super) fn of_parts(parts: &[impl Split], replicas: usize) -> Result<Vec<f64>> {
+    if parts.len() > replicas {
+        let value = format!("{} parts for {replicas} replicas", parts.len());
+        return Err(refused(value, "each part is one replica's"));
+    }
+    let samples = |part: &_| Split::samples(part).unwrap_or(1);
+    let total: usize = parts.iter().map(samples).sum();
+    if total == 0 {
+        return Err(refused("no samples".to_owned(), "there is no loss of nothing"));
+    }
+    Ok(parts.iter().map(|part| samples(part) as f64 / total as f64).collect())
+}
+
+fn refused(value: String, why: &'static str) -> ReplicasError {
+    let (op, argument) = ("Replicas::step", "batch");
+    tensor::Error::InvalidArgument { op, argument, value, why }.into()
 }
 
 #[cfg(test)]

@@ -1,48 +1,30 @@
 //! What a loader yields.
 
 use std::collections::{BTreeMap, HashMap};
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parallel::{
-    BatchSampler, BuildError, Collate, DataLoader, DataLoaderState, Dataset, PinMemory, SampleList,
-    SequentialSampler, TensorDataset, ToDevice,
+    BatchSampler, BuildError, DataLoader, DataLoaderBuilder, DataLoaderState, Dataset, PinMemory,
+    SampleSource, SequentialSampler, TensorDataset, ToDevice,
 };
 use tensor::{Blocking, DType, Device, Tensor, cuda};
 
-use crate::four_devices;
-
-/// The sample at an index is the index.
-#[derive(Clone)]
-struct Counting(usize);
-
-impl Dataset for Counting {
-    type Sample = i64;
-    type Error = Infallible;
-
-    fn len(&self) -> usize {
-        self.0
-    }
-
-    fn get(&self, index: usize) -> Result<i64, Infallible> {
-        Ok(index as i64)
-    }
-}
+use crate::{counting, four_devices};
 
 fn at(epoch: u64, batches: usize) -> DataLoaderState {
     DataLoaderState { epoch, batches, ..DataLoaderState::default() }
 }
 
-fn batches(loader: &DataLoader<Counting>) -> Vec<Vec<i64>> {
+fn batches(loader: &DataLoader<impl SampleSource<Batch = Tensor>>) -> Vec<Vec<i64>> {
     loader.iter().map(|batch| batch.expect("a batch").to_vec().expect("values")).collect()
 }
 
 #[test]
 fn batches_come_in_order_whatever_the_number_of_workers() {
     for workers in [0, 1, 2, 4] {
-        let loader = DataLoader::builder(Counting(10)).batch_size(4).workers(workers).build();
+        let loader = DataLoader::builder(counting(10)).batch_size(4).workers(workers).build();
         let loader = loader.expect("a loader");
         assert_eq!(loader.len(), 3);
         assert_eq!(batches(&loader), [vec![0, 1, 2, 3], vec![4, 5, 6, 7], vec![8, 9]]);
@@ -52,7 +34,7 @@ fn batches_come_in_order_whatever_the_number_of_workers() {
 #[test]
 fn a_seed_gives_the_same_batches_whatever_the_number_of_workers() {
     let epochs = |workers| -> Vec<Vec<Vec<i64>>> {
-        let loader = DataLoader::builder(Counting(50)).batch_size(8).shuffle(3).workers(workers);
+        let loader = DataLoader::builder(counting(50)).batch_size(8).shuffle(3).workers(workers);
         let loader = loader.build().expect("a loader");
         (0..3).map(|_| batches(&loader)).collect()
     };
@@ -65,7 +47,7 @@ fn a_seed_gives_the_same_batches_whatever_the_number_of_workers() {
 
 #[test]
 fn an_epoch_can_be_begun_again() {
-    let loader = DataLoader::builder(Counting(50)).batch_size(8).shuffle(3).build();
+    let loader = DataLoader::builder(counting(50)).batch_size(8).shuffle(3).build();
     let loader = loader.expect("a loader");
     let first = batches(&loader);
     batches(&loader);
@@ -76,7 +58,7 @@ fn an_epoch_can_be_begun_again() {
 #[test]
 fn an_empty_dataset_gives_no_batches() {
     for workers in [0, 2] {
-        let loader = DataLoader::builder(Counting(0)).batch_size(4).workers(workers).build();
+        let loader = DataLoader::builder(counting(0)).batch_size(4).workers(workers).build();
         let loader = loader.expect("a loader");
         assert!(loader.is_empty() && loader.iter().next().is_none());
     }
@@ -84,14 +66,16 @@ fn an_empty_dataset_gives_no_batches() {
 
 #[test]
 fn drop_last_leaves_the_short_batch_out() {
-    let loader = DataLoader::builder(Counting(10)).batch_size(4).drop_last(true).workers(2).build();
+    let loader = DataLoader::builder(counting(10)).batch_size(4).drop_last(true).workers(2).build();
     assert_eq!(batches(&loader.expect("a loader")), [vec![0, 1, 2, 3], vec![4, 5, 6, 7]]);
 }
 
 #[test]
 fn arguments_that_contradict_each_other_are_errors() {
-    let error = |builder: parallel::DataLoaderBuilder<Counting>| builder.build().err();
-    let builder = || DataLoader::builder(Counting(10));
+    fn error<D: SampleSource>(builder: DataLoaderBuilder<D>) -> Option<BuildError> {
+        builder.build().err()
+    }
+    let builder = || DataLoader::builder(counting(10));
     assert_eq!(error(builder().batch_size(0)), Some(BuildError::ZeroBatchSize));
     assert_eq!(
         error(builder().workers(2).prefetch_factor(0)),
@@ -118,7 +102,7 @@ fn arguments_that_contradict_each_other_are_errors() {
 
 #[test]
 fn samples_are_mapped_and_joined_part_by_part() {
-    let data = Counting(4).map(|i| {
+    let data = counting(4).map(|i| {
         let named = BTreeMap::from([("half".to_owned(), i as f64 / 2.0)]);
         Ok((i, (i % 2 == 0, format!("#{i}")), named))
     });
@@ -181,7 +165,7 @@ fn prefetched_batches_are_on_the_device_in_order() {
 fn without_workers_a_batch_is_given_before_the_next_is_made() {
     let begun = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&begun);
-    let data = Counting(3).map(move |index| {
+    let data = counting(3).map(move |index| {
         counted.fetch_add(1, Ordering::Relaxed);
         Ok(index)
     });
@@ -195,7 +179,12 @@ fn without_workers_a_batch_is_given_before_the_next_is_made() {
 /// Three epochs of samples with a random number each, and one for each batch.
 fn augmented(workers: usize, seed: Option<u64>) -> Vec<Vec<f32>> {
     let random = |_| Tensor::rand([1], ()).expect("memory");
-    let data = Counting(20).map(move |index| Ok(Augmented(index, random(index))));
+    let data = counting(20).map(move |index| Ok((index, random(index))));
+    let data = data.collate_with(|samples: Vec<(i64, Tensor)>| {
+        let joined = Tensor::rand([1], ())?.item::<f32>()?;
+        let samples = samples.into_iter().map(|(index, number)| Ok((index, number.item()?)));
+        Ok((samples.collect::<tensor::Result<Vec<(i64, f32)>>>()?, joined))
+    });
     let builder = DataLoader::builder(data).batch_size(3).workers(workers);
     let builder = match seed {
         Some(seed) => builder.shuffle(seed),
@@ -212,34 +201,6 @@ fn augmented(workers: usize, seed: Option<u64>) -> Vec<Vec<f32>> {
         drawn
     };
     (0..3).map(epoch).collect()
-}
-
-/// A sample with the random number that was drawn for it; the batch draws one, too.
-struct Augmented(i64, Tensor);
-
-impl Collate for Augmented {
-    type Batch = (Vec<(i64, f32)>, f32);
-    type Slot = SampleList<Self>;
-
-    fn slot(_pin_memory: bool) -> SampleList<Self> {
-        SampleList::new()
-    }
-
-    fn begin(slot: &mut SampleList<Self>, samples: usize) {
-        slot.begin(samples);
-    }
-
-    fn put(self, slot: &mut SampleList<Self>) -> tensor::Result<()> {
-        slot.push(self);
-        Ok(())
-    }
-
-    fn finish(slot: &mut SampleList<Self>) -> tensor::Result<Self::Batch> {
-        let joined = Tensor::rand([1], ())?.item()?;
-        let samples =
-            slot.take().into_iter().map(|Augmented(index, number)| Ok((index, number.item()?)));
-        Ok((samples.collect::<tensor::Result<_>>()?, joined))
-    }
 }
 
 #[test]
@@ -269,7 +230,7 @@ fn without_an_order_of_its_own_a_loader_draws_by_the_callers_seed() {
 fn workers_inherit_the_callers_device_and_defaults() {
     four_devices();
     let _two = cuda::device(2).expect("a third device");
-    let data = Counting(4).map(|_| Ok(Tensor::zeros([1], Device::cuda()).expect("made")));
+    let data = counting(4).map(|_| Ok(Tensor::zeros([1], Device::cuda()).expect("made")));
     tensor::with_default_dtype(DType::F64, || {
         let loader = DataLoader::builder(data).batch_size(2).workers(2).build().expect("a loader");
         for batch in &loader {
@@ -293,7 +254,7 @@ fn datasets_whose_rows_differ_in_number_are_refused() {
 #[test]
 fn a_loader_goes_on_from_any_batch_with_the_same_rest_for_any_number_of_workers() {
     let loader = |workers| {
-        let noisy = Counting(23).map(|index| Ok((index, Tensor::rand([2], ()).expect("numbers"))));
+        let noisy = counting(23).map(|index| Ok((index, Tensor::rand([2], ()).expect("numbers"))));
         let builder = DataLoader::builder(noisy).batch_size(4).shuffle(3).workers(workers);
         builder.build().expect("a loader")
     };
@@ -323,7 +284,7 @@ fn a_loader_goes_on_from_any_batch_with_the_same_rest_for_any_number_of_workers(
 
 #[test]
 fn the_state_counts_what_the_loop_has_got_and_not_what_workers_made_ahead() {
-    let loader = DataLoader::builder(Counting(20)).batch_size(2).workers(3);
+    let loader = DataLoader::builder(counting(20)).batch_size(2).workers(3);
     let loader = loader.build().expect("a loader");
     let mut epoch = loader.iter();
     for batches in 1..=10 {

@@ -4,50 +4,24 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-use parallel::{DataLoader, Dataset, LoaderError};
-use tensor::Tensor;
+use parallel::{DataLoader, Dataset, LoaderError, from_fn};
+use tensor::{Error, Tensor};
 
-#[derive(Debug, thiserror::Error)]
-#[error("no such file: image-{0}.png")]
-struct Missing(usize);
+use crate::counting;
 
 /// Fails at sample 5 and panics at sample 9.
-struct Faulty;
-
-impl Dataset for Faulty {
-    type Sample = i64;
-    type Error = Missing;
-
-    fn len(&self) -> usize {
-        16
-    }
-
-    fn get(&self, index: usize) -> Result<i64, Missing> {
-        match index {
-            5 => Err(Missing(5)),
-            9 => panic!("sample {index} is cursed"),
-            _ => Ok(index as i64),
-        }
-    }
+fn faulty() -> impl Dataset<Sample = i64, Error = Error> + 'static {
+    from_fn(16, |index| match index {
+        5 => Err(Error::other("no such file: image-5.png")),
+        9 => panic!("sample {index} is cursed"),
+        _ => Ok(index as i64),
+    })
 }
 
 #[test]
 fn a_dataset_of_any_length_has_batches_until_memory_ends() {
-    struct Endless;
-    impl Dataset for Endless {
-        type Sample = i64;
-        type Error = Infallible;
-
-        fn len(&self) -> usize {
-            usize::MAX
-        }
-
-        fn get(&self, index: usize) -> Result<i64, Infallible> {
-            Ok(index as i64)
-        }
-    }
     for workers in [0, 2] {
-        let mut loader = DataLoader::builder(Endless).batch_size(2).workers(workers);
+        let mut loader = DataLoader::builder(counting(usize::MAX)).batch_size(2).workers(workers);
         if workers > 0 {
             loader = loader.prefetch_factor(usize::MAX);
         }
@@ -55,14 +29,18 @@ fn a_dataset_of_any_length_has_batches_until_memory_ends() {
         let third = loader.iter().nth(2).expect("a third batch").expect("two numbers");
         assert_eq!(third.to_vec::<i64>().expect("values"), [4, 5]);
 
-        let whole = DataLoader::builder(Endless).batch_size(usize::MAX).workers(workers).build();
+        let whole = DataLoader::builder(counting(usize::MAX))
+            .batch_size(usize::MAX)
+            .workers(workers)
+            .build();
         let refused = whole.expect("a loader").iter().next();
         assert!(
             matches!(refused, Some(Err(LoaderError::TooLarge { batch: 0, .. }))),
             "{refused:?}"
         );
 
-        let shuffled = DataLoader::builder(Endless).shuffle(1).workers(workers).build();
+        let shuffled =
+            DataLoader::builder(counting(usize::MAX)).shuffle(1).workers(workers).build();
         let mut epoch = shuffled.as_ref().expect("a loader").iter();
         let refused = epoch.next();
         assert!(matches!(refused, Some(Err(LoaderError::Begin { epoch: 0, .. }))), "{refused:?}");
@@ -73,7 +51,7 @@ fn a_dataset_of_any_length_has_batches_until_memory_ends() {
 #[test]
 fn errors_and_panics_take_the_place_of_their_batches_and_the_others_follow() {
     for workers in [0, 1, 3] {
-        let loader = DataLoader::builder(Faulty).batch_size(4).workers(workers).build();
+        let loader = DataLoader::builder(faulty()).batch_size(4).workers(workers).build();
         let results: Vec<_> = loader.expect("a loader").iter().collect();
         let [Ok(first), Err(error), Err(panic), Ok(last)] = &results[..] else {
             panic!("{results:?}");
@@ -88,26 +66,11 @@ fn errors_and_panics_take_the_place_of_their_batches_and_the_others_follow() {
     }
 }
 
-/// SampleList of different shapes cannot be joined.
-struct Ragged;
-
-impl Dataset for Ragged {
-    type Sample = Tensor;
-    type Error = tensor::Error;
-
-    fn len(&self) -> usize {
-        4
-    }
-
-    fn get(&self, index: usize) -> tensor::Result<Tensor> {
-        Tensor::zeros([index + 1], ())
-    }
-}
-
 #[test]
 fn samples_that_do_not_fit_together_are_an_error_of_their_batch() {
     for workers in [0, 2] {
-        let loader = DataLoader::builder(Ragged).batch_size(2).workers(workers).build();
+        let ragged = from_fn(4, |index| Tensor::zeros([index + 1], ()));
+        let loader = DataLoader::builder(ragged).batch_size(2).workers(workers).build();
         let results: Vec<_> = loader.expect("a loader").iter().collect();
         assert_eq!(results.len(), 2);
         for (batch, result) in results.iter().enumerate() {
@@ -120,33 +83,15 @@ fn samples_that_do_not_fit_together_are_an_error_of_their_batch() {
     }
 }
 
-/// Counts the threads that hold it, and its calls.
-struct CountedCalls {
-    calls: Arc<AtomicUsize>,
-}
-
-impl Dataset for CountedCalls {
-    type Sample = i64;
-    type Error = Missing;
-
-    fn len(&self) -> usize {
-        1_000_000
-    }
-
-    fn get(&self, index: usize) -> Result<i64, Missing> {
-        self.calls.fetch_add(1, Ordering::Relaxed);
-        Ok(index as i64)
-    }
-}
-
 #[test]
 fn dropping_an_epoch_in_the_middle_stops_and_joins_the_workers() {
     let calls = Arc::new(AtomicUsize::new(0));
-    let loader = DataLoader::builder(CountedCalls { calls: Arc::clone(&calls) })
-        .batch_size(10)
-        .workers(4)
-        .build()
-        .expect("a loader");
+    let counted = Arc::clone(&calls);
+    let data = from_fn(1_000_000, move |index| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        Ok(index as i64)
+    });
+    let loader = DataLoader::builder(data).batch_size(10).workers(4).build().expect("a loader");
     let mut epoch = loader.iter();
     assert!(epoch.next().is_some());
     drop(epoch);
@@ -179,13 +124,13 @@ impl Ahead {
 
 impl Dataset for Ahead {
     type Sample = i64;
-    type Error = Missing;
+    type Error = Infallible;
 
     fn len(&self) -> usize {
         200
     }
 
-    fn get(&self, index: usize) -> Result<i64, Missing> {
+    fn get(&self, index: usize) -> Result<i64, Infallible> {
         let mut counts = self.counts();
         counts.begun += 1;
         counts.most_ahead = counts.most_ahead.max(counts.begun - counts.asked_for);

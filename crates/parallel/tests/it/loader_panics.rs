@@ -1,16 +1,17 @@
 //! Whatever a worker dies of, its batch is an error in its place, and nobody waits for ever.
 
-use std::convert::Infallible;
 use std::panic::panic_any;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use parallel::{Collate, DataLoader, Dataset, LoaderError, SampleList};
+use parallel::{DataLoader, Dataset, LoaderError, SampleSource, from_fn};
+use tensor::{Error, Result};
 use test_support::isolate;
 
-#[derive(Debug, thiserror::Error)]
-#[error("no such file")]
-struct Missing;
+use crate::counting;
+
+/// A batch as a loop gets it.
+type Made<B> = std::result::Result<B, LoaderError>;
 
 /// Panics when it is dropped, unless it went into a batch.
 struct Bomb;
@@ -21,47 +22,6 @@ impl Drop for Bomb {
     }
 }
 
-impl Collate for Bomb {
-    type Batch = usize;
-    type Slot = SampleList<Self>;
-
-    fn slot(_pin_memory: bool) -> SampleList<Self> {
-        SampleList::new()
-    }
-
-    fn begin(slot: &mut SampleList<Self>, samples: usize) {
-        slot.begin(samples);
-    }
-
-    fn put(self, slot: &mut SampleList<Self>) -> tensor::Result<()> {
-        slot.push(self);
-        Ok(())
-    }
-
-    fn finish(slot: &mut SampleList<Self>) -> tensor::Result<usize> {
-        let samples = slot.take();
-        let count = samples.len();
-        samples.into_iter().for_each(test_support::forget);
-        Ok(count)
-    }
-}
-
-/// Twelve samples, of which number 6 is read as told.
-struct Bombs(fn() -> Result<Bomb, Missing>);
-
-impl Dataset for Bombs {
-    type Sample = Bomb;
-    type Error = Missing;
-
-    fn len(&self) -> usize {
-        12
-    }
-
-    fn get(&self, index: usize) -> Result<Bomb, Missing> {
-        if index == 6 { (self.0)() } else { Ok(Bomb) }
-    }
-}
-
 /// What `f` gives; the test fails where it does not end.
 fn ends<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> R {
     let (done, result) = mpsc::channel();
@@ -69,10 +29,16 @@ fn ends<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> R {
     result.recv_timeout(Duration::from_secs(60)).expect("it hangs, or it panicked")
 }
 
-/// The results of an epoch in batches of four, of which the second cannot be made.
-fn epoch(workers: usize, sixth: fn() -> Result<Bomb, Missing>) -> Vec<Result<usize, LoaderError>> {
+/// The results of an epoch of twelve samples in batches of four, of which number 6 is read as told.
+fn epoch(workers: usize, sixth: fn() -> Result<Bomb>) -> Vec<Made<usize>> {
     ends(move || {
-        let loader = DataLoader::builder(Bombs(sixth)).batch_size(4).workers(workers).build();
+        let bombs = from_fn(12, move |index| if index == 6 { sixth() } else { Ok(Bomb) });
+        let counted = bombs.collate_with(|bombs: Vec<Bomb>| {
+            let count = bombs.len();
+            bombs.into_iter().for_each(test_support::forget);
+            Ok(count)
+        });
+        let loader = DataLoader::builder(counted).batch_size(4).workers(workers).build();
         loader.expect("a loader").iter().collect()
     })
 }
@@ -80,7 +46,7 @@ fn epoch(workers: usize, sixth: fn() -> Result<Bomb, Missing>) -> Vec<Result<usi
 #[test]
 fn samples_whose_destructors_panic_cost_their_batch_only() {
     for workers in [0, 1, 2] {
-        let results = epoch(workers, || Err(Missing));
+        let results = epoch(workers, || Err(Error::other("no such file")));
         let [Ok(4), Err(error), Ok(4)] = &results[..] else { panic!("{results:?}") };
         assert!(matches!(error, LoaderError::Sample { batch: 1, index: 6, .. }), "{error}");
     }
@@ -105,55 +71,21 @@ fn a_panics_payload_whose_destructor_panics_costs_its_batch_only() {
     }
 }
 
-/// Its samples are joined as the batch's first number says, into what panics when it is dropped.
-struct Joined(usize);
-
-impl Collate for Joined {
-    type Batch = Bomb;
-    type Slot = SampleList<Self>;
-
-    fn slot(_pin_memory: bool) -> SampleList<Self> {
-        SampleList::new()
-    }
-
-    fn begin(slot: &mut SampleList<Self>, samples: usize) {
-        slot.begin(samples);
-    }
-
-    fn put(self, slot: &mut SampleList<Self>) -> tensor::Result<()> {
-        slot.push(self);
-        Ok(())
-    }
-
-    fn finish(slot: &mut SampleList<Self>) -> tensor::Result<Bomb> {
-        match slot.take()[0].0 {
-            2 => panic!("cannot be joined"),
-            4 => panic_any(Bomb),
-            _ => Ok(Bomb),
-        }
-    }
-}
-
-struct Numbers;
-
-impl Dataset for Numbers {
-    type Sample = Joined;
-    type Error = Infallible;
-
-    fn len(&self) -> usize {
-        40
-    }
-
-    fn get(&self, index: usize) -> Result<Joined, Infallible> {
-        Ok(Joined(index))
-    }
+/// Forty numbers, which are joined as the first one of a batch says, into what panics when it is
+/// dropped.
+fn joined() -> impl SampleSource<Batch = Bomb> {
+    counting(40).collate_with(|numbers: Vec<i64>| match numbers[0] {
+        2 => panic!("cannot be joined"),
+        4 => panic_any(Bomb),
+        _ => Ok(Bomb),
+    })
 }
 
 #[test]
 fn a_panic_in_joining_costs_its_batch_only() {
     for workers in [0, 1, 2] {
         let made = ends(move || {
-            let loader = DataLoader::builder(Numbers).batch_size(2).workers(workers).build();
+            let loader = DataLoader::builder(joined()).batch_size(2).workers(workers).build();
             let results =
                 loader.expect("a loader").iter().map(|made| made.map(test_support::forget));
             results.map(|made| made.map_err(|error| error.to_string())).collect::<Vec<_>>()
@@ -168,7 +100,7 @@ fn a_panic_in_joining_costs_its_batch_only() {
 #[test]
 fn an_epoch_that_is_dropped_joins_its_workers_though_its_batches_destructors_panic() {
     ends(|| {
-        let loader = DataLoader::builder(Numbers).batch_size(10).workers(2).build();
+        let loader = DataLoader::builder(joined()).batch_size(10).workers(2).build();
         let loader = loader.expect("a loader");
         for _ in 0..20 {
             let mut epoch = loader.iter();
@@ -180,7 +112,7 @@ fn an_epoch_that_is_dropped_joins_its_workers_though_its_batches_destructors_pan
 #[test]
 fn a_worker_that_cannot_be_started_is_an_error_and_ends_the_epoch() {
     isolate(|| {
-        let loader = DataLoader::builder(Numbers).batch_size(2).workers(2).build();
+        let loader = DataLoader::builder(joined()).batch_size(2).workers(2).build();
         let mut epoch = loader.expect("a loader").iter();
         let Some(Err(error)) = epoch.next() else { panic!("no thread can be started") };
         assert!(matches!(error, LoaderError::Spawn { worker: 0, .. }), "{error}");

@@ -14,6 +14,7 @@ mod samplers;
 
 use cuda_sim::control::{CheckKinds, Config, configure};
 use gpu_runtime::DriverChoice;
+use parallel::{Dataset, from_fn};
 
 /// Chooses four software GPUs, with every access of a kernel checked.
 fn four_devices() {
@@ -21,4 +22,9 @@ fn four_devices() {
         .expect("as before");
     gpu_runtime::choose_driver(DriverChoice::Software { devices: None })
         .expect("the software driver with four devices");
+}
+
+/// A dataset whose sample at an index is the index.
+fn counting(len: usize) -> impl Dataset<Sample = i64, Error = tensor::Error> + Clone + 'static {
+    from_fn(len, |index| Ok(index as i64))
 }

@@ -8,7 +8,7 @@ use nn::optim::{Adam, Optimizer, Sgd};
 use nn::{
     Dropout, Forward, Linear, Module, ReLU, Result, Sequential, StateDict, StateError, Stateful,
 };
-use parallel::{BufferSync, Replicas, ReplicasError};
+use parallel::{BufferSync, DataLoader, Replicas, ReplicasError, TensorDataset};
 use tensor::{DType, Device, Tensor, no_grad, with_manual_seed};
 
 use crate::four_devices;
@@ -522,5 +522,30 @@ fn the_cpu_alone_is_a_replica_too() -> Result<()> {
     let mut replicas = Replicas::builder(perceptron()?, [Device::Cpu]).optimizer(make).build()?;
     let before = replicas.step(batch(8, 0)?, loss)?.mean()?.item::<f32>()?;
     assert!(replicas.step(batch(8, 0)?, loss)?.mean()?.item::<f32>()? < before);
+    Ok(())
+}
+
+#[test]
+fn a_loaders_parts_train_as_whole_batches_do() -> Result<()> {
+    let devices = devices(2);
+    let data = TensorDataset::new(batch(21, 3)?)?;
+    let replicas = || {
+        let builder = Replicas::builder(perceptron()?, devices.clone());
+        Ok::<_, tensor::Error>(builder.optimizer(|all| Sgd::new(all, 0.1).build()).build()?)
+    };
+    let loader = || DataLoader::builder(data.clone()).batch_size(5).shuffle(1);
+    let (mut whole, mut split) = (replicas()?, replicas()?);
+    for batch in &loader().build()? {
+        whole.step(batch?, loss)?;
+    }
+    // The last batch has one sample, and so one part.
+    for parts in loader().workers(1).pin_memory(true).build()?.iter().parts(devices.clone()) {
+        split.step_parts(parts?, loss)?;
+    }
+    assert_eq!(values(split.model()), values(whole.model()));
+    for (parts, why) in [(vec![batch(1, 0)?; 3], "3 parts for 2"), (Vec::new(), "no samples")] {
+        let refused = split.step_parts(parts, loss).map(drop).expect_err("refused").to_string();
+        assert!(refused.contains(why), "{refused}");
+    }
     Ok(())
 }

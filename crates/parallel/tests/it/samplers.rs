@@ -1,29 +1,13 @@
 //! Samplers, alone and in loaders. The shares of processes are those that PyTorch's
 //! `DistributedSampler` gives: see `tests/expected/samplers.py`.
 
-use std::convert::Infallible;
-
 use parallel::{
-    BatchSampler, DataLoader, DataLoaderState, Dataset, DistributedSampler, RandomSampler, Sampler,
+    BatchSampler, DataLoader, DataLoaderState, DistributedSampler, RandomSampler, Sampler,
     SequentialSampler, Subset, SubsetRandomSampler, WeightedRandomSampler,
 };
 use tensor::Result;
 
-/// The sample at an index is the index.
-struct Counting(usize);
-
-impl Dataset for Counting {
-    type Sample = i64;
-    type Error = Infallible;
-
-    fn len(&self) -> usize {
-        self.0
-    }
-
-    fn get(&self, index: usize) -> std::result::Result<i64, Infallible> {
-        Ok(index as i64)
-    }
-}
+use crate::counting;
 
 /// The lines of `samplers.txt`: samples, replicas, rank, whether the rest is dropped, and the indices.
 fn expected() -> impl Iterator<Item = ([usize; 3], bool, Vec<usize>)> {
@@ -91,20 +75,20 @@ fn a_loader_goes_on_from_any_batch_whatever_its_sampler() {
     type Of = fn(usize) -> parallel::DataLoaderBuilder<Counting>;
     let loaders: [(&str, Of); 4] = [
         ("random", |_| {
-            DataLoader::builder(Counting(23)).batch_size(4).sampler(RandomSampler::new(23, 1))
+            DataLoader::builder(counting(23)).batch_size(4).sampler(RandomSampler::new(23, 1))
         }),
         ("weighted", |_| {
             let weights = (1..=23).map(f64::from).collect();
             let sampler = WeightedRandomSampler::new(weights, 30, true, 5).expect("weights");
-            DataLoader::builder(Counting(23)).batch_size(4).sampler(sampler)
+            DataLoader::builder(counting(23)).batch_size(4).sampler(sampler)
         }),
         ("distributed", |_| {
             let sampler = DistributedSampler::new(23, 2, 1).expect("two ranks").shuffle(3);
-            DataLoader::builder(Counting(23)).batch_size(3).sampler(sampler)
+            DataLoader::builder(counting(23)).batch_size(3).sampler(sampler)
         }),
         ("batches", |_| {
             let batches = BatchSampler::new(SequentialSampler::new(23), 5, true);
-            DataLoader::builder(Counting(23)).batch_sampler(batches.expect("batches of five"))
+            DataLoader::builder(counting(23)).batch_sampler(batches.expect("batches of five"))
         }),
     ];
     for (name, builder) in loaders {

@@ -9,7 +9,11 @@ use crate::{DType, Element, Result, Shape, Tensor};
 
 /// A dense tensor on the CPU that nobody else has a handle on, nor on its memory, and that no
 /// device uses. Its elements may have any value until they are written.
-pub(crate) struct ExclusiveTensor(Tensor);
+pub(crate) struct ExclusiveTensor {
+    tensor: Tensor,
+    /// Whether all elements were written at some time.
+    is_initialised: bool,
+}
 
 impl ExclusiveTensor {
     /// A new tensor, in page-locked memory if that is asked for.
@@ -22,10 +26,10 @@ impl ExclusiveTensor {
             true => Tensor::pinned(shape, dtype, Fresh::Overwritten)?,
             false => Tensor::uninit(shape, dtype, ResolvedDevice::Cpu)?,
         };
-        Ok(ExclusiveTensor(tensor))
+        Ok(ExclusiveTensor { tensor, is_initialised: false })
     }
 
-    /// A tensor that was handed out, once everybody is done with it.
+    /// A tensor that was handed out, with all elements written, once everybody is done with it.
     ///
     /// # Errors
     /// An observer refuses that the host writes the memory.
@@ -36,15 +40,32 @@ impl ExclusiveTensor {
         }
         let Some(tensor) = tensor.take() else { return Ok(None) };
         tell(&[(&tensor, Access::Write)])?;
-        Ok(Some(ExclusiveTensor(tensor)))
+        Ok(Some(ExclusiveTensor { tensor, is_initialised: true }))
     }
 
-    pub(crate) fn dtype(&self) -> DType {
-        self.0.dtype()
+    fn dtype(&self) -> DType {
+        self.tensor.dtype()
     }
 
-    pub(crate) fn shape(&self) -> &[usize] {
-        self.0.shape()
+    /// The `count` elements from the one numbered `start` on: zero, or what they were when the tensor
+    /// was handed out.
+    ///
+    /// # Panics
+    /// They are of another dtype, or there are not so many.
+    pub(crate) fn elements_mut<T: Element>(&mut self, start: usize, count: usize) -> &mut [T] {
+        assert_eq!(T::DTYPE, self.dtype(), "elements of the tensor's dtype");
+        let first = self.place(start, count).cast::<T>();
+        if count == 0 {
+            return &mut [];
+        }
+        if !self.is_initialised {
+            // SAFETY: `place` gives so many elements, of memory that nobody else knows.
+            unsafe { first.write_bytes(0, count) };
+        }
+        // SAFETY: as above; memory of the host is aligned for every element. They are initialised:
+        // zero is an element of each type, or all were written as elements of this dtype. Nobody
+        // else has a handle on them for as long as `self` is borrowed.
+        unsafe { std::slice::from_raw_parts_mut(first, count) }
     }
 
     /// Writes elements from the one numbered `start` on.
@@ -87,19 +108,27 @@ impl ExclusiveTensor {
     /// # Panics
     /// The tensor has no such elements.
     unsafe fn write_bytes(&mut self, start: usize, source: *const u8, count: usize) {
-        let fits = start.checked_add(count).is_some_and(|end| end <= self.0.numel());
-        assert!(fits, "{count} elements from {start} on, of {}", self.0.numel());
-        let memory: &HostMemory = self.0.storage().host().expect("it is on the CPU");
-        let size = self.dtype().size();
-        // SAFETY: the tensor is dense and begins with its storage, so the elements lie inside of it
-        // (asserted above); the source has as many (a condition of this function). It is memory of
-        // something else: nobody else has a handle on this tensor's, and so nobody reads or writes
-        // it either, since those who do hold one.
-        unsafe { source.copy_to_nonoverlapping(memory.start().add(start * size), count * size) };
+        let bytes = count * self.dtype().size();
+        // SAFETY: `place` gives so many elements, and the source has as many (a condition of this
+        // function). It is memory of something else: nobody else has a handle on this tensor's, and
+        // so nobody reads or writes it either, since those who do hold one.
+        unsafe { source.copy_to_nonoverlapping(self.place(start, count), bytes) };
+    }
+
+    /// The address of the element numbered `start`, from which on there are `count`.
+    ///
+    /// # Panics
+    /// There are not so many.
+    fn place(&self, start: usize, count: usize) -> *mut u8 {
+        let fits = start.checked_add(count).is_some_and(|end| end <= self.tensor.numel());
+        assert!(fits, "{count} elements from {start} on, of {}", self.tensor.numel());
+        let memory: &HostMemory = self.tensor.storage().host().expect("it is on the CPU");
+        // The tensor is dense and begins with its storage.
+        memory.start().wrapping_add(start * self.dtype().size())
     }
 
     /// The tensor, whose elements are all written now.
     pub(crate) fn into_tensor(self) -> Tensor {
-        self.0
+        self.tensor
     }
 }

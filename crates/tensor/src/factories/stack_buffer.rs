@@ -42,8 +42,17 @@ pub struct StackBuffer {
     rows: usize,
     stack: StackState,
     kept: VecDeque<Option<Tensor>>,
-    /// The sizes and numbers of a row of Rust data.
+    /// The rows of the stack, once there is one.
+    first: RowLayout,
+    /// The sizes of the row at hand.
     sizes: Vec<usize>,
+}
+
+/// The layout that all rows of a stack have.
+struct RowLayout {
+    sizes: Vec<usize>,
+    numel: usize,
+    dtype: DType,
 }
 
 /// The stack that is being made.
@@ -60,18 +69,14 @@ enum StackState {
 impl StackBuffer {
     /// A buffer whose tensors lie in page-locked memory or not. Nothing is allocated yet.
     pub fn new(pin_memory: bool) -> StackBuffer {
+        let first = RowLayout { sizes: Vec::new(), numel: 0, dtype: DType::U8 };
         let (stack, kept, sizes) = (StackState::Empty, VecDeque::new(), Vec::new());
-        StackBuffer { pin_memory, rows: 0, stack, kept, sizes }
+        StackBuffer { pin_memory, rows: 0, stack, kept, first, sizes }
     }
 
-    /// Begins a stack of so many rows. One that was not finished is forgotten.
+    /// Begins a stack of so many rows. One that was not finished is dropped.
     pub fn begin(&mut self, rows: usize) {
-        self.rows = rows;
-        if let StackState::Filling { target, .. } =
-            std::mem::replace(&mut self.stack, StackState::Empty)
-        {
-            self.keep(target.into_tensor());
-        }
+        (self.rows, self.stack) = (rows, StackState::Empty);
     }
 
     /// Adds a row. A copy in flight into it is waited for.
@@ -99,7 +104,12 @@ impl StackBuffer {
             return Err(Error::DeviceMismatch { op: OP, arguments });
         }
         let row = row.detach().contiguous()?;
-        self.fill(row.shape(), row.dtype(), |target, start| target.write_tensor(start, &row))
+        self.sizes.clear();
+        self.sizes.extend_from_slice(row.shape());
+        let (target, start) = self.place(row.dtype(), row.numel())?;
+        target.write_tensor(start, &row)?;
+        *self.filling().1 += 1;
+        Ok(())
     }
 
     /// Adds a row of Rust data: a number, or nested arrays and vectors of numbers. Each number is an
@@ -109,61 +119,109 @@ impl StackBuffer {
     /// As [`push`](StackBuffer::push), or the data is ragged.
     #[track_caller]
     pub fn push_data<D: Data>(&mut self, row: &D) -> Result<()> {
-        let mut sizes = std::mem::take(&mut self.sizes);
-        sizes.clear();
-        D::measure(Some(row), &mut sizes);
-        let pushed = self.push_measured(row, &sizes);
-        self.sizes = sizes;
-        pushed
-    }
-
-    #[track_caller]
-    fn push_measured<D: Data>(&mut self, row: &D, sizes: &[usize]) -> Result<()> {
+        self.sizes.clear();
+        D::measure(Some(row), &mut self.sizes);
         let mut numbers = Vec::new();
         let elements = match D::elements(std::slice::from_ref(row)) {
             Some(elements) => elements,
             None => {
-                row.append(OP, sizes, &mut numbers)?;
+                row.append(OP, &self.sizes, &mut numbers)?;
                 &numbers
             }
         };
-        let shape = Shape::from(sizes);
-        if shape.checked_numel() != Some(elements.len()) {
-            return Err(Error::WrongNumel { op: OP, numel: elements.len(), shape });
-        }
         let dtype = <<D::Number as Number>::Stored as Element>::DTYPE;
-        self.fill(sizes, dtype, |target, start| {
-            target.write(start, elements);
-            Ok(())
-        })
+        let (target, start) = self.place(dtype, elements.len())?;
+        target.write(start, elements);
+        // Only now: nobody may read elements that were never written.
+        *self.filling().1 += 1;
+        Ok(())
     }
 
-    /// Has `write` fill the next row, which begins with the element that it is told. The row counts
-    /// when it is filled: nobody may read elements that were never written.
+    /// Adds a row of the given sizes, and gives its elements, in row-major order, to be written. Until
+    /// then they are zero, or what an earlier stack had there.
+    ///
+    /// ```
+    /// use tensor::StackBuffer;
+    ///
+    /// let mut buffer = StackBuffer::new(false);
+    /// buffer.begin(2);
+    /// for first in [0, 10] {
+    ///     let row = buffer.push_empty::<i64>(&[3])?;
+    ///     (first..).zip(row).for_each(|(number, element)| *element = number);
+    /// }
+    /// assert_eq!(buffer.finish()?.to_vec::<i64>()?, [0, 1, 2, 10, 11, 12]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`push`](StackBuffer::push).
     #[track_caller]
-    fn fill(
-        &mut self,
-        shape: &[usize],
-        dtype: DType,
-        write: impl FnOnce(&mut ExclusiveTensor, usize) -> Result<()>,
-    ) -> Result<()> {
-        if matches!(self.stack, StackState::Empty) && self.rows > 0 {
-            self.stack = StackState::Filling { target: self.target(shape, dtype)?, filled: 0 };
+    pub fn push_empty<T: Element>(&mut self, sizes: &[usize]) -> Result<&mut [T]> {
+        self.sizes.clear();
+        self.sizes.extend_from_slice(sizes);
+        let numel = sizes.iter().try_fold(1usize, |numel, &size| numel.checked_mul(size));
+        let numel = numel.unwrap_or(usize::MAX);
+        let (_, start) = self.place(T::DTYPE, numel)?;
+        let (target, filled) = self.filling();
+        *filled += 1;
+        Ok(target.elements_mut(start, numel))
+    }
+
+    /// The place of the row at hand: the stack, and the number of its first element there.
+    #[track_caller]
+    #[inline]
+    fn place(&mut self, dtype: DType, numel: usize) -> Result<(&mut ExclusiveTensor, usize)> {
+        let first = &self.first;
+        let fits = matches!(self.stack, StackState::Filling { filled, .. } if filled < self.rows)
+            && (first.numel, first.dtype) == (numel, dtype)
+            && first.sizes.iter().eq(&self.sizes);
+        if !fits {
+            self.begin_rows(dtype, numel)?;
         }
+        let (target, filled) = self.filling();
+        Ok((target, *filled * numel))
+    }
+
+    /// The stack that is being made, and the number of its rows so far. There is one.
+    #[inline]
+    fn filling(&mut self) -> (&mut ExclusiveTensor, &mut usize) {
         match &mut self.stack {
-            StackState::Filling { target, filled } if *filled < self.rows => {
-                let first = target.shape().get(1..).unwrap_or_default();
-                expect_same((first, target.dtype()), (shape, dtype))?;
-                write(target, *filled * shape.iter().product::<usize>())?;
-                *filled += 1;
-                Ok(())
-            }
-            _ => Err(Error::InvalidArgument {
-                op: OP,
-                argument: "row",
-                value: format!("a row of the shape {shape:?}"),
-                why: "there are as many rows as were announced, or those before are no data",
-            }),
+            StackState::Filling { target, filled } => (target, filled),
+            StackState::Empty | StackState::Rows(_) => unreachable!("the stack has a row"),
+        }
+    }
+
+    /// Begins the stack with the first row, which is at hand.
+    ///
+    /// # Errors
+    /// It is not the first, and differs from that; or there can be none.
+    #[track_caller]
+    #[cold]
+    fn begin_rows(&mut self, dtype: DType, numel: usize) -> Result<()> {
+        let shape = Shape::from(&self.sizes[..]);
+        if let StackState::Filling { .. } = self.stack {
+            let first = (&self.first.sizes[..], self.first.dtype);
+            expect_same(first, (&self.sizes, dtype))?;
+        }
+        if shape.checked_numel() != Some(numel) {
+            return Err(Error::WrongNumel { op: OP, numel, shape });
+        }
+        if !matches!(self.stack, StackState::Empty) || self.rows == 0 {
+            return Err(self.unfit());
+        }
+        let target = self.target(&shape, dtype)?;
+        self.first.sizes.clone_from(&self.sizes);
+        (self.first.numel, self.first.dtype) = (numel, dtype);
+        self.stack = StackState::Filling { target, filled: 0 };
+        Ok(())
+    }
+
+    fn unfit(&self) -> Error {
+        Error::InvalidArgument {
+            op: OP,
+            argument: "row",
+            value: format!("a row of the shape {:?}", self.sizes),
+            why: "there are as many rows as were announced, or those before are no data",
         }
     }
 
@@ -317,6 +375,28 @@ mod tests {
         assert!(buffer.push_data(&8i32).is_err(), "one too many");
         let one = buffer.finish()?;
         assert_eq!((one.shape(), one.to_vec::<i64>()?), (&[1][..], vec![7]));
+        Ok(())
+    }
+
+    #[test]
+    fn a_row_that_is_handed_out_to_be_written_is_initialised() -> Result<()> {
+        let mut buffer = StackBuffer::new(false);
+        // The second stack may lie in the memory of the first one, which was never finished.
+        for is_finished in [false, true, true] {
+            buffer.begin(2);
+            buffer.push_data(&[1.0f32, 2.0])?;
+            if is_finished {
+                let row = buffer.push_empty::<f32>(&[2])?;
+                assert!(row.iter().all(|element| [0.0, 3.0].contains(element)), "{row:?}");
+                row.fill(3.0);
+                assert!(buffer.push_empty::<f32>(&[2]).is_err(), "one too many");
+                assert_eq!(buffer.finish()?.to_vec::<f32>()?, [1.0, 2.0, 3.0, 3.0]);
+            }
+        }
+        buffer.begin(2);
+        assert!(buffer.push_empty::<bool>(&[usize::MAX, 2]).is_err());
+        assert_eq!(buffer.push_empty::<bool>(&[0])?, [false; 0]);
+        assert!(buffer.push_empty::<u8>(&[0]).is_err() && buffer.push_empty::<bool>(&[1]).is_err());
         Ok(())
     }
 

@@ -207,7 +207,7 @@ fn interrupted<D>(
     builder: impl Fn() -> DataLoaderBuilder<D>,
 ) -> Results
 where
-    D: SampleSource<Sample = Counted<usize>> + 'static,
+    D: SampleSource<Batch = Counted<Vec<usize>>>,
 {
     let in_order = !chance.one_in(3);
     let mut state = DataLoaderState::default();
@@ -233,7 +233,7 @@ fn one_loop<D>(
     numbered: &BTreeMap<usize, usize>,
     results: &mut Results,
 ) where
-    D: SampleSource<Sample = Counted<usize>> + 'static,
+    D: SampleSource<Batch = Counted<Vec<usize>>>,
 {
     let mut epoch = loader.iter();
     let left = if chance.one_in(4) { usize::MAX } else { chance.below(12) };
@@ -373,7 +373,7 @@ fn rest<D>(
     batches: usize,
 ) -> Vec<(Vec<i64>, Vec<f32>)>
 where
-    D: SampleSource<Sample = (i64, Tensor)> + 'static,
+    D: SampleSource<Batch = (Tensor, Tensor)>,
 {
     let loader = builder.batch_size(4).seed(5).workers(workers).build().expect("a loader");
     loader.set_state(DataLoaderState { epoch: 2, batches, ..DataLoaderState::default() });

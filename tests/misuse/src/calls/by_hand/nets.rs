@@ -152,13 +152,15 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         samples.take().into_iter().for_each(|sample| d.look(Some(sample)));
         Some(())
     };
-    "tensor::StackBuffer::begin", "tensor::StackBuffer::push", "tensor::StackBuffer::push_data" => |d| {
+    "tensor::StackBuffer::begin", "tensor::StackBuffer::push", "tensor::StackBuffer::push_data",
+    "tensor::StackBuffer::push_empty" => |d| {
         let mut buffer = StackBuffer::new(d.flag()?);
         for _ in 0..d.rng().below(4) {
             buffer.begin(d.rng().below(4));
             for _ in 0..d.rng().below(4) {
                 let _ = buffer.push(&d.tensor()?);
                 let _ = buffer.push_data(&vec![[d.integer()?; 2]; d.rng().below(3)]);
+                let _ = buffer.push_empty::<i64>(&[d.size()?, 2]).map(|row| row.fill(1));
             }
             d.look(buffer.finish().ok());
         }
@@ -220,16 +222,23 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         }
         Some(())
     };
-    "parallel::Dataset::get", "parallel::Dataset::map", "parallel::ConcatDataset::new",
+    "parallel::Dataset::get", "parallel::Dataset::get_into", "parallel::Dataset::map",
+    "parallel::Dataset::collate_with", "parallel::ConcatDataset::new",
     "parallel::Subset::new" => |d| {
         let both = ConcatDataset::new(vec![d.dataset()?, d.dataset()?]).ok()?;
         let _ = both.get(d.size()?);
         let _ = Subset::new(both, vec![d.size()?, d.size()?]).get(d.rng().below(3));
         let dataset = d.dataset()?;
         let _ = dataset.get(d.size()?);
+        let mut batch = (StackBuffer::new(false), StackBuffer::new(d.flag()?));
+        batch.0.begin(d.rng().below(3));
+        let _ = dataset.get_into(d.size()?, &mut batch);
         let mapped = dataset.map(|(one, two)| one.add(&two));
         let index = d.size()?;
         d.look(mapped.get(index).ok());
+        let joined = mapped.collate_with(|rows: Vec<Tensor>| Tensor::cat(rows, 0));
+        let loader = DataLoader::builder(joined).batch_size(2).build().ok()?;
+        d.look(loader.iter().next().and_then(Result::ok));
         Some(())
     };
     "parallel::TensorDataset::new", "parallel::TensorSample::row" => |d| {

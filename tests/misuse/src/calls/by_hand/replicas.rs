@@ -50,7 +50,7 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         Some(())
     };
     "parallel::Replicas::new", "parallel::Replicas::builder", "parallel::Replicas::step",
-    "parallel::Replicas::accumulate", "parallel::Replicas::map",
+    "parallel::Replicas::step_parts", "parallel::Replicas::accumulate", "parallel::Replicas::map",
     "parallel::Replicas::set_learning_rate", "parallel::Replicas::measure_speeds",
     "parallel::Replicas::split_by_speed", "parallel::ReplicasBuilder::optimizer",
     "parallel::ReplicasBuilder::verify_every" => |d| {
@@ -65,9 +65,13 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         let _ = replicas.split_by_speed(&[d.number()?, d.number()?]);
         for _ in 0..2 {
             let batch = (d.tensor()?, d.tensor()?);
-            let losses = match d.rng().below(3) {
+            let losses = match d.rng().below(4) {
                 0 => replicas.accumulate(batch, loss).and_then(|losses| Ok(losses.mean()?)),
                 1 => replicas.map(batch, loss).map(|mut losses| losses.remove(0)),
+                2 => {
+                    let parts = vec![batch; d.rng().below(4)];
+                    replicas.step_parts(parts, loss).and_then(|losses| Ok(losses.mean()?))
+                }
                 _ => replicas.step(batch, loss).and_then(|losses| Ok(losses.mean()?)),
             };
             d.look(losses.ok());
