@@ -14,7 +14,7 @@ mod samplers;
 
 use cuda_sim::control::{CheckKinds, Config, configure};
 use gpu_runtime::DriverChoice;
-use parallel::{Dataset, from_fn};
+use parallel::{FnDataset, from_fn};
 
 /// Chooses four software GPUs, with every access of a kernel checked.
 fn four_devices() {
@@ -25,6 +25,8 @@ fn four_devices() {
 }
 
 /// A dataset whose sample at an index is the index.
-fn counting(len: usize) -> impl Dataset<Sample = i64, Error = tensor::Error> + Clone + 'static {
+type Counted = FnDataset<fn(usize) -> tensor::Result<i64>>;
+
+fn counting(len: usize) -> Counted {
     from_fn(len, |index| Ok(index as i64))
 }

@@ -7,7 +7,7 @@ use parallel::{
 };
 use tensor::Result;
 
-use crate::counting;
+use crate::{Counted, counting};
 
 /// The lines of `samplers.txt`: samples, replicas, rank, whether the rest is dropped, and the indices.
 fn expected() -> impl Iterator<Item = ([usize; 3], bool, Vec<usize>)> {
@@ -72,7 +72,7 @@ fn random_samplers_draw_as_many_as_they_are_asked_for() -> Result<()> {
 
 #[test]
 fn a_loader_goes_on_from_any_batch_whatever_its_sampler() {
-    type Of = fn(usize) -> parallel::DataLoaderBuilder<Counting>;
+    type Of = fn(usize) -> parallel::DataLoaderBuilder<Counted>;
     let loaders: [(&str, Of); 4] = [
         ("random", |_| {
             DataLoader::builder(counting(23)).batch_size(4).sampler(RandomSampler::new(23, 1))
