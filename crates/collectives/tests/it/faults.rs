@@ -179,7 +179,8 @@ fn lose_one_of_each(
 fn a_copy_or_a_kernel_that_loses_its_device_ends_the_operation_and_the_others_go_on() {
     isolate(|| {
         in_time(|| {
-            let count = configure(Config { devices: 400, ..Config::default() }).len();
+            let count =
+                configure(Config { devices: Config::MAX_DEVICES, ..Config::default() }).len();
             let mut firsts = (0..=count - RANKS).step_by(RANKS);
             for (name, elements, operation) in OPERATIONS {
                 let copies = lose_one_of_each("copy", &mut firsts, elements, operation);

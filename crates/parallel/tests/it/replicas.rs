@@ -8,40 +8,40 @@ use nn::optim::{Adam, Optimizer, Sgd};
 use nn::{
     Dropout, Forward, Linear, Module, ReLU, Result, Sequential, StateDict, StateError, Stateful,
 };
-use parallel::{BufferSync, DataLoader, Replicas, ReplicasError, TensorDataset};
+use parallel::{BufferSync, Replicas, ReplicasError};
 use tensor::{DType, Device, Tensor, no_grad, with_manual_seed};
 
 use crate::four_devices;
 
-fn devices(count: usize) -> Vec<Device> {
+pub(crate) fn devices(count: usize) -> Vec<Device> {
     four_devices();
     (0..count).map(Device::cuda_at).collect()
 }
 
-fn perceptron() -> Result<Sequential> {
+pub(crate) fn perceptron() -> Result<Sequential> {
     with_manual_seed(1, || {
         Ok(Sequential::new().push(Linear::new(6, 8)?).push(ReLU).push(Linear::new(8, 3)?))
     })
 }
 
-type Batch = (Tensor, Tensor);
+pub(crate) type Batch = (Tensor, Tensor);
 
-fn batch(samples: usize, seed: u64) -> Result<Batch> {
+pub(crate) fn batch(samples: usize, seed: u64) -> Result<Batch> {
     with_manual_seed(seed, || {
         Ok((Tensor::randn([samples, 6], ())?, Tensor::randint(0, 3, [samples], DType::I64)?))
     })
 }
 
-fn loss(model: &impl Forward<Tensor, Output = Tensor>, (x, y): Batch) -> Result<Tensor> {
+pub(crate) fn loss(model: &impl Forward<Tensor, Output = Tensor>, (x, y): Batch) -> Result<Tensor> {
     model.forward(&x)?.cross_entropy(&y)
 }
 
-fn values(model: &dyn Module) -> Vec<f32> {
+pub(crate) fn values(model: &dyn Module) -> Vec<f32> {
     let values = |(_, p): (String, Tensor)| p.detach().to_vec::<f32>().expect("floats");
     model.named_parameters().into_iter().flat_map(values).collect()
 }
 
-fn assert_close(found: &[f32], expected: &[f32]) {
+pub(crate) fn assert_close(found: &[f32], expected: &[f32]) {
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(expected) {
         assert!((found - expected).abs() <= 1e-5 * expected.abs().max(1.0), "{found} {expected}");
@@ -49,7 +49,7 @@ fn assert_close(found: &[f32], expected: &[f32]) {
 }
 
 /// The parameters after 20 steps on one device, without replicas.
-fn trained_alone<O: Optimizer>(
+pub(crate) fn trained_alone<O: Optimizer>(
     make: impl Fn(Vec<Tensor>) -> Result<O>,
     samples: usize,
 ) -> Result<Vec<f32>> {
@@ -217,16 +217,6 @@ fn batches_may_be_nested() -> Result<()> {
 }
 
 #[test]
-fn parts_of_a_batch_that_differ_in_length_are_an_error() -> Result<()> {
-    let mut replicas = Replicas::new(perceptron()?, devices(2))?;
-    let (x, _) = batch(6, 0)?;
-    let (_, y) = batch(5, 0)?;
-    let error = replicas.step((x, y), loss).expect_err("6 and 5").to_string();
-    assert!(error.contains("[3, 3] of 5 samples"), "{error}");
-    Ok(())
-}
-
-#[test]
 fn the_step_after_a_failed_one_works_as_if_that_had_not_been() -> Result<()> {
     let make = |p| Adam::new(p, 0.01).build();
     let mut replicas = Replicas::builder(perceptron()?, devices(4)).optimizer(make).build()?;
@@ -376,47 +366,6 @@ fn a_gradient_that_was_accumulated_counts_where_the_last_pass_leaves_its_paramet
 }
 
 #[test]
-fn batches_are_split_by_the_speeds_of_devices_and_train_the_same_model() -> Result<()> {
-    let sgd = |p| Sgd::new(p, 0.1).momentum(0.9).build();
-    let expected = trained_alone(sgd, 10)?;
-    for speeds in [[2.0, 1.0, 1.0], [0.0, 1.0, 3.0], [1.0, 0.0, 1e9]] {
-        let mut replicas = Replicas::builder(perceptron()?, devices(3)).optimizer(sgd).build()?;
-        replicas.split_by_speed(&speeds)?;
-        for step in 0..20 {
-            replicas.step(batch(10, step)?, loss)?;
-        }
-        replicas.verify()?;
-        assert_close(&values(replicas.model()), &expected);
-    }
-    Ok(())
-}
-
-#[test]
-fn speeds_are_measured_without_a_step() -> Result<()> {
-    let make = |p| Sgd::new(p, 0.1).build();
-    let mut replicas = Replicas::builder(perceptron()?, devices(3)).optimizer(make).build()?;
-    let speeds = replicas.measure_speeds(batch(9, 0)?, loss)?;
-    assert!(speeds.len() == 3 && speeds.iter().all(|speed| *speed > 0.0), "{speeds:?}");
-    assert_eq!(values(replicas.model()), values(&perceptron()?));
-    assert!(replicas.model().parameters().iter().all(|p| p.grad().is_none()));
-    replicas.split_by_speed(&speeds)?;
-    replicas.step(batch(9, 0)?, loss)?;
-    let error = replicas.measure_speeds(batch(2, 0)?, loss).expect_err("2 of 3").to_string();
-    assert!(error.contains("samples for 2 devices"), "{error}");
-    Ok(())
-}
-
-#[test]
-fn speeds_that_mean_nothing_are_errors() -> Result<()> {
-    let mut replicas = Replicas::new(perceptron()?, devices(2))?;
-    for wrong in [&[1.0][..], &[1.0, -1.0], &[f64::NAN, 1.0], &[0.0, 0.0], &[f64::INFINITY, 1.0]] {
-        let error = replicas.split_by_speed(wrong).expect_err("no speeds").to_string();
-        assert!(error.contains("split_by_speed") && error.contains("2 devices"), "{error}");
-    }
-    Ok(())
-}
-
-#[test]
 fn buckets_are_reduced_in_the_order_that_the_first_pass_showed() -> Result<()> {
     /// Its layers run in another order than they are declared in.
     #[derive(Clone, Module)]
@@ -522,30 +471,5 @@ fn the_cpu_alone_is_a_replica_too() -> Result<()> {
     let mut replicas = Replicas::builder(perceptron()?, [Device::Cpu]).optimizer(make).build()?;
     let before = replicas.step(batch(8, 0)?, loss)?.mean()?.item::<f32>()?;
     assert!(replicas.step(batch(8, 0)?, loss)?.mean()?.item::<f32>()? < before);
-    Ok(())
-}
-
-#[test]
-fn a_loaders_parts_train_as_whole_batches_do() -> Result<()> {
-    let devices = devices(2);
-    let data = TensorDataset::new(batch(21, 3)?)?;
-    let replicas = || {
-        let builder = Replicas::builder(perceptron()?, devices.clone());
-        Ok::<_, tensor::Error>(builder.optimizer(|all| Sgd::new(all, 0.1).build()).build()?)
-    };
-    let loader = || DataLoader::builder(data.clone()).batch_size(5).shuffle(1);
-    let (mut whole, mut split) = (replicas()?, replicas()?);
-    for batch in &loader().build()? {
-        whole.step(batch?, loss)?;
-    }
-    // The last batch has one sample, and so one part.
-    for parts in loader().workers(1).pin_memory(true).build()?.iter().parts(devices.clone()) {
-        split.step_parts(parts?, loss)?;
-    }
-    assert_eq!(values(split.model()), values(whole.model()));
-    for (parts, why) in [(vec![batch(1, 0)?; 3], "3 parts for 2"), (Vec::new(), "no samples")] {
-        let refused = split.step_parts(parts, loss).map(drop).expect_err("refused").to_string();
-        assert!(refused.contains(why), "{refused}");
-    }
     Ok(())
 }
