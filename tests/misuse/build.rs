@@ -5,7 +5,8 @@ use std::path::Path;
 use std::{env, error::Error, fs};
 
 /// The crates whose functions are tried, by their folders.
-const CRATES: [&str; 6] = ["gpu-runtime", "gpu-alloc", "tensor", "serialization", "nn", "parallel"];
+const CRATES: [&str; 7] =
+    ["gpu-runtime", "gpu-alloc", "tensor", "serialization", "nn", "collectives", "parallel"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../..");

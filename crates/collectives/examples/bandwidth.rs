@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             threads += ranks;
             expect_host_threads(threads)?;
             let measured = measure(&group, elements)?;
-            let plan = group.plan(Collective::AllReduce, elements, DType::F32);
+            let plan = group.plan(Collective::AllReduce, elements, DType::F32)?;
             let sent = 2.0 * (ranks - 1) as f64 / ranks as f64 * bytes as f64;
             let bandwidth = sent / measured.each.as_secs_f64() / TimeModel::H200.port as f64;
             println!(
@@ -82,7 +82,8 @@ fn measure(group: &DeviceGroup, elements: usize) -> Result<Measurement> {
                     (0..times).try_for_each(|_| rank.all_reduce(&tensor, ReduceOp::Avg))?;
                     cuda::synchronize(rank.device())
                 };
-                run(2)?;
+                // Until there are as many events as it takes.
+                run(OPERATIONS)?;
                 let start = meeting.meet()?;
                 run(1)?;
                 let alone = meeting.meet()? - start;

@@ -48,6 +48,16 @@ pub enum CollectiveError {
         /// The call of the rank that came first.
         expected: String,
     },
+    /// Nobody can follow a plan for so many ranks or elements.
+    #[error("CollectivePlan: {ranks} ranks with {elements} elements each: {why}")]
+    Plan {
+        /// The number of ranks.
+        ranks: usize,
+        /// The number of elements of each.
+        elements: usize,
+        /// The reason why there is no plan.
+        why: &'static str,
+    },
     /// The number of tensors is not the number of ranks.
     #[error("{op}: {found} tensors for {expected} devices; there must be one on each")]
     WrongCount {

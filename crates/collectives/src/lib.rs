@@ -9,7 +9,8 @@
 //
 //   device_group
 //   communicator, combine, exchange
-//   error, plan, reduce_op
+//   plan
+//   error, reduce_op
 mod combine;
 mod communicator;
 mod device_group;

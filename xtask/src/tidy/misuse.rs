@@ -8,7 +8,8 @@ use super::finding::Finding;
 use super::project::{Project, SourceFile};
 
 /// The crates that are tried, by their folders.
-const CRATES: [&str; 6] = ["gpu-runtime", "gpu-alloc", "tensor", "serialization", "nn", "parallel"];
+const CRATES: [&str; 7] =
+    ["gpu-runtime", "gpu-alloc", "tensor", "serialization", "nn", "collectives", "parallel"];
 
 /// The folder of the calls that are written by hand.
 const BY_HAND: &str = "tests/misuse/src/calls/by_hand/";

@@ -7,6 +7,7 @@
 
 mod host;
 mod layer;
+mod library_kernels;
 mod machine;
 mod ours;
 mod picture;

@@ -11,15 +11,18 @@ use parallel::Replicas;
 use tensor::{Device, Tensor, cuda};
 
 use super::layer::{IdleKernels, IdleModel};
+use super::library_kernels;
 use super::machine;
 use super::profile::Profile;
 use super::steps::StepBegins;
 use crate::error::Result;
 
-/// The steps that are measured, and those before them: gradients become ready in an order that the
-/// first shows, and memory is taken from the driver.
+/// The steps in which the kernels are found out; gradients become ready in an order that the first
+/// shows.
+const DECLARING: usize = 2;
+/// The steps that are measured, and those before them, after which the host is ahead.
 const MEASURED: usize = 3;
-const SKIPPED: usize = 3;
+const SKIPPED: usize = 1;
 
 /// The size of a bucket, as by default.
 const BUCKET: usize = 25 << 20;
@@ -30,10 +33,21 @@ const BUCKET: usize = 25 << 20;
 /// A device failed.
 pub(super) fn replicas(profile: Profile, devices: usize, scale: usize) -> Result<Duration> {
     let mut replicas = build(profile, devices, scale)?;
+    measure(devices, |begun| {
+        replicas.step((), |model: &IdleModel, ()| model.loss(begun))?;
+        Ok(())
+    })
+}
+
+/// The time of a step, which calls what it is given with a device's index where it begins there.
+fn measure(
+    devices: usize,
+    mut step: impl FnMut(&(dyn Fn(usize) + Sync)) -> Result<()>,
+) -> Result<Duration> {
+    library_kernels::declare(devices, || (0..DECLARING).try_for_each(|_| step(&|_| ())))?;
     let begins = StepBegins::watch(devices)?;
-    let loss = |model: &IdleModel, ()| model.loss(|device| begins.note(device));
     for _ in 0..=SKIPPED + MEASURED {
-        replicas.step((), loss)?;
+        step(&|device| begins.note(device))?;
     }
     wait_for(devices)?;
     begins.mean(SKIPPED)
@@ -46,9 +60,9 @@ pub(super) fn replicas(profile: Profile, devices: usize, scale: usize) -> Result
 pub(super) fn trace(profile: Profile, devices: usize, scale: usize) -> Result<Trace> {
     let mut replicas = build(profile, devices, scale)?;
     let loss = |model: &IdleModel, ()| model.loss(|_| ());
-    for _ in 0..SKIPPED {
-        replicas.step((), loss)?;
-    }
+    library_kernels::declare(devices, || {
+        (0..DECLARING).try_for_each(|_| Ok(replicas.step((), loss).map(drop)?))
+    })?;
     wait_for(devices)?;
     let all = (0..devices).map(gpu_runtime::Device::get).collect::<Result<Vec<_>, _>>()?;
     let timeline = Timeline::start(all)?;
@@ -84,14 +98,12 @@ pub(super) fn plain(profile: Profile, scale: usize) -> Result<Duration> {
         Profile::Transformer | Profile::Layer => Box::new(adam(model.parameters())?),
         Profile::Resnet50 => Box::new(sgd(model.parameters())?),
     };
-    let begins = StepBegins::watch(1)?;
-    for _ in 0..=SKIPPED + MEASURED {
-        model.loss(|device| begins.note(device))?.backward()?;
+    measure(1, |begun| {
+        model.loss(begun)?.backward()?;
         optimizer.step()?;
         optimizer.zero_grad();
-    }
-    wait_for(1)?;
-    begins.mean(SKIPPED)
+        Ok(())
+    })
 }
 
 fn prepare(profile: Profile, devices: usize, scale: usize) -> Result<IdleModel> {

@@ -40,23 +40,48 @@ fn embedding() -> LayerCost {
 }
 
 fn norm() -> LayerCost {
-    let moved = (TOKENS * WIDTH) as f64;
+    elementwise(TOKENS * WIDTH, vec![WIDTH, WIDTH])
+}
+
+fn gelu() -> LayerCost {
+    elementwise(TOKENS * HIDDEN, Vec::new())
+}
+
+/// Reads so many numbers and writes as many; backward it reads their gradients, too.
+fn elementwise(numbers: usize, parameters: Vec<usize>) -> LayerCost {
     LayerCost {
-        parameters: vec![WIDTH, WIDTH],
+        parameters,
         channels: None,
-        forward: time(0.0, 2.0 * moved),
-        backward: time(0.0, 3.0 * moved),
+        forward: time(0.0, 2.0 * numbers as f64),
+        backward: time(0.0, 3.0 * numbers as f64),
     }
 }
 
 fn linear(from: usize, to: usize) -> LayerCost {
     let moved = (TOKENS * (from + to) + from * to) as f64;
+    product(from, to, moved, 2.0 * moved, vec![from * to, to])
+}
+
+/// Logits and their cross-entropy.
+fn head() -> LayerCost {
+    let moved = (3 * TOKENS * VOCABULARY) as f64;
+    product(WIDTH, VOCABULARY, moved, moved, Vec::new())
+}
+
+/// A product of all tokens with a matrix, which moves so many numbers; backward there are two.
+fn product(
+    from: usize,
+    to: usize,
+    moved: f64,
+    moved_back: f64,
+    parameters: Vec<usize>,
+) -> LayerCost {
     let operations = 2.0 * (TOKENS * from * to) as f64;
     LayerCost {
-        parameters: vec![from * to, to],
+        parameters,
         channels: None,
         forward: time(operations, moved),
-        backward: time(2.0 * operations, 2.0 * moved),
+        backward: time(2.0 * operations, moved_back),
     }
 }
 
@@ -69,27 +94,5 @@ fn attention() -> LayerCost {
         channels: None,
         forward: time(operations, moved),
         backward: time(2.5 * operations, 2.0 * moved),
-    }
-}
-
-fn gelu() -> LayerCost {
-    let moved = (TOKENS * HIDDEN) as f64;
-    LayerCost {
-        parameters: Vec::new(),
-        channels: None,
-        forward: time(0.0, 2.0 * moved),
-        backward: time(0.0, 3.0 * moved),
-    }
-}
-
-/// Logits and their cross-entropy.
-fn head() -> LayerCost {
-    let operations = 2.0 * (TOKENS * WIDTH * VOCABULARY) as f64;
-    let moved = (3 * TOKENS * VOCABULARY) as f64;
-    LayerCost {
-        parameters: Vec::new(),
-        channels: None,
-        forward: time(operations, moved),
-        backward: time(2.0 * operations, moved),
     }
 }

@@ -83,9 +83,8 @@ fn a_step_in_virtual_time_hardly_depends_on_the_factor_by_which_all_is_smaller()
             text.trim().parse::<f64>().expect("nanoseconds")
         };
         let (small, full) = (step(256), step(1));
-        // One layer, of which the shortest time of a kernel is a large part; and what is smaller is slower.
-        let difference = (small - full) / full;
-        assert!((0.0..=0.04).contains(&difference), "{devices} devices: {small} ns, {full} ns");
+        let difference = (small - full).abs() / full;
+        assert!(difference <= 0.01, "{devices} devices: {small} ns, {full} ns");
     }
 }
 

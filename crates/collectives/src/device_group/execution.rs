@@ -3,15 +3,15 @@
 use std::iter::once;
 use std::sync::Arc;
 
-use gpu_runtime::Event;
+use gpu_runtime::Capture;
 use tensor::cuda::{Order, Stream, StreamGuard, with_order};
 use tensor::{CudaView, Result, Tensor};
 
 use super::member::RankDevice;
 use crate::ReduceOp;
 use crate::combine::combine;
-use crate::exchange::{CallKind, RankOperands, RankVisit};
-use crate::plan::{BufferRegion, RankStep, Signal};
+use crate::exchange::{CallKind, LaneMark, RankOperands, RankVisit};
+use crate::plan::{BufferRegion, Lane, RankStep, Signal};
 
 /// A rank in an operation, with as much of its plan as is enqueued.
 ///
@@ -72,7 +72,7 @@ impl<'a> RankExecution<'a> {
         let elements = visit.operation.plan.scratch(member.rank);
         let scratch = match elements {
             0 => None,
-            _ => Some(Tensor::empty([elements], (tensor.dtype(), member.device))?),
+            _ => Some(member.scratch(elements, tensor.dtype())?),
         };
         let operands =
             RankOperands { tensor: flat(tensor)?, result: result.map(flat).transpose()?, scratch };
@@ -103,7 +103,7 @@ impl<'a> RankExecution<'a> {
 
     fn run(
         &mut self,
-        find: impl Fn(&RankVisit<'a>, Signal) -> Result<Option<Arc<Event>>>,
+        find: impl Fn(&RankVisit<'a>, Signal) -> Result<Option<LaneMark>>,
     ) -> Result<bool> {
         with_order(Order::Manual, || {
             let plan = Arc::clone(&self.visit.operation.plan);
@@ -121,7 +121,7 @@ impl<'a> RankExecution<'a> {
     fn enqueue(
         &self,
         step: &RankStep,
-        find: impl Fn(&RankVisit<'a>, Signal) -> Result<Option<Arc<Event>>>,
+        find: impl Fn(&RankVisit<'a>, Signal) -> Result<Option<LaneMark>>,
     ) -> Result<bool> {
         let Some(stream) = self.member.stream(step.lane()) else { return Ok(true) };
         let operation = &self.visit.operation;
@@ -144,17 +144,29 @@ impl<'a> RankExecution<'a> {
                 };
                 self.reduce(op, into, inputs, *is_last)?;
             }
-            RankStep::Signal { .. } => {
-                let event = self.member.event();
-                event.record(stream)?;
-                operation.publish_signal(self.member.rank, event);
+            RankStep::Signal { lane, .. } => {
+                operation.publish_signal(self.member.rank, self.mark(*lane, stream)?);
             }
             RankStep::Wait { signal, .. } => match find(&self.visit, *signal)? {
-                Some(event) => event.wait(stream)?,
+                Some(mark) => mark.wait(stream)?,
                 None => return Ok(false),
             },
         }
         Ok(true)
+    }
+
+    /// Marks the place to which a lane has come. Right after a copy the runtime has recorded an event,
+    /// which need not be done again; but a captured stream has no points.
+    fn mark(&self, lane: Lane, stream: &Stream) -> Result<LaneMark> {
+        let before = &self.visit.operation.plan.steps(self.member.rank)[..self.done];
+        let is_after_copy =
+            matches!(before.last(), Some(RankStep::Copy { lane: of, .. }) if *of == lane);
+        if is_after_copy && Capture::of(stream)?.is_none() {
+            return Ok(LaneMark::Point(stream.point()));
+        }
+        let event = self.member.event();
+        event.record(stream)?;
+        Ok(LaneMark::Event(event))
     }
 
     fn reduce(

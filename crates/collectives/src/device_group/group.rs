@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use tensor::{DType, Device, Result, Tensor};
 
 use super::execution::RankExecution;
+use super::links::DeviceLinks;
 use super::member::RankDevice;
 use crate::exchange::{CallKind, CollectiveCall, Rendezvous};
 use crate::plan::{Algorithm, Collective, CollectivePlan, GroupLinks, Lane};
@@ -16,7 +17,7 @@ use crate::{CollectiveError, ReduceOp};
 pub(super) struct DeviceRanks {
     pub(super) rendezvous: Rendezvous,
     members: Vec<RankDevice>,
-    links: GroupLinks,
+    links: Arc<DeviceLinks>,
     plans: Mutex<HashMap<PlanKey, Arc<CollectivePlan>>>,
 }
 
@@ -34,7 +35,7 @@ pub(super) struct RankTensors<'a> {
 const MAX_PLANS: usize = 1024;
 
 impl DeviceRanks {
-    pub(super) fn new(devices: &[Device], links: GroupLinks) -> Result<DeviceRanks> {
+    pub(super) fn new(devices: &[Device], links: Arc<DeviceLinks>) -> Result<DeviceRanks> {
         let members =
             devices.iter().enumerate().map(|(rank, &device)| RankDevice::new(rank, device));
         Ok(DeviceRanks {
@@ -147,30 +148,50 @@ impl DeviceRanks {
         }
     }
 
-    /// The plan of an operation.
+    /// The plan of an operation, of which the links are open that it uses.
+    ///
+    /// # Errors
+    /// There is none for so many elements; a device cannot be used.
     pub(super) fn plan(
         &self,
         collective: Collective,
         elements: usize,
         dtype: DType,
-    ) -> Arc<CollectivePlan> {
+    ) -> Result<Arc<CollectivePlan>> {
         let key = (collective, elements, dtype.size());
         let mut plans = self.plans.lock();
         if let Some(plan) = plans.get(&key) {
-            return Arc::clone(plan);
+            return Ok(Arc::clone(plan));
         }
-        let ranks = self.size();
-        let algorithm = Algorithm::of(collective, ranks, elements * dtype.size(), self.links);
-        let plan = Arc::new(CollectivePlan::new(collective, algorithm, ranks, elements));
+        let (ranks, bytes) = (self.size(), elements.saturating_mul(dtype.size()));
+        let plan_for = |links| {
+            let algorithm = Algorithm::of(collective, ranks, bytes, links);
+            let pieces = algorithm.pieces(collective, ranks, bytes);
+            CollectivePlan::new(collective, algorithm, ranks, elements, pieces)
+        };
+        let mut plan = plan_for(GroupLinks::Direct)?;
+        if self.links.open(plan.links())? == GroupLinks::Host {
+            plan = plan_for(GroupLinks::Host)?;
+            self.links.open(plan.links())?;
+        }
+        let plan = Arc::new(plan);
         if plans.len() == MAX_PLANS {
             plans.clear();
         }
         plans.insert(key, Arc::clone(&plan));
-        plan
+        Ok(plan)
+    }
+
+    /// Gives a rank's scratch memory back.
+    pub(super) fn release_scratch(&self, rank: usize) {
+        self.members[rank].release_scratch();
     }
 
     /// A plan of no steps.
-    pub(super) fn no_plan(&self) -> Arc<CollectivePlan> {
+    ///
+    /// # Errors
+    /// There are too many ranks.
+    pub(super) fn no_plan(&self) -> Result<Arc<CollectivePlan>> {
         self.plan(Collective::AllReduce, 0, DType::U8)
     }
 

@@ -1,5 +1,7 @@
 //! Operations that one thread calls for all ranks.
 
+use std::sync::Arc;
+
 use tensor::{Result, Tensor};
 
 use super::DeviceGroup;
@@ -231,7 +233,7 @@ impl DeviceGroup {
         let group = match self.lists.get() {
             Some(group) => group,
             None => {
-                let group = DeviceRanks::new(&self.devices, self.links)?;
+                let group = DeviceRanks::new(&self.devices, Arc::clone(&self.links))?;
                 self.lists.get_or_init(|| group)
             }
         };

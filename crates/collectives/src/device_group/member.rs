@@ -1,11 +1,11 @@
-//! What a device has for its part in operations: streams and events.
+//! The streams, events and memory that a device has for its part in operations.
 
 use std::sync::Arc;
 
-use gpu_runtime::Event;
+use gpu_runtime::{Capture, Event, outside_of_captures};
 use parking_lot::Mutex;
 use tensor::cuda::Stream;
-use tensor::{Device, Result};
+use tensor::{DType, Device, Result, Tensor};
 
 use crate::plan::Lane;
 
@@ -16,6 +16,9 @@ pub(super) struct RankDevice {
     /// The streams by lane; none on the CPU.
     lanes: Option<[Stream; Lane::COUNT]>,
     events: Mutex<Vec<Arc<Event>>>,
+    /// Memory for what others send: of each dtype as much as an operation has needed. It is used on
+    /// the lanes alone, where an operation comes after the one before.
+    scratch: Mutex<Vec<Tensor>>,
 }
 
 impl RankDevice {
@@ -28,7 +31,8 @@ impl RankDevice {
                 Some([Stream::new(device)?, Stream::new(device)?, Stream::new(device)?])
             }
         };
-        Ok(RankDevice { rank, device, lanes, events: Mutex::default() })
+        let (events, scratch) = (Mutex::default(), Mutex::default());
+        Ok(RankDevice { rank, device, lanes, events, scratch })
     }
 
     /// The stream of a lane; `None` on the CPU, which is alone in its group and has no steps.
@@ -48,5 +52,47 @@ impl RankDevice {
                 event
             }
         }
+    }
+
+    /// Memory of so many elements, of which an operation has the use until the next one's begins.
+    /// Where an operation is captured, the graph keeps it, as it does all that it works on.
+    ///
+    /// # Errors
+    /// Memory is short.
+    pub(super) fn scratch(&self, elements: usize, dtype: DType) -> Result<Tensor> {
+        let mut kept = self.scratch.lock();
+        if let Some(place) = kept.iter().position(|tensor| tensor.dtype() == dtype) {
+            if kept[place].numel() >= elements {
+                return kept[place].narrow(0, 0, elements);
+            }
+            // Before there is more, so that there is room for that.
+            kept.swap_remove(place);
+        }
+        let tensor = self.allocate(elements, dtype)?;
+        kept.push(tensor.clone());
+        Ok(tensor)
+    }
+
+    fn allocate(&self, elements: usize, dtype: DType) -> Result<Tensor> {
+        let tensor = || Tensor::empty([elements], (dtype, self.device));
+        let is_captured = match self.stream(Lane::Compute) {
+            Some(compute) => Capture::of(compute)?.is_some(),
+            None => false,
+        };
+        match is_captured {
+            false => tensor(),
+            // Memory of a capture holds nothing before the graph is launched, and what is on a captured
+            // stream cannot be waited for.
+            true => outside_of_captures(|| {
+                let _current = Stream::new(self.device)?.enter()?;
+                tensor()
+            }),
+        }
+    }
+
+    /// Gives scratch memory back to the allocator.
+    pub(super) fn release_scratch(&self) {
+        let kept = std::mem::take(&mut *self.scratch.lock());
+        drop(kept);
     }
 }

@@ -18,6 +18,7 @@ pub use communicator::DeviceCommunicator;
 use crate::CollectiveError;
 use crate::plan::{Collective, CollectivePlan, GroupLinks};
 use group::DeviceRanks;
+use links::DeviceLinks;
 use taken::TakenRanks;
 
 /// Devices of one process that exchange tensors (`torch.distributed` and `torch.cuda.comm`).
@@ -51,13 +52,18 @@ use taken::TakenRanks;
 /// tensors before, on whichever stream, and before all that is enqueued on them later. No thread
 /// waits for a device.
 ///
+/// # Links
+/// The direct ways between devices are opened ([`cuda::connect_peer`]) when an operation first uses
+/// them. The first time for two devices in the process, that blocks until it is known that what one
+/// sends arrives. Where it does not, copies between the two go through the host.
+///
 /// # Failures
-/// If a rank fails, leaves or aborts, all ranks get an error that names it, its device and the cause, and
-/// so do later operations. When all have returned, [`restart`](DeviceGroup::restart) makes the group
-/// whole again.
+/// If a rank fails (also since its arguments will not do), leaves or aborts, all ranks get an error that
+/// names it, its device and the cause, and so do later operations. When all have returned,
+/// [`restart`](DeviceGroup::restart) makes the group whole again.
 pub struct DeviceGroup {
     devices: Vec<Device>,
-    links: GroupLinks,
+    links: Arc<DeviceLinks>,
     /// For ranks with a thread each.
     threads: Arc<DeviceRanks>,
     taken: TakenRanks,
@@ -69,17 +75,13 @@ pub struct DeviceGroup {
 impl DeviceGroup {
     /// A group of these devices: CUDA devices that differ, or one of any kind.
     ///
-    /// The direct ways between the devices are opened ([`cuda::connect_peer`]); the first time for two
-    /// devices, this blocks until it is known that what one sends arrives. Where it does not, copies
-    /// between the two go through the host.
-    ///
     /// # Errors
     /// There is no device in the list, or one twice, or the CPU beside others; a device does not exist
     /// or cannot be used.
     pub fn new(devices: impl AsRef<[Device]>) -> Result<DeviceGroup> {
         let devices = resolve(devices.as_ref())?;
-        let links = links::connect(&devices)?;
-        let threads = Arc::new(DeviceRanks::new(&devices, links)?);
+        let links = Arc::new(DeviceLinks::between(devices.clone()));
+        let threads = Arc::new(DeviceRanks::new(&devices, Arc::clone(&links))?);
         let taken = TakenRanks::none_of(devices.len());
         let (lists, in_list) = (OnceLock::new(), Mutex::new(()));
         Ok(DeviceGroup { devices, links, threads, taken, lists, in_list })
@@ -95,9 +97,14 @@ impl DeviceGroup {
         self.devices.len()
     }
 
-    /// The links between the devices.
-    pub fn links(&self) -> GroupLinks {
-        self.links
+    /// The links between all devices. Those that no operation has used yet are opened and tried.
+    ///
+    /// # Errors
+    /// A device cannot be used.
+    pub fn links(&self) -> Result<GroupLinks> {
+        let ranks = || 0..self.size();
+        let pairs = ranks().flat_map(|from| ranks().map(move |to| (from, to)));
+        self.links.open(pairs.filter(|(from, to)| from != to))
     }
 
     /// The part of a rank, for the thread that works with its device.
@@ -134,14 +141,26 @@ impl DeviceGroup {
         Ok(self.threads.rendezvous.restart()?)
     }
 
+    /// Gives the memory back to the allocator that the group keeps between operations: on each device as
+    /// much as the operation that needed most, up to the size of its tensor, for each dtype. The next
+    /// operation asks for it again. A communicator that is dropped gives its rank's back.
+    pub fn release_memory(&self) {
+        for ranks in [Some(&*self.threads), self.lists.get()].into_iter().flatten() {
+            (0..self.size()).for_each(|rank| ranks.release_scratch(rank));
+        }
+    }
+
     /// The plan that an operation of the group follows: which bytes go over which link, and in which
     /// steps. `elements` is as [`CollectivePlan::new`] has it.
+    ///
+    /// # Errors
+    /// Those of [`CollectivePlan::new`]; a device cannot be used.
     pub fn plan(
         &self,
         collective: Collective,
         elements: usize,
         dtype: DType,
-    ) -> Arc<CollectivePlan> {
+    ) -> Result<Arc<CollectivePlan>> {
         self.threads.plan(collective, elements, dtype)
     }
 }

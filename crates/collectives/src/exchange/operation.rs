@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gpu_runtime::Event;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tensor::{DType, Shape, Tensor};
 
+use super::mark::LaneMark;
 use crate::ReduceOp;
 use crate::plan::{Collective, CollectivePlan, RankBuffer, Signal};
 
@@ -118,7 +118,7 @@ struct Published {
     has_arrived: bool,
     operands: Option<RankOperands>,
     /// The signals that are recorded, in their order.
-    signals: Vec<Arc<Event>>,
+    signals: Vec<LaneMark>,
     has_left: bool,
 }
 
@@ -143,8 +143,8 @@ impl SharedOperation {
     }
 
     /// Makes known that a rank has recorded its next signal.
-    pub(crate) fn publish_signal(&self, rank: usize, event: Arc<Event>) {
-        self.change(rank, |published| published.signals.push(event));
+    pub(crate) fn publish_signal(&self, rank: usize, mark: LaneMark) {
+        self.change(rank, |published| published.signals.push(mark));
     }
 
     /// Makes known that a rank has called.
@@ -157,8 +157,8 @@ impl SharedOperation {
         self.ranks[rank].state.lock().operands.clone()
     }
 
-    /// The event of a signal, if it is recorded.
-    pub(crate) fn signal(&self, signal: Signal) -> Option<Arc<Event>> {
+    /// The place of a signal, if its rank has come there.
+    pub(crate) fn signal(&self, signal: Signal) -> Option<LaneMark> {
         self.ranks[signal.rank].state.lock().signals.get(signal.number).cloned()
     }
 
@@ -223,7 +223,7 @@ impl SharedOperation {
 pub(super) struct PublishedSignals<'a>(&'a Published);
 
 impl PublishedSignals<'_> {
-    pub(super) fn signal(&self, number: usize) -> Option<Arc<Event>> {
+    pub(super) fn signal(&self, number: usize) -> Option<LaneMark> {
         self.0.signals.get(number).cloned()
     }
 

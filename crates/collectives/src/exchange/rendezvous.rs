@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gpu_runtime::Event;
 use parking_lot::Mutex;
 use tensor::Device;
 
+use super::mark::LaneMark;
 use super::operation::{CollectiveCall, SharedOperation};
 use crate::CollectiveError;
 use crate::plan::{CollectivePlan, Signal};
@@ -59,16 +59,16 @@ impl Rendezvous {
     /// Brings a rank to the operation that is its next one. The first to come makes its plan.
     ///
     /// # Errors
-    /// A rank aborted; another rank has called something else there.
+    /// A rank aborted; another rank has called something else there; there is no plan.
     pub(crate) fn enter(
         &self,
         rank: usize,
         call: CollectiveCall,
-        plan: impl FnOnce() -> Arc<CollectivePlan>,
-    ) -> Result<RankVisit<'_>, CollectiveError> {
+        plan: impl FnOnce() -> tensor::Result<Arc<CollectivePlan>>,
+    ) -> tensor::Result<RankVisit<'_>> {
         let mut state = self.state.lock();
         if let Some(abort) = state.why_over(state.next[rank]) {
-            return Err(self.aborted(call.kind.name(), &abort));
+            return Err(self.aborted(call.kind.name(), &abort).into());
         }
         let place = usize::try_from(state.next[rank] - state.first).unwrap_or(usize::MAX);
         let operation = match state.operations.get(place) {
@@ -79,10 +79,10 @@ impl Rendezvous {
                     CollectiveError::Mismatch { op, rank, found: call.to_string(), expected };
                 drop(state);
                 self.abort(rank, &error.to_string());
-                return Err(error);
+                return Err(error.into());
             }
             None => {
-                let operation = Arc::new(SharedOperation::new(call, plan(), self.size()));
+                let operation = Arc::new(SharedOperation::new(call, plan()?, self.size()));
                 state.operations.push_back(Arc::clone(&operation));
                 operation
             }
@@ -140,6 +140,22 @@ impl Rendezvous {
         Ok(())
     }
 
+    /// Ends the operations of all ranks because of an error of one, unless it has that error because
+    /// they have ended. The error, with rank and device.
+    pub(crate) fn fail(
+        &self,
+        op: &'static str,
+        rank: usize,
+        error: tensor::Error,
+    ) -> tensor::Error {
+        if is_of_group(&error) {
+            return error;
+        }
+        self.abort(rank, &error.to_string());
+        let device = self.device(rank);
+        CollectiveError::Failed { op, rank, device, source: Box::new(error) }.into()
+    }
+
     fn aborted(&self, op: &'static str, abort: &GroupAbort) -> CollectiveError {
         let GroupAbort { rank, reason } = abort.clone();
         CollectiveError::Aborted { op, rank, device: self.devices[rank], reason }
@@ -191,11 +207,11 @@ pub(crate) struct RankVisit<'a> {
 }
 
 impl RankVisit<'_> {
-    /// The event of a signal. It waits until the signal's rank has recorded it.
+    /// The place of a signal. It waits until the signal's rank has come there.
     ///
     /// # Errors
     /// A rank aborted.
-    pub(crate) fn wait_for_signal(&self, signal: Signal) -> Result<Arc<Event>, CollectiveError> {
+    pub(crate) fn wait_for_signal(&self, signal: Signal) -> Result<LaneMark, CollectiveError> {
         let found = self.operation.wait_for(
             signal.rank,
             |published| published.signal(signal.number),
@@ -227,19 +243,21 @@ impl RankVisit<'_> {
     /// device.
     pub(crate) fn fail(&self, error: tensor::Error) -> tensor::Error {
         self.is_done.set(true);
-        if is_of_group(&error) {
-            return error;
-        }
-        let (op, rank) = (self.operation.name(), self.rank);
-        let device = self.rendezvous.device(rank);
-        self.rendezvous.abort(rank, &error.to_string());
-        CollectiveError::Failed { op, rank, device, source: Box::new(error) }.into()
+        self.rendezvous.fail(self.operation.name(), self.rank, error)
     }
 }
 
-/// Whether an error says already which rank could not go on.
+/// Whether an error is that of all ranks, and says which one could not go on.
 fn is_of_group(error: &tensor::Error) -> bool {
-    matches!(error, tensor::Error::Other(error) if error.is::<CollectiveError>())
+    let tensor::Error::Other(error) = error else { return false };
+    matches!(
+        error.downcast_ref::<CollectiveError>(),
+        Some(
+            CollectiveError::Failed { .. }
+                | CollectiveError::Aborted { .. }
+                | CollectiveError::Mismatch { .. }
+        )
+    )
 }
 
 impl Drop for RankVisit<'_> {

@@ -7,31 +7,39 @@ use super::step::{BufferRegion, Lane, RankBuffer, RankStep, Signal};
 /// The most places that one step combines: as many operands as a fused kernel takes.
 pub(super) const MAX_INPUTS: usize = 8;
 
+/// By rank and lane, the number of signals of that rank which come before something: all that the lane
+/// gave among them.
+type SignalClock = Vec<[usize; Lane::COUNT]>;
+
 /// The steps of all ranks, as far as they are known.
 ///
 /// A wait can be added only when its signal has been. So the order in which a plan was written is one
 /// in which it can run, and there is no cycle.
 pub(super) struct StepWriter {
-    pub(super) steps: Vec<Vec<RankStep>>,
+    steps: Vec<Vec<RankStep>>,
     pub(super) scratch: Vec<usize>,
-    signals: Vec<usize>,
-    /// By rank and lane, the signals of each rank that the lane has waited for.
-    known: Vec<[Vec<Option<usize>>; Lane::COUNT]>,
-    ready: Vec<Signal>,
+    /// The number of pieces in which is sent what is combined or sent on.
+    pub(super) pieces: usize,
+    /// By rank, its signals: the lane of each, and what comes before it.
+    signals: Vec<Vec<(Lane, SignalClock)>>,
+    /// By rank and lane, what comes before the lane's next step.
+    known: Vec<[SignalClock; Lane::COUNT]>,
 }
 
 impl StepWriter {
     /// Plans that begin with a signal of each rank that its memory may be used.
-    pub(super) fn new(ranks: usize) -> StepWriter {
-        let none = || std::array::from_fn(|_| vec![None; ranks]);
+    pub(super) fn new(ranks: usize, pieces: usize) -> StepWriter {
+        let nothing = || std::array::from_fn(|_| vec![[0; Lane::COUNT]; ranks]);
         let mut plan = StepWriter {
             steps: vec![Vec::new(); ranks],
             scratch: vec![0; ranks],
-            signals: vec![0; ranks],
-            known: (0..ranks).map(|_| none()).collect(),
-            ready: Vec::new(),
+            pieces,
+            signals: vec![Vec::new(); ranks],
+            known: (0..ranks).map(|_| nothing()).collect(),
         };
-        plan.ready = (0..ranks).map(|rank| plan.signal(rank, Lane::Compute)).collect();
+        for rank in 0..ranks {
+            plan.signal(rank, Lane::Compute);
+        }
         plan
     }
 
@@ -39,29 +47,39 @@ impl StepWriter {
         self.steps.len()
     }
 
+    /// The lane of the copy with this number: with several pieces copies take turns on two lanes of their
+    /// own; one piece leaves nothing that could run beside a copy, and one lane needs fewer signals.
+    pub(super) fn lane_of_copy(&self, number: usize) -> Lane {
+        if self.pieces > 1 { Lane::Copy(number % 2) } else { Lane::Compute }
+    }
+
     /// A signal after what is on the lane so far.
     pub(super) fn signal(&mut self, rank: usize, lane: Lane) -> Signal {
-        let signal = Signal { rank, number: self.signals[rank] };
-        self.signals[rank] += 1;
+        let signal = Signal { rank, number: self.signals[rank].len() };
+        let known = &mut self.known[rank][lane.index()];
+        known[rank][lane.index()] = signal.number + 1;
+        self.signals[rank].push((lane, known.clone()));
         self.steps[rank].push(RankStep::Signal { lane, signal });
         signal
     }
 
-    /// Makes a lane wait, unless it has waited for that signal before.
+    /// Makes a lane wait, unless it comes after that signal already: by its own order, or since
+    /// another signal that it has waited for does.
     pub(super) fn wait(&mut self, rank: usize, lane: Lane, signal: Signal) {
-        let known = &mut self.known[rank][lane.index()][signal.rank];
-        if *known == Some(signal.number) {
+        let (of, before) = &self.signals[signal.rank][signal.number];
+        let known = &mut self.known[rank][lane.index()];
+        if known[signal.rank][of.index()] > signal.number {
             return;
         }
-        *known = Some(signal.number);
+        for (known, before) in known.iter_mut().zip(before) {
+            (0..Lane::COUNT).for_each(|lane| known[lane] = known[lane].max(before[lane]));
+        }
         self.steps[rank].push(RankStep::Wait { lane, signal });
     }
 
     /// Makes a lane wait until the memory of a rank may be used.
     pub(super) fn wait_ready(&mut self, rank: usize, lane: Lane, of: usize) {
-        if self.known[rank][lane.index()][of].is_none() {
-            self.wait(rank, lane, self.ready[of]);
-        }
+        self.wait(rank, lane, Signal { rank: of, number: 0 });
     }
 
     /// A copy to another rank, of whose memory the caller knows that it may be written.
@@ -129,23 +147,39 @@ impl StepWriter {
         start..start + elements
     }
 
-    /// A signal after all that a rank has on one of its lanes for copies; `None` if it has nothing
-    /// there.
-    pub(super) fn end_of_copies(&mut self, rank: usize, number: usize) -> Option<Signal> {
-        let lane = Lane::Copy(number);
-        match self.steps[rank].iter().rev().find(|step| step.lane() == lane)? {
-            RankStep::Signal { signal, .. } => Some(*signal),
-            _ => Some(self.signal(rank, lane)),
+    /// Makes the lane on which a rank's operation ends come after its lanes for copies.
+    pub(super) fn join(&mut self, rank: usize) {
+        for lane in [Lane::Copy(0), Lane::Copy(1)] {
+            let last = self.steps[rank].iter().rev().find(|step| step.lane() == lane);
+            let signal = match last {
+                None => continue,
+                Some(RankStep::Signal { signal, .. }) => *signal,
+                Some(_) => self.signal(rank, lane),
+            };
+            self.wait(rank, Lane::Compute, signal);
         }
     }
 
-    /// Makes the lane on which a rank's operation ends come after its lanes for copies.
-    pub(super) fn join(&mut self, rank: usize) {
-        for number in [0, 1] {
-            if let Some(signal) = self.end_of_copies(rank, number) {
-                self.wait(rank, Lane::Compute, signal);
+    /// The steps of each rank, without signals that nobody waits for.
+    pub(super) fn into_steps(self) -> Vec<Vec<RankStep>> {
+        let mut numbers: Vec<Vec<Option<usize>>> =
+            self.signals.iter().map(|signals| vec![None; signals.len()]).collect();
+        for step in self.steps.iter().flatten() {
+            if let RankStep::Wait { signal, .. } = step {
+                numbers[signal.rank][signal.number] = Some(0);
             }
         }
+        for of_rank in &mut numbers {
+            of_rank.iter_mut().flatten().enumerate().for_each(|(number, new)| *new = number);
+        }
+        let numbered = |mut step: RankStep| {
+            if let RankStep::Signal { signal, .. } | RankStep::Wait { signal, .. } = &mut step {
+                signal.number = numbers[signal.rank][signal.number]?;
+            }
+            Some(step)
+        };
+        let of_rank = |steps: Vec<RankStep>| steps.into_iter().filter_map(numbered).collect();
+        self.steps.into_iter().map(of_rank).collect()
     }
 }
 
@@ -160,6 +194,17 @@ pub(super) fn part(elements: usize, ranks: usize, rank: usize) -> Range<usize> {
     let granules_before = |rank: usize| (granules as u128 * rank as u128 / ranks as u128) as usize;
     let start = |rank: usize| granules_before(rank).saturating_mul(granule).min(elements);
     start(rank)..start(rank + 1)
+}
+
+/// A part in so many pieces, none of which is empty but where the part is.
+pub(super) fn cut(part: &Range<usize>, pieces: usize) -> Vec<Range<usize>> {
+    let pieces = pieces.clamp(1, part.len().max(1));
+    (0..pieces)
+        .map(|number| {
+            let piece = self::part(part.len(), pieces, number);
+            part.start + piece.start..part.start + piece.end
+        })
+        .collect()
 }
 
 /// A region of scratch memory.

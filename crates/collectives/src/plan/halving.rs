@@ -9,17 +9,16 @@
 
 use std::ops::Range;
 
-use super::builder::{StepWriter, part, scratch, tensor};
+use super::builder::{StepWriter, cut, part, scratch, tensor};
 use super::step::{Lane, Signal};
-
-/// The fewest elements that are sent in two pieces, so that the second is on its way while the first
-/// is combined.
-const MIN_CUT: usize = 1 << 16;
 
 /// The ways of one all-reduce.
 struct Halving {
     elements: usize,
     ranks: usize,
+    /// Whether blocks are sent in two pieces, so that the second is on its way while the first is
+    /// combined.
+    is_cut: bool,
     /// By rank, the signals after which the first and the last piece of what it goes on with are
     /// combined.
     combined: Vec<[Option<Signal>; 2]>,
@@ -28,7 +27,8 @@ struct Halving {
 /// All-reduce of as many ranks as a power of two.
 pub(super) fn all_reduce(plan: &mut StepWriter, elements: usize) {
     let ranks = plan.ranks();
-    let mut halving = Halving { elements, ranks, combined: vec![[None; 2]; ranks] };
+    let combined = vec![[None; 2]; ranks];
+    let mut halving = Halving { elements, ranks, is_cut: plan.pieces > 1, combined };
     let mut distance = ranks / 2;
     while distance > 0 {
         halving.halve(plan, distance);
@@ -50,15 +50,14 @@ impl Halving {
     /// rest.
     fn pieces(&self, rank: usize, count: usize) -> Vec<Range<usize>> {
         let block = self.block(rank, count);
-        if block.len() < MIN_CUT {
-            return vec![block];
+        match (self.is_cut, count) {
+            (false, _) => vec![block],
+            (true, 1) => cut(&block, 2),
+            (true, _) => {
+                let partner = rank ^ (count / 2);
+                vec![self.block(partner, count / 2), self.block(rank, count / 2)]
+            }
         }
-        if count == 1 {
-            let middle = block.start + (block.len() / 2).next_multiple_of(128);
-            return vec![block.start..middle, middle..block.end];
-        }
-        let partner = rank ^ (count / 2);
-        vec![self.block(partner, count / 2), self.block(rank, count / 2)]
     }
 
     /// Each rank sends its partner that half of its block which the partner goes on with.
@@ -73,8 +72,10 @@ impl Halving {
         let mut sent = Vec::new();
         for rank in 0..self.ranks {
             let partner = rank ^ distance;
-            let send = |(number, piece): (usize, Range<usize>)| {
-                let lane = Lane::of_copy(number);
+            let send = |piece: Range<usize>| {
+                // One lane for both pieces, which could begin at the same time: between two lanes, the
+                // device chooses.
+                let lane = plan.lane_of_copy(distance.ilog2() as usize);
                 // It lies in what came first.
                 if let Some(signal) = self.combined[rank][0] {
                     plan.wait(rank, lane, signal);
@@ -83,7 +84,7 @@ impl Halving {
                 plan.first_copy(rank, lane, tensor(&piece), there);
                 plan.signal(rank, lane)
             };
-            let pieces = self.pieces(partner, distance).into_iter().enumerate();
+            let pieces = self.pieces(partner, distance).into_iter();
             sent.push(pieces.map(send).collect::<Vec<_>>());
         }
         let mut combined = Vec::new();
@@ -117,7 +118,7 @@ impl Halving {
                 let pieces = if distance == 1 { self.pieces(rank, 1) } else { vec![block] };
                 let mut signals = Vec::new();
                 for (number, piece) in pieces.iter().enumerate() {
-                    let lane = Lane::of_copy(
+                    let lane = plan.lane_of_copy(
                         number + usize::from(distance > 1) * distance.ilog2() as usize,
                     );
                     if let Some(signal) = self.combined[rank][number.min(1)] {

@@ -6,15 +6,10 @@ use std::ops::Range;
 use super::builder::{StepWriter, part, scratch, tensor};
 use super::step::{Lane, Signal};
 
-/// The most elements that are sent at a time, as long as there are no more than [`MAX_PIECES`]: what
-/// follows is on its way while a piece is combined.
-const PIECE: usize = 1 << 18;
-const MAX_PIECES: usize = 4;
-
 /// All-reduce of parts that go around twice: combined on the first way, and then distributed.
 pub(super) fn all_reduce(plan: &mut StepWriter, elements: usize) {
     let ranks = plan.ranks();
-    let pieces = part(elements, ranks, 0).len().div_ceil(PIECE).clamp(1, MAX_PIECES);
+    let pieces = plan.pieces;
     let piece = |part_number: usize, number: usize| {
         let all = part(elements, ranks, part_number % ranks);
         let own = part(all.len(), pieces, number);
@@ -28,7 +23,7 @@ pub(super) fn all_reduce(plan: &mut StepWriter, elements: usize) {
             .map(|rank| {
                 let send = |number: usize| {
                     let elements = piece(rank + 2 * ranks - step, number);
-                    let lane = Lane::of_copy(step * pieces + number);
+                    let lane = plan.lane_of_copy(step * pieces + number);
                     ready[rank][number].iter().for_each(|&signal| plan.wait(rank, lane, signal));
                     let next = (rank + 1) % ranks;
                     if is_combining {

@@ -23,11 +23,6 @@ impl Lane {
             Lane::Copy(number) => 1 + number % 2,
         }
     }
-
-    /// The lane of the copy with this number: they take turns.
-    pub(super) const fn of_copy(number: usize) -> Lane {
-        Lane::Copy(number % 2)
-    }
 }
 
 /// A piece of memory that a rank has in an operation.

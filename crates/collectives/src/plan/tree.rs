@@ -24,7 +24,7 @@ pub(super) fn all_reduce(plan: &mut StepWriter, elements: usize) {
         }
         if rank > 0 {
             let (parent, place) = ((rank - 1) / 2, (rank - 1) % 2);
-            let lane = Lane::Copy(0);
+            let lane = plan.lane_of_copy(0);
             combined[rank].iter().for_each(|&signal| plan.wait(rank, lane, signal));
             plan.first_copy(rank, lane, tensor(&all), (parent, scratch(&places[parent][place])));
             sent[rank] = Some(plan.signal(rank, lane));
@@ -58,7 +58,7 @@ fn down(
             arrived[place].iter().for_each(|&signal| plan.wait(here, Lane::Compute, signal));
         }
         for (number, child) in children(place, ranks).enumerate() {
-            let (lane, there) = (Lane::of_copy(number), (rank(child), tensor(&all)));
+            let (lane, there) = (plan.lane_of_copy(number), (rank(child), tensor(&all)));
             arrived[place].iter().for_each(|&signal| plan.wait(here, lane, signal));
             match root {
                 Some(_) => plan.copy(here, lane, tensor(&all), there),

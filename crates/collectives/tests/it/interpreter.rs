@@ -137,11 +137,13 @@ impl PlanMachine {
     }
 }
 
-/// Whether each access of a rank's memory by others comes after the rank's first signal.
+/// Whether each access of a rank's memory, also by others, comes after the beginning of the rank.
 pub(crate) fn begins_in_order(plan: &CollectivePlan) -> bool {
     let mut known: HashMap<Signal, Vec<bool>> = HashMap::new();
     let mut done = vec![0; plan.ranks()];
     let mut lanes = vec![vec![false; plan.ranks()]; plan.ranks() * Lane::COUNT];
+    // A rank begins on its lane for reductions.
+    (0..plan.ranks()).for_each(|rank| lanes[lane(rank, Lane::Compute)][rank] = true);
     loop {
         let before = done.clone();
         for rank in 0..plan.ranks() {
@@ -149,9 +151,6 @@ pub(crate) fn begins_in_order(plan: &CollectivePlan) -> bool {
                 let lane = lane(rank, step.lane());
                 match step {
                     RankStep::Signal { signal, .. } => {
-                        if signal.number == 0 {
-                            lanes[lane][rank] = true;
-                        }
                         known.insert(*signal, lanes[lane].clone());
                     }
                     RankStep::Wait { signal, .. } => match known.get(signal) {

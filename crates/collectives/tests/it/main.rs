@@ -1,5 +1,6 @@
 //! Collective operations: their plans, and on software GPUs.
 
+mod faults;
 mod interpreter;
 mod lists;
 mod plans;

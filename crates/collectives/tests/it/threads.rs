@@ -1,9 +1,11 @@
 //! Groups whose ranks are threads.
 
+use std::sync::Barrier;
 use std::thread;
 
 use collectives::{Communicator, DeviceCommunicator, DeviceGroup, ReduceOp};
-use tensor::{DType, Result, Tensor};
+use tensor::{DType, Device, Result, Tensor, cuda};
+use test_support::isolate;
 
 use crate::devices;
 
@@ -71,6 +73,33 @@ fn a_broadcast_gives_each_rank_the_sources_tensor() -> Result<()> {
 }
 
 #[test]
+fn scratch_memory_is_kept_until_somebody_asks_for_it_or_the_ranks_have_left() {
+    isolate(|| {
+        let group = DeviceGroup::new(devices(2)).expect("a group");
+        let in_use = || cuda::memory_allocated(Device::cuda_at(1)).expect("it has a device");
+        let all_reduce = |rank: &DeviceCommunicator| {
+            rank.all_reduce(&own(rank, 100_000, DType::F32)?, ReduceOp::Sum)?;
+            Ok(in_use())
+        };
+        let before = in_use();
+        let kept = in_threads(&group, all_reduce).pop().expect("two ranks").expect("it works");
+        assert!(kept >= before + 4 * 50_000);
+        assert_eq!(in_use(), before, "the communicators are dropped");
+        let tensors: Vec<Tensor> = group
+            .devices()
+            .iter()
+            .map(|&device| Tensor::ones([100_000], device).expect("memory"))
+            .collect();
+        let before = in_use();
+        group.all_reduce(&tensors, ReduceOp::Sum).expect("it works");
+        assert!(in_use() >= before + 4 * 50_000);
+        group.release_memory();
+        assert_eq!(in_use(), before);
+    })
+    .run();
+}
+
+#[test]
 fn a_rank_that_aborts_ends_the_others_and_a_restart_makes_the_group_whole() -> Result<()> {
     let group = DeviceGroup::new(devices(3))?;
     let results = in_threads(&group, |rank| {
@@ -96,6 +125,24 @@ fn a_rank_that_aborts_ends_the_others_and_a_restart_makes_the_group_whole() -> R
     });
     for sum in sums {
         assert_eq!(sum?, [3.0; 4]);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_rank_that_calls_with_something_wrong_ends_the_operation_of_the_others() -> Result<()> {
+    let group = DeviceGroup::new(devices(3))?;
+    let have_returned = Barrier::new(3);
+    let results = in_threads(&group, |rank| {
+        let device = if rank.rank() == 1 { Device::Cpu } else { rank.device() };
+        let done = rank.all_reduce(&Tensor::ones([4], device)?, ReduceOp::Sum);
+        // Not because one has left.
+        have_returned.wait();
+        done
+    });
+    for result in results {
+        let text = result.expect_err("rank 1 cannot").to_string();
+        assert!(text.contains("rank 1 on cuda:1") && text.contains("cpu"), "{text}");
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
+use super::hosts::Hosts;
 use super::position::{StreamOrdinal, StreamPosition};
 use super::rate::per_second;
 use super::simulation::{Simulation, TimedOperation};
@@ -18,6 +19,8 @@ use crate::links::{self, Residence};
 struct Machine {
     model: TimeModel,
     simulation: Simulation,
+    /// The time when threads were looked at last.
+    looked: Instant,
 }
 
 static MACHINE: Mutex<Option<Machine>> = Mutex::new(None);
@@ -32,8 +35,11 @@ static VIRTUAL: AtomicBool = AtomicBool::new(false);
 /// Counts restarts: clocks from before one are void.
 static EPOCH: AtomicU64 = AtomicU64::new(0);
 
-/// The time that a thread which holds up a decision is given to make its next call before it is
-/// looked at.
+/// The time from one look at threads that hold up a decision to the next.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// The time that a thread which holds up a decision is given to make its next call, where others are
+/// at work that it may wait for.
 const PATIENCE: Duration = Duration::from_millis(25);
 
 /// The time that it is given if it does not sleep.
@@ -63,9 +69,11 @@ pub(crate) fn set(time: &Time) {
     let mut machine = lock();
     *machine = match time {
         Time::Real => None,
-        Time::Virtual(model) => {
-            Some(Machine { model: model.clone(), simulation: Simulation::default() })
-        }
+        Time::Virtual(model) => Some(Machine {
+            model: model.clone(),
+            simulation: Simulation::default(),
+            looked: Instant::now(),
+        }),
     };
     EPOCH.fetch_add(1, Ordering::AcqRel);
     VIRTUAL.store(machine.is_some(), Ordering::Release);
@@ -84,11 +92,14 @@ pub(crate) fn begin_call() {
         return;
     }
     let number = thread();
-    with(|machine| {
+    let has_news = with(|machine| {
         let (cost, decided) = (machine.model.call, machine.simulation.decided());
         machine.simulation.hosts.spend(number, cost, decided);
+        machine.simulation.hosts.has_news()
     });
-    CHANGED.notify_all();
+    if has_news == Some(true) {
+        CHANGED.notify_all();
+    }
 }
 
 /// The calling thread does something that takes so many nanoseconds.
@@ -133,12 +144,15 @@ pub(crate) fn expect_threads(count: usize) {
 pub(crate) fn enqueue(entry: TimedOperation) {
     let number = known_thread();
     spans::note_last(entry.at);
-    with(|machine| {
+    let is_decided = with(|machine| {
         // Other threads than the host's enqueue when something else is done.
         let issued = number.map_or(0, |number| machine.simulation.hosts.clock(number));
-        machine.simulation.enqueue(entry, issued);
-        machine.decide(None);
+        machine.simulation.enqueue(entry, issued, &machine.model);
+        machine.decide(None)
     });
+    if is_decided == Some(true) {
+        CHANGED.notify_all();
+    }
 }
 
 /// Makes the simulation note the times that are decided from now on, or no longer.
@@ -154,7 +168,7 @@ pub(crate) fn take_spans() -> Vec<(OperationId, Range<Duration>)> {
 /// The stream gets no more work, and nobody asks for it.
 pub(crate) fn forget(stream: StreamOrdinal) {
     if is_virtual() {
-        with(|machine| machine.simulation.forget(stream));
+        with(|machine| machine.simulation.forget(stream, &machine.model));
     }
 }
 
@@ -208,11 +222,31 @@ pub(crate) fn has_passed(asked: StreamPosition) -> bool {
 
 impl Machine {
     /// Decides what can be. `asking` is a thread that makes no call before the answer: only what
-    /// could begin by its clock is decided.
-    fn decide(&mut self, asking: Option<u64>) {
+    /// could begin by its clock is decided. Whether anything was.
+    fn decide(&mut self, asking: Option<u64>) -> bool {
         let most = asking.map_or(u64::MAX, |number| self.simulation.hosts.clock(number));
-        let horizon = |hosts: &super::hosts::Hosts| hosts.horizon(asking).min(most);
-        self.simulation.decide(horizon, &self.model, links::slowness);
+        let horizon = |hosts: &Hosts| hosts.horizon(asking).min(most);
+        self.simulation.decide(horizon, &self.model, links::slowness)
+    }
+
+    /// Sets the threads aside that hold up a decision until a time and do nothing, for one that has
+    /// waited for so long. Whether there were any.
+    fn go_on_without(&mut self, number: u64, time: u64, waited: Duration) -> bool {
+        let is_given_up = waited >= LAST_PATIENCE;
+        let hosts = &mut self.simulation.hosts;
+        if is_given_up {
+            hosts.expect(0);
+        }
+        hosts.look(number, asleep);
+        let is_idle = hosts.are_idle(number) && !is_another_at_work(hosts);
+        let patience = if is_idle { Duration::ZERO } else { PATIENCE };
+        let stuck = hosts.stuck(number, time, patience, is_given_up);
+        // One of them may have slept because it wants what is locked here.
+        let is_certain = is_given_up || ARRIVING.load(Ordering::SeqCst) == 0;
+        if is_certain {
+            stuck.iter().for_each(|&number| hosts.set_aside(number));
+        }
+        is_certain && !stuck.is_empty()
     }
 }
 
@@ -241,29 +275,23 @@ fn wait_for_decision<R>(
     loop {
         let machine = guard.as_mut().filter(|_| EPOCH.load(Ordering::Acquire) == epoch)?;
         if let Some(answer) = decision(machine) {
+            machine.simulation.hosts.ask(number, None);
             CHANGED.notify_all();
             return Some(answer);
         }
+        machine.simulation.hosts.ask(number, Some(time));
         let horizon = machine.simulation.hosts.horizon(Some(number));
         if std::mem::replace(&mut last, horizon) != horizon {
             since = Instant::now();
         }
-        if since.elapsed() >= PATIENCE {
-            let given_up = since.elapsed() >= LAST_PATIENCE;
-            let holds_up = horizon.saturating_add(1).min(time);
-            if given_up {
-                machine.simulation.hosts.expect(0);
-            }
-            let hosts = &mut machine.simulation.hosts;
-            let stuck = hosts.stuck(number, holds_up, given_up, asleep);
-            // One of them may have slept because it wants what is locked here.
-            let is_certain = given_up || ARRIVING.load(Ordering::SeqCst) == 0;
-            if is_certain && !stuck.is_empty() {
-                stuck.into_iter().for_each(|number| hosts.set_aside(number));
+        let waited = since.elapsed();
+        if waited >= LOOK && machine.looked.elapsed() >= LOOK {
+            machine.looked = Instant::now();
+            if machine.go_on_without(number, horizon.saturating_add(1).min(time), waited) {
                 continue;
             }
         }
-        CHANGED.wait_for(&mut guard, PATIENCE);
+        CHANGED.wait_for(&mut guard, LOOK);
     }
 }
 
@@ -282,6 +310,21 @@ fn asleep(system: i32) -> Option<u64> {
         |name: &str| field(name).and_then(|count| count.parse::<u64>().ok()).unwrap_or(0);
     let runs = field("State").is_some_and(|state| state.starts_with('R'));
     (!runs).then(|| switches("voluntary_ctxt_switches") + switches("nonvoluntary_ctxt_switches"))
+}
+
+/// Whether a thread of the program that the simulation does not know is at work: it may wake one of
+/// those that it knows.
+fn is_another_at_work(hosts: &Hosts) -> bool {
+    let Ok(tasks) = fs::read_dir("/proc/self/task") else { return true };
+    let numbers = tasks.flatten().filter_map(|task| task.file_name().to_str()?.parse().ok());
+    numbers.filter(|&system: &i32| !hosts.knows(system)).any(|system| {
+        let name = fs::read_to_string(format!("/proc/self/task/{system}/comm"));
+        // What these do is done when their streams say so. Callbacks run in threads of another name.
+        let is_of_driver =
+            |name: String| ["cuda-sim worker", "cuda-sim steps"].contains(&name.trim());
+        let is_of_driver = name.is_ok_and(is_of_driver);
+        !is_of_driver && asleep(system).is_none()
+    })
 }
 
 /// The calling thread's number, entered if it has none.

@@ -1,6 +1,7 @@
 //! The virtual clocks of the host's threads.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use super::position::StreamPosition;
 
@@ -19,9 +20,19 @@ struct Host {
     next: NextCall,
     /// The operating system's number of the thread.
     system: i32,
-    /// The number of times that it had been switched to another thread when it was last found
-    /// asleep.
-    slept: Option<u64>,
+    /// The time of all others' clocks that it waits for, if it waits for the simulation.
+    asks: Option<u64>,
+    sleep: Option<Sleep>,
+}
+
+/// A thread that was found asleep when it was last looked at.
+#[derive(Debug, Clone, Copy)]
+struct Sleep {
+    /// The number of times that it had been switched to another thread.
+    switches: u64,
+    since: Instant,
+    /// Whether it had not run since the look before.
+    is_still: bool,
 }
 
 /// The state of a thread, which says when its next call can come.
@@ -42,7 +53,7 @@ impl Hosts {
     /// Enters a thread. It begins where the one that is furthest behind is, which may have made it.
     pub(super) fn enter(&mut self, number: u64, system: i32) {
         let clock = self.threads.values().map(|host| host.clock).min().unwrap_or(0);
-        let host = Host { clock, next: NextCall::Active, system, slept: None };
+        let host = Host { clock, next: NextCall::Active, system, asks: None, sleep: None };
         self.threads.insert(number, host);
         self.entered += 1;
     }
@@ -115,37 +126,72 @@ impl Hosts {
         active.map(|(_, host)| host.clock).min().unwrap_or(u64::MAX)
     }
 
-    /// The threads that hold up a decision until `time` and do nothing, or all that hold it up.
-    /// `asleep` says how often a thread has been switched to another one, if it is asleep: it does
-    /// nothing if it is found asleep twice and has not run meanwhile. One that the driver is about
-    /// to let go on may well sleep: until the bytes are there whose time is decided.
-    pub(super) fn stuck(
-        &mut self,
-        except: u64,
-        time: u64,
-        all: bool,
-        asleep: impl Fn(i32) -> Option<u64>,
-    ) -> Vec<u64> {
-        let mut stuck = Vec::new();
+    /// The thread waits for the simulation until all others' clocks have come to a time, or no longer.
+    pub(super) fn ask(&mut self, number: u64, until: Option<u64>) {
+        if let Some(host) = self.threads.get_mut(&number) {
+            host.asks = until;
+        }
+    }
+
+    /// Whether the clocks of those that do not wait for the simulation have come to where a thread that
+    /// does wants them.
+    pub(super) fn has_news(&self) -> bool {
+        let Some(wanted) = self.threads.values().filter_map(|host| host.asks).min() else {
+            return false;
+        };
+        let comes = |host: &&Host| {
+            host.asks.is_none() && matches!(host.next, NextCall::Active | NextCall::Returning)
+        };
+        self.threads.values().filter(comes).all(|host| host.clock >= wanted)
+    }
+
+    /// Looks at the threads that may make a call. `asleep` says how often a thread has been switched to
+    /// another one, if it is asleep.
+    pub(super) fn look(&mut self, except: u64, asleep: impl Fn(i32) -> Option<u64>) {
+        let now = Instant::now();
         for (&number, host) in &mut self.threads {
-            if number == except || host.clock >= time {
+            if number == except || host.asks.is_some() || host.next != NextCall::Active {
+                host.sleep = None;
                 continue;
             }
-            let is_stuck = match host.next {
-                NextCall::Active => {
-                    let slept = asleep(host.system);
-                    let still = slept.is_some() && slept == host.slept;
-                    host.slept = slept;
-                    all || still
-                }
-                NextCall::Returning => all,
-                NextCall::Waiting(_) | NextCall::Aside => false,
-            };
-            if is_stuck {
-                stuck.push(number);
-            }
+            host.sleep = asleep(host.system).map(|switches| match host.sleep {
+                Some(before) if before.switches == switches => Sleep { is_still: true, ..before },
+                _ => Sleep { switches, since: now, is_still: false },
+            });
         }
-        stuck
+    }
+
+    /// Whether the operating system's number is that of one of the threads.
+    pub(super) fn knows(&self, system: i32) -> bool {
+        self.threads.values().any(|host| host.system == system)
+    }
+
+    /// Whether nobody does anything: all threads wait for the simulation, or sleep and have slept when
+    /// they were looked at before. Whoever sleeps then waits for one of the others.
+    pub(super) fn are_idle(&self, except: u64) -> bool {
+        let are_here = self.entered >= self.expected;
+        are_here
+            && self.threads.iter().all(|(&number, host)| {
+                let sleeps = host.sleep.is_some_and(|sleep| sleep.is_still);
+                number == except || host.asks.is_some() || host.next == NextCall::Aside || sleeps
+            })
+    }
+
+    /// The threads that hold up a decision until `time` and have done nothing for so long, or all that
+    /// hold it up. One that the driver is about to let go on may well sleep: until the bytes are there
+    /// whose time is decided.
+    pub(super) fn stuck(&self, except: u64, time: u64, patience: Duration, all: bool) -> Vec<u64> {
+        let is_stuck = |(number, host): &(&u64, &Host)| {
+            let is_behind = **number != except && host.clock < time;
+            let sleeps = |sleep: Sleep| sleep.is_still && sleep.since.elapsed() >= patience;
+            is_behind
+                && match host.next {
+                    NextCall::Active => all || host.sleep.is_some_and(sleeps),
+                    NextCall::Returning => all,
+                    NextCall::Waiting(_) | NextCall::Aside => false,
+                }
+        };
+        self.threads.iter().filter(is_stuck).map(|(&number, _)| number).collect()
     }
 
     /// Decides without a thread.

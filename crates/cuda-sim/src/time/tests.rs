@@ -1,6 +1,7 @@
 //! Tests of the simulation, with times computed by hand.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use smallvec::smallvec;
 
@@ -46,7 +47,7 @@ fn add(
     issued: u64,
 ) {
     let after = after.into_iter().collect();
-    simulation.enqueue(TimedOperation { at, after, demand, stamp: None }, issued);
+    simulation.enqueue(TimedOperation { at, after, demand, stamp: None }, issued, &MODEL);
 }
 
 fn decide(simulation: &mut Simulation, horizon: u64) {
@@ -135,7 +136,7 @@ fn a_stream_goes_on_when_what_it_waits_for_has_ended() {
         demand: Demand::Nothing,
         stamp: Some(Arc::clone(&stamp)),
     };
-    simulation.enqueue(entry, 3);
+    simulation.enqueue(entry, 3, &MODEL);
     decide(&mut simulation, u64::MAX);
     assert_eq!(simulation.end_of(at(1, 1)), Some(1010));
     assert_eq!(simulation.end_of(at(1, 2)), Some(1065));
@@ -167,6 +168,39 @@ fn times_are_rounded_up_and_never_overflow() {
     assert_eq!(per_second(u64::MAX, 0), u64::MAX);
 }
 
+/// The threads that hold up what the thread 1 waits for, if all others sleep or run as it is said.
+fn stuck_after_a_look(hosts: &mut Hosts, asleep: Option<u64>) -> Vec<u64> {
+    hosts.look(1, |_| asleep);
+    hosts.stuck(1, 400, Duration::ZERO, false)
+}
+
+#[test]
+fn threads_are_idle_if_all_sleep_or_wait_for_the_simulation() {
+    let mut hosts = Hosts::default();
+    (0..3).for_each(|number| hosts.enter(number, 0));
+    hosts.ask(2, Some(100));
+    hosts.look(1, |_| Some(5));
+    assert!(!hosts.are_idle(1), "the first one may have slept for a moment only");
+    hosts.look(1, |_| Some(5));
+    assert!(hosts.are_idle(1));
+    hosts.ask(2, None);
+    hosts.returns(2, 50);
+    hosts.look(1, |_| Some(5));
+    assert!(!hosts.are_idle(1), "the last one gets its bytes, and may wake the first one");
+}
+
+#[test]
+fn who_waits_for_the_simulation_is_told_when_all_others_have_come_to_where_it_is() {
+    let mut hosts = Hosts::default();
+    (0..3).for_each(|number| hosts.enter(number, 0));
+    assert!(!hosts.has_news(), "nobody waits");
+    hosts.ask(0, Some(100));
+    hosts.spend(1, 100, 0);
+    assert!(!hosts.has_news(), "the last one may call before");
+    hosts.spend(2, 150, 0);
+    assert!(hosts.has_news());
+}
+
 #[test]
 fn a_thread_that_the_driver_is_about_to_let_go_on_is_not_set_aside_while_it_sleeps() {
     let mut hosts = Hosts::default();
@@ -177,14 +211,14 @@ fn a_thread_that_the_driver_is_about_to_let_go_on_is_not_set_aside_while_it_slee
     assert_eq!(hosts.horizon(Some(1)), 500);
     hosts.wake(at(7, 1), 300);
     assert_eq!(hosts.horizon(Some(1)), 300);
-    let asleep = |_| Some(5);
-    (0..2).for_each(|_| assert_eq!(hosts.stuck(1, 400, false, asleep), []));
+    (0..2).for_each(|_| assert_eq!(stuck_after_a_look(&mut hosts, Some(5)), []));
     hosts.spend(0, 0, 0);
-    assert_eq!(hosts.stuck(1, 400, false, asleep), [], "it may just have waited for a lock");
-    assert_eq!(hosts.stuck(1, 400, false, |_| Some(6)), [], "it has run meanwhile");
-    assert_eq!(hosts.stuck(1, 400, false, |_| None), [], "it runs");
-    assert_eq!(hosts.stuck(1, 400, false, asleep), []);
-    assert_eq!(hosts.stuck(1, 400, false, asleep), [0], "it is the program that sleeps");
+    let mut stuck = |asleep| stuck_after_a_look(&mut hosts, asleep);
+    assert_eq!(stuck(Some(5)), [], "it may just have waited for a lock");
+    assert_eq!(stuck(Some(6)), [], "it has run meanwhile");
+    assert_eq!(stuck(None), [], "it runs");
+    assert_eq!(stuck(Some(5)), []);
+    assert_eq!(stuck(Some(5)), [0], "it is the program that sleeps");
     hosts.set_aside(0);
     assert_eq!(hosts.horizon(Some(1)), 500);
 }

@@ -80,10 +80,11 @@ pub use sgd::{Sgd, SgdBuilder};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Optimizer {
-    /// Changes every parameter that has a gradient.
+    /// Changes every parameter that has a gradient, the last ones first: a backward pass has their
+    /// gradients first.
     ///
     /// # Errors
-    /// A gradient does not fit its parameter, or memory is short: parameters before the one that
+    /// A gradient does not fit its parameter, or memory is short: parameters behind the one that
     /// failed are then changed already.
     fn step(&mut self) -> Result<()>;
 

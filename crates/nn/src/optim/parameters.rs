@@ -51,13 +51,15 @@ impl<M: ParameterState> TrainedParameters<M> {
     }
 
     /// Makes a step with each parameter that has a gradient: `step` gets the parameter's number, the
-    /// parameter, what is remembered of it, and the gradient.
+    /// parameter, what is remembered of it, and the gradient. The last ones come first, since a
+    /// backward pass has their gradients first: where gradients are summed over devices, those of
+    /// the first layers may be on their way still.
     pub(super) fn step(
         &mut self,
         mut step: impl FnMut(usize, &Tensor, &mut Option<M>, &Tensor) -> Result<()>,
     ) -> Result<()> {
         no_grad(|| {
-            for (number, (parameter, memory)) in self.0.iter_mut().enumerate() {
+            for (number, (parameter, memory)) in self.0.iter_mut().enumerate().rev() {
                 let mut gradient = parameter.grad();
                 if gradient.is_none()
                     && let Some(successor) = parameter.successor()

@@ -3,16 +3,15 @@
 mod copies;
 mod error;
 
-use std::fmt;
 use std::sync::Arc;
 
-use nn::{Forward, Member, MemberMut, Module, Result};
+use nn::{Forward, Module, Result};
 use parking_lot::Mutex;
 use tensor::{Blocking, Device, Tensor};
 
 use crate::batch::even_sizes;
 use crate::device_threads::{DeviceThreads, ThreadFailure, distinct};
-use crate::wrapper;
+use crate::wrapper::wraps_module;
 use crate::{Gather, Split, ToDevice};
 
 use copies::DeviceCopies;
@@ -107,19 +106,7 @@ impl<M: Module + Clone> DataParallel<M> {
     }
 }
 
-/// Its parts are those of the module, under the module's names.
-impl<M: Module> Module for DataParallel<M> {
-    fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&str, Member<'a>)) {
-        self.module.visit(visitor);
-    }
-
-    fn visit_mut(
-        &mut self,
-        visitor: &mut dyn FnMut(&str, MemberMut<'_>) -> Result<()>,
-    ) -> Result<()> {
-        self.module.visit_mut(visitor)
-    }
-}
+wraps_module!(DataParallel);
 
 impl<M, Input> Forward<Input> for DataParallel<M>
 where
@@ -177,11 +164,5 @@ impl<M: Module + Clone> DataParallel<M> {
                 DataParallelError::ReplicaPanicked { device, message }.into()
             }
         }
-    }
-}
-
-impl<M: Module> fmt::Display for DataParallel<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        wrapper::print(f, "DataParallel", &self.module)
     }
 }

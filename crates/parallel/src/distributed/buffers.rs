@@ -1,9 +1,9 @@
 //! The buffers of a model, which each rank has its own of.
 
 use collectives::{Communicator, ReduceOp};
-use tensor::{Result, Tensor, no_grad};
+use tensor::{DType, Result, Tensor, no_grad};
 
-use crate::coalesce::{by_dtype, flatten, unflatten};
+use crate::coalesce::{by_dtype, copy_back, flatten};
 
 /// The values that the buffers of a model have on its ranks, such as running means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,12 +29,9 @@ pub(super) fn synchronise(
     if buffers.is_empty() || sync == BufferSync::Own || communicator.size() == 1 {
         return Ok(());
     }
-    for_each_dtype(buffers, &mut |flat| {
-        if sync == BufferSync::Average && flat.dtype().is_float() {
-            communicator.all_reduce(flat, ReduceOp::Avg)
-        } else {
-            communicator.broadcast(flat, 0)
-        }
+    for_each_dtype(buffers, |dtype, same| match sync {
+        BufferSync::Average if dtype.is_float() => average(communicator, same),
+        _ => broadcast_together(communicator, same, 0),
     })
 }
 
@@ -44,23 +41,42 @@ pub(super) fn broadcast(
     tensors: &[Tensor],
     source: usize,
 ) -> Result<()> {
-    for_each_dtype(tensors, &mut |flat| communicator.broadcast(flat, source))
+    for_each_dtype(tensors, |_, same| broadcast_together(communicator, same, source))
 }
 
-/// Calls `exchange` with the tensors of each dtype in one, and puts the values back.
+/// Calls `exchange` with the tensors of each dtype.
 fn for_each_dtype(
     tensors: &[Tensor],
-    exchange: &mut dyn FnMut(&Tensor) -> Result<()>,
+    mut exchange: impl FnMut(DType, &[Tensor]) -> Result<()>,
 ) -> Result<()> {
     no_grad(|| {
         for places in by_dtype(tensors) {
             let same: Vec<Tensor> = places.iter().map(|&place| tensors[place].detach()).collect();
-            let flat = flatten(&same)?;
-            exchange(&flat)?;
-            for (tensor, value) in same.iter().zip(unflatten(&flat, &same)?) {
-                tensor.copy_(&value)?;
-            }
+            exchange(same[0].dtype(), &same)?;
         }
         Ok(())
     })
+}
+
+/// Makes tensors of one dtype the mean of all ranks'.
+fn average(communicator: &dyn Communicator, tensors: &[Tensor]) -> Result<()> {
+    let flat = flatten(tensors)?;
+    communicator.all_reduce(&flat, ReduceOp::Avg)?;
+    copy_back(&flat, tensors)
+}
+
+/// Copies tensors of one dtype from one rank to the others. Only these have to put the values in
+/// their places.
+fn broadcast_together(
+    communicator: &dyn Communicator,
+    tensors: &[Tensor],
+    source: usize,
+) -> Result<()> {
+    if communicator.rank() == source {
+        return communicator.broadcast(&flatten(tensors)?, source);
+    }
+    let elements = tensors.iter().map(Tensor::numel).sum();
+    let flat = Tensor::empty([elements], (tensors[0].dtype(), tensors[0].device()))?;
+    communicator.broadcast(&flat, source)?;
+    copy_back(&flat, tensors)
 }

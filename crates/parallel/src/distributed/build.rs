@@ -5,12 +5,10 @@ use std::sync::Arc;
 use collectives::Communicator;
 use nn::{Module, Result};
 
+use super::options::{DistributedOptions, options_of_ranks};
 use super::reducer::{GradientReducer, GradientReducerOptions};
 use super::side_stream::SideStream;
-use super::{BufferSync, DistributedDataParallel, broadcast_state};
-
-/// The size of a bucket unless another is asked for, as in PyTorch.
-const DEFAULT_BUCKET_BYTES: usize = 25 << 20;
+use super::{DistributedDataParallel, broadcast_state};
 
 /// A builder of a [`DistributedDataParallel`]. Every rank sets the same options.
 ///
@@ -36,23 +34,7 @@ pub struct DistributedDataParallelBuilder<M> {
     options: DistributedOptions,
 }
 
-/// The options of a replica.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DistributedOptions {
-    pub(crate) bucket_bytes: usize,
-    pub(crate) find_unused_parameters: bool,
-    pub(crate) buffers: BufferSync,
-}
-
-impl Default for DistributedOptions {
-    fn default() -> DistributedOptions {
-        DistributedOptions {
-            bucket_bytes: DEFAULT_BUCKET_BYTES,
-            find_unused_parameters: false,
-            buffers: BufferSync::default(),
-        }
-    }
-}
+options_of_ranks!(DistributedDataParallelBuilder);
 
 impl<M: Module> DistributedDataParallelBuilder<M> {
     pub(super) fn new(module: M, communicator: Arc<dyn Communicator>) -> Self {
@@ -65,27 +47,6 @@ impl<M: Module> DistributedDataParallelBuilder<M> {
         self
     }
 
-    /// The bytes of gradients that are reduced together; 25 MiB unless set, and a 25th of it for the
-    /// bucket that is ready first. Larger ones use the links better, smaller ones begin earlier.
-    pub fn bucket_bytes(mut self, bytes: usize) -> Self {
-        self.options.bucket_bytes = bytes;
-        self
-    }
-
-    /// Whether a backward pass may leave out parameters, on some ranks or on all. Without it such a
-    /// pass is an error. With it each pass ends with an exchange of which were used, for which the
-    /// host waits.
-    pub fn find_unused_parameters(mut self, find: bool) -> Self {
-        self.options.find_unused_parameters = find;
-        self
-    }
-
-    /// The values that buffers have on the ranks.
-    pub fn buffers(mut self, sync: BufferSync) -> Self {
-        self.options.buffers = sync;
-        self
-    }
-
     /// Makes the replica. Its parameters and buffers get the first rank's values; waits until all
     /// ranks have called it.
     ///
@@ -95,16 +56,17 @@ impl<M: Module> DistributedDataParallelBuilder<M> {
         let DistributedDataParallelBuilder { module, communicator, options } = self;
         let begun = broadcast_state(&module, communicator.as_ref(), 0);
         begun.inspect_err(|error| communicator.abort(&error.to_string()))?;
-        let DistributedOptions { bucket_bytes, find_unused_parameters, buffers } = options;
+        let DistributedOptions { bucket_bytes, find_unused_parameters, buffers: buffer_sync } =
+            options;
         let reducer_options = GradientReducerOptions { bucket_bytes, find_unused_parameters };
-        let parameters = module.named_parameters();
+        let buffers = module.buffers();
         let side = Arc::new(SideStream::beside(&module.parameters())?);
         let reducer = GradientReducer::new(
             Arc::clone(&communicator),
             Arc::clone(&side),
-            parameters,
+            module.named_parameters(),
             reducer_options,
         )?;
-        Ok(DistributedDataParallel { module, communicator, reducer, buffers, side })
+        Ok(DistributedDataParallel { module, communicator, reducer, buffers, buffer_sync, side })
     }
 }

@@ -4,6 +4,7 @@ mod buckets;
 mod buffers;
 mod build;
 mod error;
+mod options;
 mod reducer;
 mod side_stream;
 
@@ -11,15 +12,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use collectives::Communicator;
-use nn::{Forward, Member, MemberMut, Module, Result};
+use nn::{Forward, Module, Result};
 use tensor::{Tensor, is_grad_enabled};
 
-use crate::wrapper;
+use crate::wrapper::wraps_module;
 
 pub use buffers::BufferSync;
 pub use build::DistributedDataParallelBuilder;
-pub(crate) use build::DistributedOptions;
 pub use error::DistributedError;
+pub(crate) use options::{DistributedOptions, options_of_ranks};
 use reducer::GradientReducer;
 use side_stream::SideStream;
 
@@ -60,11 +61,16 @@ use side_stream::SideStream;
 /// # Errors
 /// A rank that fails tells the others by [`Communicator::abort`], so that nobody waits for it. The
 /// gradients of a pass that failed are cleared.
+///
+/// # The module inside
+/// Its parameters and buffers are those that it was built with: one that is moved, or frozen, later
+/// needs a `DistributedDataParallel` of its own, as in PyTorch.
 pub struct DistributedDataParallel<M> {
     module: M,
     communicator: Arc<dyn Communicator>,
     reducer: GradientReducer,
-    buffers: BufferSync,
+    buffers: Vec<Tensor>,
+    buffer_sync: BufferSync,
     side: Arc<SideStream>,
 }
 
@@ -143,7 +149,7 @@ impl<M: Module> DistributedDataParallel<M> {
     pub(crate) fn backward_weighted(&mut self, loss: &Tensor, weight: f64) -> Result<()> {
         self.reducer.begin()?;
         self.accumulate_weighted(loss, weight)?;
-        self.reducer.finish()
+        self.reducer.finish(true)
     }
 
     /// The gradients of `weight` times the loss, added up on this rank.
@@ -156,12 +162,18 @@ impl<M: Module> DistributedDataParallel<M> {
 
     /// Takes part in the reduction without a loss of its own.
     pub(crate) fn backward_without_loss(&mut self) -> Result<()> {
-        self.reducer.pass_without_gradients()
+        self.reducer.begin()?;
+        self.reducer.finish(false)
     }
 
     /// See [`GradientReducer::succeeded_everywhere`].
     pub(crate) fn succeeded_everywhere(&mut self) {
         self.reducer.succeeded_everywhere();
+    }
+
+    /// Clears the gradients.
+    pub(crate) fn clear_gradients(&self) {
+        self.reducer.clear_gradients();
     }
 
     /// Clears the gradients of a pass that failed.
@@ -171,8 +183,8 @@ impl<M: Module> DistributedDataParallel<M> {
 
     /// Makes the buffers agree, as before a forward pass in training.
     pub(crate) fn synchronise_buffers(&self) -> Result<()> {
-        let buffers = self.module.buffers();
-        self.side.run(|| buffers::synchronise(self.communicator.as_ref(), &buffers, self.buffers))
+        let (communicator, buffers) = (self.communicator.as_ref(), &self.buffers);
+        self.side.run(|| buffers::synchronise(communicator, buffers, self.buffer_sync))
     }
 }
 
@@ -187,19 +199,7 @@ pub(crate) fn broadcast_state(
     buffers::broadcast(communicator, &tensors, source)
 }
 
-/// Its parts are those of the model, under the model's names.
-impl<M: Module> Module for DistributedDataParallel<M> {
-    fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&str, Member<'a>)) {
-        self.module.visit(visitor);
-    }
-
-    fn visit_mut(
-        &mut self,
-        visitor: &mut dyn FnMut(&str, MemberMut<'_>) -> Result<()>,
-    ) -> Result<()> {
-        self.module.visit_mut(visitor)
-    }
-}
+wraps_module!(DistributedDataParallel);
 
 impl<M: Forward<Input>, Input: ?Sized> Forward<Input> for DistributedDataParallel<M> {
     type Output = M::Output;
@@ -217,19 +217,13 @@ impl<M: Forward<Input>, Input: ?Sized> Forward<Input> for DistributedDataParalle
     }
 }
 
-impl<M: Module> fmt::Display for DistributedDataParallel<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        wrapper::print(f, "DistributedDataParallel", &self.module)
-    }
-}
-
 impl<M> fmt::Debug for DistributedDataParallel<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DistributedDataParallel")
             .field("module", &std::any::type_name::<M>())
             .field("rank", &self.communicator.rank())
             .field("size", &self.communicator.size())
-            .field("buffers", &self.buffers)
+            .field("buffers", &self.buffer_sync)
             .finish_non_exhaustive()
     }
 }

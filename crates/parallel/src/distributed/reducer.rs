@@ -17,7 +17,8 @@ use crate::coalesce::{flatten, unflatten};
 /// Each parameter has a hook, which the backward pass calls when the parameter's gradient is
 /// complete. As soon as a bucket has all of its gradients, and those before it have been handed
 /// over, the communicator gets it; so every rank reduces the same buckets in the same order, whatever
-/// becomes ready first. The gradients are views of the bucket afterwards.
+/// becomes ready first. The gradients are views of the bucket afterwards. One rank alone has
+/// nothing to sum, and leaves its gradients where they are.
 pub(super) struct GradientReducer {
     pass: Arc<Mutex<ReductionPass>>,
     hooks: Vec<RemovableHandle>,
@@ -104,35 +105,23 @@ impl GradientReducer {
         Ok(())
     }
 
-    /// Ends the pass: hands over what no gradient came for. Nothing of it waits for a device, unless
-    /// unused parameters are to be found.
+    /// Ends the pass: hands over what no gradient came for, which is all of them on a rank that had
+    /// no samples. Nothing of it waits for a device, unless unused parameters are to be found.
     ///
     /// # Errors
     /// A parameter got no gradient, and that was not to be expected; or a rank aborted.
-    pub(super) fn finish(&mut self) -> Result<()> {
+    pub(super) fn finish(&mut self, had_samples: bool) -> Result<()> {
         let mut pass = self.pass.lock();
         pass.is_reducing = false;
-        let unused = pass.unused();
         if self.options.find_unused_parameters {
-            return pass.finish_with_unused(&unused);
+            return pass.finish_with_unused();
         }
-        if unused.is_empty() {
-            return Ok(());
+        let unused = pass.unused();
+        if unused.is_empty() || !had_samples {
+            return pass.fill_in();
         }
         let names = unused.into_iter().map(|index| pass.names[index].clone()).collect();
         Err(DistributedError::UnusedParameters { rank: pass.communicator.rank(), names }.into())
-    }
-
-    /// Takes part in a pass without a gradient of its own, as a rank does that has no samples.
-    pub(super) fn pass_without_gradients(&mut self) -> Result<()> {
-        self.begin()?;
-        let mut pass = self.pass.lock();
-        pass.is_reducing = false;
-        if self.options.find_unused_parameters {
-            let all: Vec<usize> = (0..pass.parameters.len()).collect();
-            return pass.finish_with_unused(&all);
-        }
-        pass.fill_in()
     }
 
     /// Says that the pass has succeeded on every rank. The first one has shown in which order
@@ -143,12 +132,17 @@ impl GradientReducer {
         }
     }
 
+    /// Clears the gradients.
+    pub(super) fn clear_gradients(&self) {
+        self.pass.lock().clear_gradients();
+    }
+
     /// Gives up a pass that failed somewhere. Gradients are cleared, since some are reduced and some
     /// are not, and the order is guessed again, since some ranks may know a better one and some not.
     pub(super) fn give_up(&mut self) {
         let mut pass = self.pass.lock();
         pass.is_reducing = false;
-        pass.parameters.iter().for_each(Tensor::clear_grad);
+        pass.clear_gradients();
         pass.use_declared_order(self.options.bucket_bytes);
         self.order = BucketOrder::Declared;
     }
@@ -260,11 +254,11 @@ impl ReductionPass {
     }
 
     /// [`fill_in`](ReductionPass::fill_in), after which a parameter that no rank had a gradient of
-    /// has none either.
-    fn finish_with_unused(&mut self, unused: &[usize]) -> Result<()> {
+    /// has none either. What was accumulated in earlier passes is a gradient, too.
+    fn finish_with_unused(&mut self) -> Result<()> {
+        let has_gradient = |parameter: &Tensor| i64::from(parameter.grad().is_some());
+        let used = self.parameters.iter().map(has_gradient).collect();
         self.fill_in()?;
-        let mut used = vec![1; self.parameters.len()];
-        unused.iter().for_each(|&index| used[index] = 0);
         let used = self.here(used)?;
         self.communicator.all_reduce(&used, ReduceOp::Max)?;
         for (parameter, used) in self.parameters.iter().zip(used.to_vec::<i64>()?) {
@@ -275,10 +269,17 @@ impl ReductionPass {
         Ok(())
     }
 
+    fn clear_gradients(&self) {
+        self.parameters.iter().for_each(Tensor::clear_grad);
+    }
+
     /// Sums the next bucket over the ranks, and makes the gradients views of it.
     fn reduce_next(&mut self) -> Result<()> {
         let members = &self.buckets[self.next];
         self.next += 1;
+        if self.communicator.size() == 1 {
+            return Ok(());
+        }
         let parameters = members.iter().map(|&index| &self.parameters[index]);
         self.side.run(|| {
             let gradients =

@@ -11,7 +11,7 @@ use super::replica::Replica;
 use super::threads::ReplicaThreads;
 use super::{Replicas, ReplicasError, Result};
 use crate::device_threads::distinct;
-use crate::distributed::{BufferSync, DistributedDataParallel, DistributedOptions};
+use crate::distributed::{DistributedDataParallel, DistributedOptions, options_of_ranks};
 
 /// The number of steps between two checks in debug builds, unless another is asked for.
 const DEFAULT_VERIFY_EVERY: u64 = 1000;
@@ -45,6 +45,8 @@ pub struct ReplicasBuilder<M> {
     verify_every: Option<u64>,
 }
 
+options_of_ranks!(ReplicasBuilder);
+
 impl<M: Module + Clone> ReplicasBuilder<M> {
     pub(super) fn new(model: M, devices: Vec<Device>) -> ReplicasBuilder<M> {
         let verify_every = cfg!(debug_assertions).then_some(DEFAULT_VERIFY_EVERY);
@@ -58,25 +60,6 @@ impl<M: Module + Clone> ReplicasBuilder<M> {
         make: impl Fn(Vec<Tensor>) -> tensor::Result<O> + 'static,
     ) -> Self {
         self.optimizer = Some(Box::new(move |parameters| Ok(Box::new(make(parameters)?))));
-        self
-    }
-
-    /// See [`DistributedDataParallelBuilder::bucket_bytes`](crate::DistributedDataParallelBuilder::bucket_bytes).
-    pub fn bucket_bytes(mut self, bytes: usize) -> Self {
-        self.options.bucket_bytes = bytes;
-        self
-    }
-
-    /// See
-    /// [`DistributedDataParallelBuilder::find_unused_parameters`](crate::DistributedDataParallelBuilder::find_unused_parameters).
-    pub fn find_unused_parameters(mut self, find: bool) -> Self {
-        self.options.find_unused_parameters = find;
-        self
-    }
-
-    /// The values that buffers have on the replicas.
-    pub fn buffers(mut self, sync: BufferSync) -> Self {
-        self.options.buffers = sync;
         self
     }
 
@@ -116,7 +99,7 @@ impl<M: Module + Clone> ReplicasBuilder<M> {
                 replica.optimizer = Some(make(replica.model.parameters())?);
             }
         }
-        Ok(Replicas { threads, replicas, verify_every, steps: 0, ahead: None })
+        Ok(Replicas { threads, replicas, verify_every, steps: 0, speeds: None, ahead: None })
     }
 }
 

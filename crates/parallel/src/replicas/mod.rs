@@ -5,6 +5,7 @@ mod error;
 mod losses;
 mod replica;
 mod shares;
+mod speeds;
 mod state;
 mod threads;
 mod verify;
@@ -65,7 +66,8 @@ type Result<T> = std::result::Result<T, ReplicasError>;
 /// A batch is split into parts of almost the same size, see [`Split`]. The loss of a part counts by
 /// the number of its samples: with a loss that is a mean over samples, gradients are those of the whole
 /// batch. Where there are fewer samples than devices, some replicas have none, and take part in the
-/// sums only.
+/// sums only. Devices that are not equally fast get parts by their speeds
+/// ([`split_by_speed`](Replicas::split_by_speed)).
 ///
 /// # Random numbers
 /// Each replica draws its own, as those of [`DataParallel`](crate::DataParallel) do: dropout masks
@@ -81,6 +83,8 @@ pub struct Replicas<M> {
     /// The number of steps between two checks that replicas agree.
     verify_every: Option<u64>,
     steps: u64,
+    /// By rank, where batches are split by them.
+    speeds: Option<Vec<f64>>,
     /// The replica whose state the others are to take over before the next step, since some have made
     /// a step that others have not.
     ahead: Option<usize>,
@@ -271,7 +275,8 @@ impl<M: Module> Replicas<M> {
         ) -> tensor::Result<Option<T>>
         + Sync,
     ) -> Result<Vec<(T, f64)>> {
-        let Shares { sizes, weights } = shares::of(&batch, self.replicas.len())?;
+        let Shares { sizes, weights } =
+            shares::of(&batch, self.replicas.len(), self.speeds.as_deref())?;
         self.run_weighted(batch.split(&sizes)?, weights, work)
     }
 
@@ -289,13 +294,16 @@ impl<M: Module> Replicas<M> {
     ) -> Result<Vec<(T, f64)>> {
         self.catch_up()?;
         let parts = parts.into_iter().zip(&weights);
-        let parts: Vec<_> =
-            parts.map(|(batch, &weight)| Mutex::new(Some(ReplicaPart { batch, weight }))).collect();
+        let part = |(batch, &weight): (B, &f64)| {
+            Mutex::new((weight > 0.0).then_some(ReplicaPart { batch, weight }))
+        };
+        let parts: Vec<_> = parts.map(part).collect();
         let results = self.run(|thread, replica| {
             let part = parts.get(thread.rank).and_then(|part| part.lock().take());
             work(thread, replica, part)
         })?;
-        Ok(results.into_iter().flatten().zip(weights).collect())
+        let weighted = results.into_iter().zip(weights);
+        Ok(weighted.filter_map(|(result, weight)| Some((result?, weight))).collect())
     }
 
     /// Runs `work` in all threads. After an error it is known whether some replicas are ahead of

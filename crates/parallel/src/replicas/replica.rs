@@ -45,7 +45,7 @@ impl<M: Module> Replica<M> {
         if let Some(optimizer) = &mut self.optimizer {
             optimizer.step()?;
             self.steps += 1;
-            self.model.zero_grad();
+            self.model.clear_gradients();
         }
         Ok(loss)
     }

@@ -28,7 +28,7 @@ impl<M: Module> Stateful for Replicas<M> {
             if let Some(own) = &mut replica.optimizer {
                 own.load_state_dict(&optimizer)?;
             }
-            replica.model.zero_grad();
+            replica.model.clear_gradients();
         }
         self.ahead = None;
         Ok(())

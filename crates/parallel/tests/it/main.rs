@@ -8,6 +8,7 @@ mod loader_failures;
 mod loader_panics;
 mod loader_waits;
 mod replica_faults;
+mod replica_schedules;
 mod replicas;
 mod samplers;
 

@@ -363,6 +363,60 @@ fn parameters_that_some_replicas_use_get_their_gradients_and_others_none() -> Re
 }
 
 #[test]
+fn a_gradient_that_was_accumulated_counts_where_the_last_pass_leaves_its_parameter_out()
+-> Result<()> {
+    let builder = Replicas::builder(Choosy::new()?, devices(2)).find_unused_parameters(true);
+    let mut replicas = builder.build()?;
+    let x = Tensor::ones([4, 2], ())?;
+    replicas.accumulate(x.clone(), |model, x| model.never.forward(&x)?.sum(()))?;
+    replicas.step(x, |model, x| model.loss(&x))?;
+    let gradient = replicas.model().never.bias().and_then(Tensor::grad).expect("it was computed");
+    assert_eq!(gradient.to_vec::<f32>()?, [2.0, 2.0]);
+    Ok(())
+}
+
+#[test]
+fn batches_are_split_by_the_speeds_of_devices_and_train_the_same_model() -> Result<()> {
+    let sgd = |p| Sgd::new(p, 0.1).momentum(0.9).build();
+    let expected = trained_alone(sgd, 10)?;
+    for speeds in [[2.0, 1.0, 1.0], [0.0, 1.0, 3.0], [1.0, 0.0, 1e9]] {
+        let mut replicas = Replicas::builder(perceptron()?, devices(3)).optimizer(sgd).build()?;
+        replicas.split_by_speed(&speeds)?;
+        for step in 0..20 {
+            replicas.step(batch(10, step)?, loss)?;
+        }
+        replicas.verify()?;
+        assert_close(&values(replicas.model()), &expected);
+    }
+    Ok(())
+}
+
+#[test]
+fn speeds_are_measured_without_a_step() -> Result<()> {
+    let make = |p| Sgd::new(p, 0.1).build();
+    let mut replicas = Replicas::builder(perceptron()?, devices(3)).optimizer(make).build()?;
+    let speeds = replicas.measure_speeds(batch(9, 0)?, loss)?;
+    assert!(speeds.len() == 3 && speeds.iter().all(|speed| *speed > 0.0), "{speeds:?}");
+    assert_eq!(values(replicas.model()), values(&perceptron()?));
+    assert!(replicas.model().parameters().iter().all(|p| p.grad().is_none()));
+    replicas.split_by_speed(&speeds)?;
+    replicas.step(batch(9, 0)?, loss)?;
+    let error = replicas.measure_speeds(batch(2, 0)?, loss).expect_err("2 of 3").to_string();
+    assert!(error.contains("samples for 2 devices"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn speeds_that_mean_nothing_are_errors() -> Result<()> {
+    let mut replicas = Replicas::new(perceptron()?, devices(2))?;
+    for wrong in [&[1.0][..], &[1.0, -1.0], &[f64::NAN, 1.0], &[0.0, 0.0], &[f64::INFINITY, 1.0]] {
+        let error = replicas.split_by_speed(wrong).expect_err("no speeds").to_string();
+        assert!(error.contains("split_by_speed") && error.contains("2 devices"), "{error}");
+    }
+    Ok(())
+}
+
+#[test]
 fn buckets_are_reduced_in_the_order_that_the_first_pass_showed() -> Result<()> {
     /// Its layers run in another order than they are declared in.
     #[derive(Clone, Module)]

@@ -165,7 +165,7 @@ fn s28_eight_devices_train_eight_times_as_much_in_almost_the_same_time() {
         let together = step_on(EIGHT, &idle);
         let efficiency = alone.as_secs_f64() / together.as_secs_f64();
         // Twelve layers alike: the last sum, which nothing hides, is more than in a real network.
-        assert!(efficiency >= 0.93, "{alone:?} alone, {together:?} on {EIGHT} devices");
+        assert!(efficiency >= 0.95, "{alone:?} alone, {together:?} on {EIGHT} devices");
         assert!(together > alone, "sums are not for free: {alone:?}, {together:?}");
     })
     .steers_software_driver()

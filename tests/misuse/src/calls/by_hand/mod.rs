@@ -2,6 +2,7 @@
 //! something.
 
 mod alloc;
+mod collectives;
 mod copies;
 mod files;
 mod fused;
@@ -23,6 +24,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static CallEntry> {
     floors
         .into_iter()
         .chain([
+            collectives::ENTRIES,
             copies::ENTRIES,
             files::ENTRIES,
             fused::ENTRIES,

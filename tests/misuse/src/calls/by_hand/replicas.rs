@@ -37,10 +37,7 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         Some(())
     };
     "parallel::DistributedDataParallel::new", "parallel::DistributedDataParallel::builder",
-    "parallel::DistributedDataParallel::backward", "parallel::DistributedDataParallel::accumulate",
-    "parallel::DistributedDataParallelBuilder::bucket_bytes",
-    "parallel::DistributedDataParallelBuilder::find_unused_parameters",
-    "parallel::DistributedDataParallelBuilder::buffers" => |d| {
+    "parallel::DistributedDataParallel::backward", "parallel::DistributedDataParallel::accumulate" => |d| {
         let group = DeviceGroup::new([d.device()?]).ok()?;
         let builder = DistributedDataParallel::builder(d.model()?, Arc::new(group.communicator(0).ok()?));
         let builder = builder.bucket_bytes(d.size()?).find_unused_parameters(d.flag()?);
@@ -54,18 +51,20 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
     };
     "parallel::Replicas::new", "parallel::Replicas::builder", "parallel::Replicas::step",
     "parallel::Replicas::step_parts", "parallel::Replicas::accumulate", "parallel::Replicas::map",
-    "parallel::Replicas::set_learning_rate", "parallel::ReplicasBuilder::optimizer",
-    "parallel::ReplicasBuilder::bucket_bytes", "parallel::ReplicasBuilder::find_unused_parameters",
-    "parallel::ReplicasBuilder::buffers", "parallel::ReplicasBuilder::verify_every" => |d| {
+    "parallel::Replicas::set_learning_rate", "parallel::Replicas::measure_speeds",
+    "parallel::Replicas::split_by_speed", "parallel::ReplicasBuilder::optimizer",
+    "parallel::ReplicasBuilder::verify_every" => |d| {
         let builder = Replicas::builder(d.model()?, d.devices()?);
         let builder = configured(d, builder)?;
         let mut replicas = builder.build().ok()?;
         replicas.set_learning_rate(d.number()?);
+        let loss =
+            |model: &Sequential, (x, y): (Tensor, Tensor)| model.forward(&x)?.mul(&y)?.mean(());
+        let measured = replicas.measure_speeds((d.tensor()?, d.tensor()?), loss);
+        let _ = replicas.split_by_speed(&measured.unwrap_or_default());
+        let _ = replicas.split_by_speed(&[d.number()?, d.number()?]);
         for _ in 0..2 {
             let batch = (d.tensor()?, d.tensor()?);
-            let loss = |model: &Sequential, (x, y): (Tensor, Tensor)| {
-                model.forward(&x)?.mul(&y)?.mean(())
-            };
             let losses = match d.rng().below(4) {
                 0 => replicas.accumulate(batch, loss).and_then(|losses| Ok(losses.mean()?)),
                 1 => replicas.map(batch, loss).map(|mut losses| losses.remove(0)),
