@@ -21,11 +21,11 @@ pub(super) fn all_reduce_at_once(plan: &mut StepWriter, elements: usize) {
     let sent: SentPieces = (0..ranks)
         .map(|rank| send_to_all(plan, rank, |_| tensor(&all), |to| scratch(&slots[to][rank])))
         .collect();
-    for rank in 0..ranks {
+    for (rank, slots) in slots.iter().enumerate() {
         wait_for_others(plan, rank, &sent);
         // It is still being sent.
         plan.join(rank);
-        combine(plan, rank, (&tensor(&all), &tensor(&all)), &slots[rank], true);
+        combine(plan, rank, (&tensor(&all), &tensor(&all)), slots, true);
     }
 }
 

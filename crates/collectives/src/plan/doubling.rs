@@ -15,9 +15,9 @@ pub(super) fn all_reduce(plan: &mut StepWriter, elements: usize) {
         let places: Vec<_> =
             (0..ranks).map(|rank| scratch(&plan.scratch(rank, elements))).collect();
         let mut sent = Vec::new();
-        for rank in 0..ranks {
+        for (rank, combined) in combined.iter().enumerate() {
             let (lane, partner) = (plan.lane_of_copy(step), rank ^ distance);
-            combined[rank].iter().for_each(|&signal| plan.wait(rank, lane, signal));
+            combined.iter().for_each(|&signal| plan.wait(rank, lane, signal));
             plan.first_copy(rank, lane, all.clone(), (partner, places[partner].clone()));
             sent.push(plan.signal(rank, lane));
         }
