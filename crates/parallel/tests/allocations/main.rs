@@ -49,7 +49,7 @@ impl Dataset for Images {
     type Error = Infallible;
 
     fn len(&self) -> usize {
-        64_000
+        80_000
     }
 
     fn get(&self, index: usize) -> Result<Image, Infallible> {
