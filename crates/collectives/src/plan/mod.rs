@@ -93,6 +93,18 @@ pub enum Algorithm {
     Tree,
 }
 
+impl Algorithm {
+    /// All of them, to compare their plans.
+    pub const ALL: [Algorithm; 6] = [
+        Algorithm::AtOnce,
+        Algorithm::Direct,
+        Algorithm::Halving,
+        Algorithm::Doubling,
+        Algorithm::Ring,
+        Algorithm::Tree,
+    ];
+}
+
 /// The steps of every rank in a collective operation: a pure function of the operation, the
 /// algorithm, the number of ranks and the number of elements.
 ///

@@ -5,15 +5,6 @@ use proptest::prelude::*;
 
 use crate::interpreter::{PlanMachine, begins_in_order};
 
-const ALGORITHMS: [Algorithm; 6] = [
-    Algorithm::AtOnce,
-    Algorithm::Direct,
-    Algorithm::Halving,
-    Algorithm::Doubling,
-    Algorithm::Ring,
-    Algorithm::Tree,
-];
-
 /// An operation of so many ranks, and their number.
 fn collective(ranks: impl Strategy<Value = usize>) -> impl Strategy<Value = (Collective, usize)> {
     (0..7, ranks, any::<prop::sample::Index>()).prop_map(|(kind, ranks, rank)| {
@@ -91,7 +82,7 @@ proptest! {
     #[test]
     fn a_plan_gives_what_its_operation_is_in_any_order_of_threads(
         (collective, ranks) in collective(2..=17_usize),
-        algorithm in prop::sample::select(ALGORITHMS.to_vec()),
+        algorithm in prop::sample::select(Algorithm::ALL.to_vec()),
         elements in 1..200_usize,
         pieces in 1..5_usize,
         order in prop::collection::vec(any::<usize>(), 1..50),
@@ -104,7 +95,7 @@ proptest! {
 
 #[test]
 fn parts_of_vectors_give_the_same_in_pieces() {
-    for (algorithm, pieces) in ALGORITHMS.into_iter().zip([2, 2, 2, 2, 4, 1]) {
+    for (algorithm, pieces) in Algorithm::ALL.into_iter().zip([2, 2, 2, 2, 4, 1]) {
         for ranks in [2, 3, 4] {
             for collective in [Collective::AllReduce, Collective::Reduce { target: 1 }] {
                 check(&plan(collective, algorithm, (ranks, 8_233 * ranks), pieces), |able| {
@@ -149,7 +140,7 @@ proptest! {
     #[test]
     fn sizes_that_no_memory_has_give_an_error_or_a_plan_whose_places_are_within(
         (collective, ranks) in collective(prop_oneof![0..20_usize, absurd()]),
-        algorithm in prop::sample::select(ALGORITHMS.to_vec()),
+        algorithm in prop::sample::select(Algorithm::ALL.to_vec()),
         elements in absurd(),
         pieces in absurd(),
     ) {

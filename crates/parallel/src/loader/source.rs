@@ -90,7 +90,13 @@ pub trait ItemSource: Send + Sync + sealed::Sealed + 'static {
         slot: &mut <Self::Sample as Collate>::Slot,
     ) -> Result<(), PutError<Self::Error>>
     where
-        Self::Sample: Collate;
+        Self::Sample: Collate,
+    {
+        match self.sample(item) {
+            Ok(sample) => Ok(sample.put(slot)?),
+            Err(error) => Err(PutError::Sample(error)),
+        }
+    }
 
     /// The index by which errors name the item at a position of the epoch.
     fn index(item: &Self::Item, position: usize) -> usize;
@@ -261,20 +267,6 @@ impl<I: IterableDataset + 'static> ItemSource for Iterable<I> {
 
     fn sample(&self, item: I::Item) -> Result<I::Sample, I::Error> {
         self.0.sample(item)
-    }
-
-    fn put(
-        &self,
-        item: I::Item,
-        slot: &mut <I::Sample as Collate>::Slot,
-    ) -> Result<(), PutError<I::Error>>
-    where
-        I::Sample: Collate,
-    {
-        match self.0.sample(item) {
-            Ok(sample) => Ok(sample.put(slot)?),
-            Err(error) => Err(PutError::Sample(error)),
-        }
     }
 
     fn index(_item: &I::Item, position: usize) -> usize {

@@ -29,6 +29,9 @@ use threads::{ReplicaThread, ReplicaThreads};
 
 type Result<T> = std::result::Result<T, ReplicasError>;
 
+/// The parts of a batch, for the first replicas, and the weights of their losses.
+type WeightedParts<B> = (Vec<B>, Vec<f64>);
+
 /// A model that several devices of this process train at once, each a part of every batch.
 ///
 /// Each device has a replica: parameters, buffers and an optimizer of its own, and a thread that lives
@@ -121,9 +124,8 @@ impl<M: Module> Replicas<M> {
         B: Split + ToDevice + Send,
         F: Fn(&M, B) -> tensor::Result<Tensor> + Sync,
     {
-        let losses =
-            self.run_parts(batch, |thread, replica, part| replica.step(thread, part, &loss))?;
-        self.stepped(losses)
+        let parts = self.split(batch)?;
+        self.step_weighted(parts, loss)
     }
 
     /// [`step`](Replicas::step) on a batch that is in parts already, one for each of the first
@@ -155,15 +157,19 @@ impl<M: Module> Replicas<M> {
         F: Fn(&M, B) -> tensor::Result<Tensor> + Sync,
     {
         let weights = shares::of_parts(&parts, self.replicas.len())?;
-        let work = |thread: &ReplicaThread, replica: &mut Replica<M>, part| {
-            replica.step(thread, part, &loss)
-        };
-        let losses = self.run_weighted(parts, weights, work)?;
-        self.stepped(losses)
+        self.step_weighted((parts, weights), loss)
     }
 
-    /// Counts a step, after which replicas are compared from time to time.
-    fn stepped(&mut self, losses: Vec<(Tensor, f64)>) -> Result<StepLosses> {
+    /// Makes a step, and compares the replicas from time to time.
+    fn step_weighted<B, F>(&mut self, parts: WeightedParts<B>, loss: F) -> Result<StepLosses>
+    where
+        B: Split + ToDevice + Send,
+        F: Fn(&M, B) -> tensor::Result<Tensor> + Sync,
+    {
+        let step = |thread: &ReplicaThread, replica: &mut Replica<M>, part| {
+            replica.step(thread, part, &loss)
+        };
+        let losses = self.run_parts(parts, step)?;
         self.steps += 1;
         if self.verify_every.is_some_and(|every| self.steps.is_multiple_of(every)) {
             self.verify()?;
@@ -185,7 +191,7 @@ impl<M: Module> Replicas<M> {
         let accumulate = |thread: &ReplicaThread, replica: &mut Replica<M>, part| {
             replica.accumulate(thread, part, &loss)
         };
-        Ok(StepLosses::new(self.run_parts(batch, accumulate)?))
+        Ok(StepLosses::new(self.run_parts(self.split(batch)?, accumulate)?))
     }
 
     /// Calls `f` with each replica and its part of a batch, at the same time, and gives the results
@@ -218,7 +224,7 @@ impl<M: Module> Replicas<M> {
                 let batch = batch.into_device(thread.device, tensor::Blocking::No)?;
                 f(replica.model.module(), batch).map(Some)
             };
-        Ok(self.run_parts(batch, map)?.into_iter().map(|(result, _)| result).collect())
+        Ok(self.run_parts(self.split(batch)?, map)?.into_iter().map(|(result, _)| result).collect())
     }
 
     /// The first replica's model. All of them have the same parameters.
@@ -263,28 +269,18 @@ impl<M: Module> Replicas<M> {
         self.replicas[0].model.buckets()
     }
 
-    /// Runs `work` with each replica and its part of a batch, if it has one, and gives the results of
-    /// those that had, with the weights of their parts.
-    fn run_parts<B: Split + Send, T: Send>(
-        &mut self,
-        batch: B,
-        work: impl Fn(
-            &ReplicaThread,
-            &mut Replica<M>,
-            Option<ReplicaPart<B>>,
-        ) -> tensor::Result<Option<T>>
-        + Sync,
-    ) -> Result<Vec<(T, f64)>> {
+    /// The parts of a batch, and their weights.
+    fn split<B: Split>(&self, batch: B) -> Result<WeightedParts<B>> {
         let Shares { sizes, weights } =
             shares::of(&batch, self.replicas.len(), self.speeds.as_deref())?;
-        self.run_weighted(batch.split(&sizes)?, weights, work)
+        Ok((batch.split(&sizes)?, weights))
     }
 
-    /// [`run_parts`](Replicas::run_parts) with the parts of a batch and their weights.
-    fn run_weighted<B: Send, T: Send>(
+    /// Runs `work` with each replica and its part of a batch, if it has one, and gives the results of
+    /// those that had, with the weights of their parts.
+    fn run_parts<B: Send, T: Send>(
         &mut self,
-        parts: Vec<B>,
-        weights: Vec<f64>,
+        (parts, weights): WeightedParts<B>,
         work: impl Fn(
             &ReplicaThread,
             &mut Replica<M>,

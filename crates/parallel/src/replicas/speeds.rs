@@ -98,9 +98,9 @@ impl<M: Module> Replicas<M> {
                 Ok(Some(samples as f64 / seconds))
             };
         let before = self.speeds.take();
-        let measured = self
-            .run_parts(batch.clone(), measure)
-            .and_then(|_| self.run_parts(batch, measure))
+        let mut run = |batch| self.run_parts(self.split(batch)?, measure);
+        let measured = run(batch.clone())
+            .and_then(|_| run(batch))
             .map(|speeds| speeds.into_iter().map(|(speed, _)| speed).collect::<Vec<_>>());
         self.speeds = before;
         self.replicas.iter().for_each(|replica| replica.model.clear_gradients());

@@ -39,11 +39,10 @@ pub(crate) fn join(
     parts: &[CatPart<'_>],
     dim: usize,
 ) -> Result<()> {
-    let shape = output.shape();
+    let (shape, others) = (output.shape(), output.layout().shape().without(dim));
     for (start, part) in parts {
-        let like_output = output.layout().shape().without(dim)
-            == part.layout().shape().without(dim)
-            && part.dtype() == output.dtype();
+        let like_output =
+            part.layout().shape().without(dim) == others && part.dtype() == output.dtype();
         let dense = output.is_contiguous() && part.is_contiguous();
         let inside = start.checked_add(part.shape()[dim]).is_some_and(|end| end <= shape[dim]);
         assert!(like_output && dense && inside, "cat: the operands were not prepared");

@@ -89,14 +89,7 @@ fn collective(d: &mut Draw) -> Option<Collective> {
 }
 
 fn algorithm(d: &mut Draw) -> Algorithm {
-    d.rng().pick(&[
-        Algorithm::AtOnce,
-        Algorithm::Direct,
-        Algorithm::Halving,
-        Algorithm::Doubling,
-        Algorithm::Ring,
-        Algorithm::Tree,
-    ])
+    d.rng().pick(&Algorithm::ALL)
 }
 
 fn op(d: &mut Draw) -> ReduceOp {
