@@ -94,3 +94,28 @@ class Cat(Structure):
         ("widths", c_int64 * MAX_PARTS),
         ("first_blocks", c_int32 * (MAX_PARTS + 2)),
     ]
+
+
+class WindowAxis(Structure):
+    _fields_ = [(name, c_int64) for name in "input output kernel stride padding dilation".split()]
+
+
+class Pool(Structure):
+    _fields_ = [
+        ("out", c_uint64), ("places", c_uint64), ("input", c_uint64),
+        *[(name, c_int64) for name in "count divisor counts_padding".split()],
+        ("axes", WindowAxis * 3),
+    ]
+
+
+class ResampleAxis(Structure):
+    _fields_ = [
+        *[(name, c_int64) for name in "input output before".split()], ("scale", c_double),
+        ("rule", c_int32), ("aligned", c_int32),
+    ]
+
+
+class Resample(Structure):
+    _fields_ = [
+        ("out", c_uint64), ("input", c_uint64), ("count", c_int64), ("axes", ResampleAxis * 3),
+    ]

@@ -10,7 +10,7 @@ const ALL: &str = "f16 bf16 f32 f64 i64 i32 i16 i8 u8 bool";
 /// For what only moves elements: an integer of each size.
 const SIZES: &str = "i64 i32 i16 u8";
 
-/// What is gathered in 64 bits.
+/// Floats, and integers of 64 bits for all.
 const GATHERED: &str = "f16 bf16 f32 f64 i64";
 
 /// Operations, their dtypes, and the size of the struct that is the kernel's one parameter.
@@ -30,6 +30,10 @@ const TABLE: &[(&str, &str, usize)] = &[
     ("uniform normal dropout", FLOATS, 80),
     ("random bernoulli", ALL, 80),
     ("arange", NUMBERS, 48),
+    ("max_pool avg_pool", GATHERED, 192),
+    ("max_pool_backward avg_pool_backward", FLOATS, 192),
+    ("resample", GATHERED, 144),
+    ("resample_backward", FLOATS, 144),
 ];
 
 /// Entry and size of the parameter, for each operation and dtype.

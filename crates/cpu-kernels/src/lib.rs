@@ -2,8 +2,8 @@
 //!
 //! - [`program`]: elementwise functions, which are [expressions](expression::Expression) of any
 //!   size, over operands of any dtype and layout.
-//! - [`reduce`], [`softmax`], [`layer_norm`], [`index`] and [`matmul`]: what is no function of single
-//!   elements.
+//! - [`reduce`], [`softmax`], [`layer_norm`], [`index`], [`matmul`], [`pooling`] and [`resample`]: what
+//!   is no function of single elements.
 //! - [`random`] and [`range`]: elements from nothing.
 //! - [`pool`]: the threads that work is split between.
 //! - [`instruction_set`]: which instructions the processor has, and loops that are compiled for each
@@ -21,7 +21,7 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   index, layer_norm, matmul, program, random, range, scan, softmax
+//   index, layer_norm, matmul, pooling, program, random, range, resample, scan, softmax
 //   movers, reduce
 //   blocks, matrix
 //   convert, functions
@@ -39,10 +39,12 @@ pub mod matmul;
 mod matrix;
 mod movers;
 pub mod pool;
+pub mod pooling;
 pub mod program;
 pub mod random;
 pub mod range;
 pub mod reduce;
+pub mod resample;
 mod runs;
 pub mod scan;
 mod shared;

@@ -307,6 +307,8 @@ conversions! {
     TruthByte, i32, x => TruthByte(u8::from(x != 0));
     f32, i64, x => x as f32;
     f64, i64, x => x as f64;
+    i64, f64, x => x as i64;
+    i32, f64, x => x as i32;
     i32, TruthByte, x => i32::from(x.0);
 }
 

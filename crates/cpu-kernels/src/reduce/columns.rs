@@ -7,7 +7,7 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::fold::{Columns, Fold, FoldColumns, GROUP};
+use super::fold::{Columns, FoldColumns, GROUP, ReductionFold};
 use super::source::ReducedSource;
 use crate::instruction_set::{InstructionSet, Version};
 
@@ -22,12 +22,12 @@ pub(super) const CHUNK_ROWS: usize = 1024;
 const WIDTH: usize = 512;
 
 /// Folds columns in one instruction set.
-pub(super) struct ColumnFolder<'a, F: Fold> {
+pub(super) struct ColumnFolder<'a, F: ReductionFold> {
     source: &'a ReducedSource<'a, F::Value>,
     leaf: Version<FoldColumns<F>>,
 }
 
-impl<'a, F: Fold> ColumnFolder<'a, F> {
+impl<'a, F: ReductionFold> ColumnFolder<'a, F> {
     pub(super) fn new(
         source: &'a ReducedSource<'a, F::Value>,
         set: InstructionSet,
@@ -147,7 +147,7 @@ impl<'a, F: Fold> ColumnFolder<'a, F> {
 }
 
 /// Combines the states of two parts of the same columns.
-pub(super) fn combine<F: Fold>(states: &mut [F::Value], others: &[F::Value]) {
+pub(super) fn combine<F: ReductionFold>(states: &mut [F::Value], others: &[F::Value]) {
     for (state, &other) in states.iter_mut().zip(others) {
         *state = F::combine(*state, other);
     }

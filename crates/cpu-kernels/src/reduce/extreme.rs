@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use expression::{ComputeType, DType};
 
-use super::fold::{DenseRows, Fold, FoldRows, Largest, Smallest};
+use super::fold::{DenseRows, FoldRows, Largest, ReductionFold, Smallest};
 use super::rows::{CHUNK, LEAF, pairwise};
 use super::source::{ReducedInput, ReducedSource};
 use crate::convert::{Loaded, Store};
@@ -90,7 +90,7 @@ impl ExtremeKernel {
 }
 
 /// A fold that keeps one of the two values.
-trait ExtremeFold: Fold {
+trait ExtremeFold: ReductionFold {
     /// Whether `value` is more extreme than `best`, and not just as extreme.
     fn is_better(value: Self::Value, best: Self::Value) -> bool;
 }

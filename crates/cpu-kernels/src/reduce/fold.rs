@@ -24,7 +24,7 @@ const AHEAD: usize = 2048;
 const COLUMNS: usize = 64;
 
 /// A function by which the elements of each output are folded into one.
-pub(crate) trait Fold: 'static {
+pub(crate) trait ReductionFold: 'static {
     type Value: Loaded;
     /// The result for no elements.
     const START: Self::Value;
@@ -39,7 +39,7 @@ macro_rules! folds {
         $(#[$attr])*
         pub(crate) struct $name<V>(PhantomData<V>);
 
-        impl<V: Loaded> Fold for $name<V> {
+        impl<V: Loaded> ReductionFold for $name<V> {
             type Value = V;
             const START: V = V::$start;
 
@@ -69,7 +69,7 @@ folds! {
 /// The sum divided by the number of elements.
 pub(super) struct Averaged<V>(PhantomData<V>);
 
-impl<V: Loaded> Fold for Averaged<V> {
+impl<V: Loaded> ReductionFold for Averaged<V> {
     type Value = V;
     const START: V = V::ZERO;
 
@@ -102,7 +102,7 @@ pub(crate) struct DenseRows<V> {
 /// Folds the elements of each row, in lanes that are combined as a tree.
 pub(crate) struct FoldRows<F>(PhantomData<F>);
 
-impl<F: Fold> Multiversioned for FoldRows<F> {
+impl<F: ReductionFold> Multiversioned for FoldRows<F> {
     type Arguments = DenseRows<F::Value>;
     type Output = ();
 
@@ -124,7 +124,7 @@ impl<F: Fold> Multiversioned for FoldRows<F> {
 /// # Safety
 /// `start` is valid for reads of `len` elements.
 #[inline(always)]
-unsafe fn fold_row<F: Fold>(start: *const F::Value, len: usize) -> F::Value {
+unsafe fn fold_row<F: ReductionFold>(start: *const F::Value, len: usize) -> F::Value {
     let mut lanes = [F::START; LANES];
     // SAFETY: a condition of this function.
     unsafe {
@@ -200,7 +200,7 @@ pub(super) struct Columns<V> {
 /// Folds rows into the partial results of columns: eight rows as a tree, and that into the result.
 pub(super) struct FoldColumns<F>(PhantomData<F>);
 
-impl<F: Fold> Multiversioned for FoldColumns<F> {
+impl<F: ReductionFold> Multiversioned for FoldColumns<F> {
     type Arguments = Columns<F::Value>;
     type Output = ();
 
@@ -235,7 +235,7 @@ impl<F: Fold> Multiversioned for FoldColumns<F> {
 /// # Safety
 /// The rows from `start` on and the results are valid for these columns.
 #[inline(always)]
-unsafe fn fold_group<F: Fold, const WIDTH: usize>(
+unsafe fn fold_group<F: ReductionFold, const WIDTH: usize>(
     columns: &Columns<F::Value>,
     start: *const F::Value,
     at: usize,

@@ -19,7 +19,7 @@ use expression::{ComputeType, DType};
 use self::columns::{CHUNK_ROWS, ColumnFolder, combine};
 pub use self::extreme::{Extreme, ExtremeKernel};
 pub(crate) use self::fold::{Added, DenseRows, FoldRows, LANES, fold_lanes, for_each_lanes};
-use self::fold::{AllTrue, AnyTrue, Averaged, Fold, Largest, Multiplied, Smallest};
+use self::fold::{AllTrue, AnyTrue, Averaged, Largest, Multiplied, ReductionFold, Smallest};
 pub(crate) use self::moments::{BlockMoments, DenseValues, MomentsOfValues};
 pub(crate) use self::rows::pairwise;
 use self::rows::{CHUNK, LEAF, RowFolder, merged};
@@ -161,7 +161,7 @@ impl ReductionKernel {
 /// The function that reduces by `F`, and the conversion of its results; `None` if they cannot be of
 /// the dtype.
 #[expect(clippy::type_complexity, reason = "the pair is taken apart at once")]
-fn reduction<F: Fold>(
+fn reduction<F: ReductionFold>(
     output: DType,
     set: InstructionSet,
 ) -> Option<(unsafe fn(&ReducedInput<'_>, *mut u8, Store, InstructionSet), Store)> {
@@ -170,7 +170,7 @@ fn reduction<F: Fold>(
 
 /// # Safety
 /// The conditions of [`ReductionKernel::run`].
-unsafe fn fold_input<F: Fold>(
+unsafe fn fold_input<F: ReductionFold>(
     input: &ReducedInput<'_>,
     output: *mut u8,
     store: Store,
@@ -203,7 +203,7 @@ const OUTPUTS: usize = 512;
 /// # Safety
 /// The source's elements are valid for reads; `output` is valid for writes of an element for each
 /// output, of the dtype that `store` converts to.
-unsafe fn fold_all<F: Fold>(
+unsafe fn fold_all<F: ReductionFold>(
     source: &ReducedSource<'_, F::Value>,
     output: *mut u8,
     store: Store,
@@ -245,7 +245,7 @@ unsafe fn fold_all<F: Fold>(
 ///
 /// # Safety
 /// The source's elements are valid for reads.
-unsafe fn fold_in_parts<F: Fold>(
+unsafe fn fold_in_parts<F: ReductionFold>(
     source: &ReducedSource<'_, F::Value>,
     by_columns: bool,
     chunks: usize,
@@ -289,7 +289,7 @@ unsafe fn fold_in_parts<F: Fold>(
 }
 
 /// The states of all chunks together, combined as [`ColumnFolder`] combines them.
-fn merged_columns<F: Fold>(
+fn merged_columns<F: ReductionFold>(
     partial: &[F::Value],
     outputs: usize,
     chunks: Range<usize>,
@@ -316,7 +316,7 @@ impl Finished {
     ///
     /// # Safety
     /// The output has a place for each of them, which nobody else uses.
-    unsafe fn write<F: Fold>(&self, first: usize, states: &mut [F::Value]) {
+    unsafe fn write<F: ReductionFold>(&self, first: usize, states: &mut [F::Value]) {
         for state in states.iter_mut() {
             *state = F::finish(*state, self.count);
         }

@@ -9,7 +9,7 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::fold::{DenseRows, Fold, FoldRows};
+use super::fold::{DenseRows, FoldRows, ReductionFold};
 use super::source::ReducedSource;
 use crate::instruction_set::{InstructionSet, Version};
 
@@ -23,12 +23,12 @@ const LEAVES: usize = 32;
 pub(super) const CHUNK: usize = LEAF * LEAVES;
 
 /// Folds rows in one instruction set.
-pub(super) struct RowFolder<'a, F: Fold> {
+pub(super) struct RowFolder<'a, F: ReductionFold> {
     source: &'a ReducedSource<'a, F::Value>,
     leaf: Version<FoldRows<F>>,
 }
 
-impl<'a, F: Fold> RowFolder<'a, F> {
+impl<'a, F: ReductionFold> RowFolder<'a, F> {
     pub(super) fn new(
         source: &'a ReducedSource<'a, F::Value>,
         set: InstructionSet,
@@ -163,7 +163,7 @@ pub(crate) fn pairwise<T>(
 }
 
 /// The states of some parts of a fold, as [`pairwise`] combines them.
-pub(super) fn merged<F: Fold>(
+pub(super) fn merged<F: ReductionFold>(
     parts: Range<usize>,
     state: &mut impl FnMut(usize) -> F::Value,
 ) -> F::Value {

@@ -9,3 +9,4 @@ mod reductions;
 mod scans;
 mod softmax;
 mod values;
+mod windows;
