@@ -123,8 +123,10 @@ pub use integer::Integer;
 
 pub use dispatch::{Blocking, CudaView};
 pub use ops::{
-    Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, GridIndexing, IndexRange,
-    MemoryFormat, MovedLeaf, PendingTensor, RoundingMode, SplitPoints, TensorIndex,
+    AdaptivePoolSize, AvgPoolOptions, BlockOptions, Fused, FusedMany, FusedOperand, FusedOperands,
+    FusedValue, GridIndexing, GridSampleMode, GridSamplePadding, IndexRange, Interpolation,
+    InterpolationMode, MaxPoolOptions, MaxUnpoolOptions, MemoryFormat, MovedLeaf, PadMode,
+    PendingTensor, PerAxis, RoundingMode, ScaleFactors, SplitPoints, TensorIndex,
     TensorIndex::{Ellipsis, NewAxis},
     TensorIndices, TensorOrScalar, To, ViewShape, fuse, fuse_many,
 };

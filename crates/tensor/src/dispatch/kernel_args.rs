@@ -3,7 +3,8 @@
 use gpu_runtime::LaunchConfig;
 
 use super::abi::{
-    Cat, Index, Matmul, NormParameters, NormalizedRows, Random, Range, Reduce, Rowwise, ScanCall,
+    Cat, Index, Matmul, NormParameters, NormalizedRows, PooledWindows, Random, Range, Reduce,
+    Resample, Rowwise, ScanCall,
 };
 
 /// The number of threads per block of the kernels that go through elements one by one.
@@ -101,6 +102,18 @@ impl KernelArgs for Cat {
     fn launch(&self, _blocks: u32) -> LaunchConfig {
         let blocks = self.first_blocks[self.count as usize] as u32;
         LaunchConfig { grid: [blocks, 1, 1], block: [THREADS, 1, 1], shared_bytes: 0 }
+    }
+}
+
+impl KernelArgs for PooledWindows {
+    fn launch(&self, blocks: u32) -> LaunchConfig {
+        one_dimensional(self.count, blocks)
+    }
+}
+
+impl KernelArgs for Resample {
+    fn launch(&self, blocks: u32) -> LaunchConfig {
+        one_dimensional(self.count, blocks)
     }
 }
 

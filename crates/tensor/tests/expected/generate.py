@@ -16,12 +16,13 @@ from operations import FAMILIES
 from printing import printed
 from promotion import table
 from training import training
+from windows import samples, windows
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
     others = {
         "promotion": table, "printed": printed, "gradients": gradients, "training": training,
-        "gathered": gathered, "indexing": indexing,
+        "gathered": gathered, "indexing": indexing, "windows": windows, "samples": samples,
     }
     for name, family in {**FAMILIES, **elementwise.FAMILIES, **others}.items():
         write(name, list(family()))

@@ -2,6 +2,7 @@
 
 use tensor::{ReduceDims, Result, RoundingMode, Scalar, Tensor, TensorIndex};
 
+use crate::apply_windows::WINDOWS;
 use crate::expected::{Case, dtype_named};
 
 /// Runs the case's operation on `x`.
@@ -17,11 +18,12 @@ pub(crate) fn apply(case: &Case, x: &[Tensor]) -> Result<Tensor> {
         .or_else(|| one_of(REDUCTIONS))
         .or_else(|| one_of(GATHERED))
         .or_else(|| one_of(MOVEMENT))
+        .or_else(|| one_of(WINDOWS))
         .unwrap_or_else(|| panic!("no operation {op} here"))
 }
 
-type Run = fn(&Case, &[Tensor]) -> Result<Tensor>;
-type Table = &'static [(&'static str, Run)];
+pub(crate) type Run = fn(&Case, &[Tensor]) -> Result<Tensor>;
+pub(crate) type Table = &'static [(&'static str, Run)];
 
 const UNARY: Table = &[
     ("neg", |_, x| x[0].neg()),

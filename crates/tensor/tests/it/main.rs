@@ -2,6 +2,7 @@
 
 mod agreement;
 mod apply;
+mod apply_windows;
 mod autograd;
 mod context;
 mod cpu_memory;
@@ -40,3 +41,4 @@ mod sums;
 mod values;
 mod views;
 mod watchdog;
+mod windows;
