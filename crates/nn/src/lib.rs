@@ -30,6 +30,8 @@
 //! - [`Forward`]: inputs and outputs of any type.
 //! - [`Linear`], [`Embedding`], [`LayerNorm`], [`ReLU`], [`GELU`], [`Dropout`], [`Flatten`],
 //!   [`Sequential`] (made by [`sequential!`]): the layers.
+//! - [`MaxPool2d`], [`AvgPool2d`], [`AdaptiveAvgPool2d`] and their like, [`ReflectionPad2d`] and other
+//!   paddings, [`Upsample`], [`PixelShuffle`], [`Unfold`], [`LocalResponseNorm`]: layers for images.
 //! - [`loss`]: the losses; [`optim`]: the optimizers [`Sgd`](optim::Sgd) and [`Adam`](optim::Adam);
 //!   [`init`]: the initial values of parameters.
 //! - [`checkpoint`]: the whole state of a training in one file.
@@ -67,7 +69,15 @@ mod stateful;
 
 pub use error::LayerError;
 pub use forward::Forward;
-pub use layers::{Dropout, Embedding, Flatten, GELU, LayerNorm, Linear, ReLU, Sequential};
+pub use layers::{
+    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d, AvgPool1d, AvgPool2d, AvgPool3d, ChannelShuffle, CircularPad1d,
+    CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, Dropout, Embedding,
+    Flatten, Fold, GELU, LayerNorm, Linear, LocalResponseNorm, MaxPool1d, MaxPool2d, MaxPool3d,
+    MaxUnpool1d, MaxUnpool2d, MaxUnpool3d, PadSides, PixelShuffle, PixelUnshuffle, ReLU,
+    ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d, ReplicationPad2d,
+    ReplicationPad3d, Sequential, Unfold, Upsample, ZeroPad1d, ZeroPad2d, ZeroPad3d,
+};
 pub use module::{AsModule, Member, MemberMut, Module};
 pub use nn_derive::Module;
 pub use result::Result;

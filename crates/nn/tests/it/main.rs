@@ -4,6 +4,7 @@ mod derive;
 mod devices;
 mod errors;
 mod files;
+mod images;
 mod modules;
 mod moving;
 mod optimizers;
