@@ -19,6 +19,7 @@ mod rows;
 mod scans;
 mod signature;
 mod views;
+mod windows;
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -121,6 +122,8 @@ fn table() -> &'static HashMap<&'static str, Vec<&'static AdapterRow>> {
             indexing::ROWS,
             linear::ROWS,
             losses::ROWS,
+            windows::POOLS,
+            windows::SAMPLES,
         ];
         let mut table: HashMap<&str, Vec<&AdapterRow>> = HashMap::new();
         for row in families.into_iter().flatten() {

@@ -14,6 +14,7 @@ mod replicas;
 mod runtime;
 mod tensors;
 mod views;
+mod windows;
 
 use super::entry::CallEntry;
 
@@ -32,6 +33,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static CallEntry> {
             operations::ENTRIES,
             replicas::ENTRIES,
             views::ENTRIES,
+            windows::ENTRIES,
         ])
         .flatten()
 }
