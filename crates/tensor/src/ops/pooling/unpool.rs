@@ -1,10 +1,15 @@
 //! Max unpooling: the largest elements of windows back in their places.
 
+use std::panic::Location;
+
+use gpu_runtime::at_place;
+
 use super::geometry::check_dims;
 use super::options::MaxUnpoolOptions;
+use crate::autograd::record;
 use crate::checked_size::CheckedSize;
 use crate::dispatch::same_device;
-use crate::{DType, Error, Result, Tensor};
+use crate::{DType, Error, Result, Tensor, no_grad};
 
 /// Makes the methods for a number of axes.
 macro_rules! max_unpools {
@@ -74,9 +79,21 @@ fn unpooled<const N: usize>(
     let zeros = Tensor::zeros(&*shape, (x.dtype(), x.device()))?;
     let rows = [planes, x.numel().checked_div(planes).unwrap_or(0)];
     let targets = [planes, zeros.numel().checked_div(planes).unwrap_or(0)];
-    let (places, values) = (indices.reshape(rows)?, x.reshape(rows)?);
-    let placed = zeros.reshape(targets)?.scatter(1, &places, &values);
-    placed.map_err(|error| named(op, error))?.reshape(&*shape)
+    let values = x.detach();
+    let compute = || {
+        let (places, values) = (indices.reshape(rows)?, values.reshape(rows)?);
+        let placed = zeros.reshape(targets)?.scatter(1, &places, &values);
+        placed.map_err(|error| named(op, error))?.reshape(&*shape)
+    };
+    let output = at_place(Location::caller(), || no_grad(compute))?;
+    Ok(record(op, [x], output, |saving| {
+        // As they are, which may be views: a copy would be kept, too.
+        let (places, shape) = (saving.save(indices), x.layout().shape().clone());
+        move |grad: &Tensor, _| {
+            let places = places.get()?.reshape(rows)?;
+            Ok([Some(grad.reshape(targets)?.gather(1, &places)?.reshape(&shape)?)])
+        }
+    }))
 }
 
 /// The size of an axis of the result.
