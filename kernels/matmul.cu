@@ -4,33 +4,13 @@
 #include "block_reduce.cuh"
 #include "layout.cuh"
 #include "tables.cuh"
-
-// Blocks are SIDE x SIDE threads, and tiles SIDE deep.
-constexpr int SIDE = 16;
-constexpr int THREADS = SIDE * SIDE;
+#include "tiles.cuh"
 
 // In large matrices a thread computes 8 x 8 or 4 x 4 elements, and so uses as many times what it
 // reads from shared memory. In small ones that would leave too few blocks.
 constexpr int FEW = 1;
 constexpr int MANY = 4;
 constexpr int MOST = 8;
-
-// A thread's elements lie together in fours, which it reads at once, and the fours of neighbouring
-// threads lie side by side.
-template <int EACH>
-__device__ int place(int thread, int element) {
-    constexpr int TOGETHER = EACH < 4 ? EACH : 4;
-    return (element / TOGETHER * SIDE + thread) * TOGETHER + element % TOGETHER;
-}
-
-// What a block sees of a matrix at one time: SIDE rows along the summed dimension. The padding
-// keeps threads that go down a column in different banks of shared memory, and rows aligned for
-// wide reads.
-template <class T, int EACH>
-struct alignas(16) Tile {
-    static constexpr int SIZE = SIDE * EACH;
-    Value<T> rows[SIDE][SIZE + 4];
-};
 
 // A matrix whose element (i, d), d counting along the dimension that is summed over, lies at i *
 // stride + d * depth_stride.
@@ -110,22 +90,7 @@ __device__ void multiply_tile(T* c, const View<T>& a, const View<T>& b, int64_t 
         // is left to fetch.
         a_loader.fetch();
         b_loader.fetch();
-#pragma unroll 4
-        for (int d = 0; d < SIDE; ++d) {
-            Value<T> left[EACH], right[EACH];
-#pragma unroll
-            for (int e = 0; e < EACH; ++e) {
-                left[e] = a_tile.rows[d][place<EACH>(threadIdx.y, e)];
-                right[e] = b_tile.rows[d][place<EACH>(threadIdx.x, e)];
-            }
-#pragma unroll
-            for (int i = 0; i < EACH; ++i) {
-#pragma unroll
-                for (int j = 0; j < EACH; ++j) {
-                    sums[i][j] = plus(sums[i][j], times(left[i], right[j]));
-                }
-            }
-        }
+        add_products<T, EACH>(sums, a_tile, b_tile);
         __syncthreads();
     }
 #pragma unroll

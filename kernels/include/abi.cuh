@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// Grids are one-dimensional, except matmul's. Every entry but matmul's may be started with blocks
+// Grids are one-dimensional, except those of products. Every entry but theirs may be started with blocks
 // of any size: without the bound the compiler may give a thread so many registers that the
 // largest block does not fit.
 constexpr int MAX_THREADS = 1024;
@@ -147,6 +147,26 @@ struct Scan {
     int32_t joins;
 };
 
+// A convolution of dense input `x`, weight and output `y`, of which the kernel's name says which one is
+// computed, with channels of `groups` groups each: output o meets at kernel position k the input at
+// o * stride + k * dilation - padding. `bias`, a number for each channel of the result, may be null.
+// For each group that is a product of `rows` by `columns`, in tiles of the side `tile`. A weight is
+// summed in `parts`, which lie one after the other and are to be added up.
+struct Convolution {
+    void* x;
+    void* weight;
+    void* y;
+    const void* bias;
+    int64_t batch, groups, in_channels, out_channels;
+    int64_t input[3];
+    int64_t kernel[3];
+    int64_t output[3];
+    int64_t stride[3];
+    int64_t padding[3];
+    int64_t dilation[3];
+    int64_t rows, columns, parts, tile;
+};
+
 // Dense arrays of `rows` rows, one beside the other in the rows of `out`, which are `row_bytes` long:
 // array p takes widths[p] bytes from starts[p] on of each, and the blocks from first_blocks[p] to
 // first_blocks[p + 1] of the grid copy it. Everything, addresses too, is a multiple of `unit` bytes:
@@ -174,5 +194,7 @@ static_assert(sizeof(Index) == 56);
 static_assert(sizeof(Random) == 80 && offsetof(Random, low) == 48);
 static_assert(sizeof(Scan) == 56 && offsetof(Scan, parts) == 48);
 static_assert(sizeof(Range) == 48 && offsetof(Range, istart) == 32);
+static_assert(sizeof(Convolution) == 240 && offsetof(Convolution, input) == 64 &&
+              offsetof(Convolution, rows) == 208);
 static_assert(sizeof(Cat) == 1832 && offsetof(Cat, starts) == 544 &&
               offsetof(Cat, first_blocks) == 1568);

@@ -21,6 +21,7 @@ const TABLE: &[(&str, &str, usize)] = &[
     ("matmul", NUMBERS, 296),
     ("matmul_rows", FLOATS, 296),
     ("matmul_large", SINGLES, 296),
+    ("conv_output conv_input conv_weight", FLOATS, 240),
     ("softmax log_softmax softmax_backward log_softmax_backward", FLOATS, 56),
     ("layer_norm layer_norm_backward", FLOATS, 88),
     ("layer_norm_parameters", FLOATS, 80),
@@ -118,7 +119,7 @@ fn ptx_is_for_sm_75_and_a_driver_of_cuda_12_0_reads_it() {
 fn any_block_that_a_gpu_can_run_can_be_launched() {
     for module in kernels::modules() {
         let Some(text) = ptx(module) else { continue };
-        let fixed = ["matmul", "cumsum", "cumprod"];
+        let fixed = ["conv", "matmul", "cumsum", "cumprod"];
         let is_fixed = fixed.iter().any(|operation| module.name.starts_with(operation));
         let threads = if is_fixed { 256 } else { 1024 };
         let bound = format!("\n.maxntid {threads}, 1, 1\n");

@@ -2,8 +2,8 @@
 //!
 //! - [`program`]: elementwise functions, which are [expressions](expression::Expression) of any
 //!   size, over operands of any dtype and layout.
-//! - [`reduce`], [`softmax`], [`layer_norm`], [`index`], [`matmul`], [`pooling`] and [`resample`]: what
-//!   is no function of single elements.
+//! - [`reduce`], [`softmax`], [`layer_norm`], [`index`], [`matmul`], [`conv`], [`pooling`] and
+//!   [`resample`]: what is no function of single elements.
 //! - [`random`] and [`range`]: elements from nothing.
 //! - [`pool`]: the threads that work is split between.
 //! - [`instruction_set`]: which instructions the processor has, and loops that are compiled for each
@@ -21,14 +21,16 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
+//   conv
 //   index, layer_norm, matmul, pooling, program, random, range, resample, scan, softmax
 //   movers, reduce
 //   blocks, matrix
-//   convert, functions
+//   convert, functions, thread_scratch
 //   loops
 //   instruction_set, pool, runs, shared_pointer, values
 //   shared
 mod blocks;
+pub mod conv;
 mod convert;
 mod functions;
 pub mod index;
@@ -50,6 +52,7 @@ pub mod scan;
 mod shared;
 mod shared_pointer;
 pub mod softmax;
+mod thread_scratch;
 mod values;
 
 pub use instruction_set::InstructionSet;

@@ -28,7 +28,7 @@
 //! - [`Module`]: names, moving, saving, printing, with an example of a layer of one's own;
 //!   [`fields`]: what the derive makes of which field.
 //! - [`Forward`]: inputs and outputs of any type.
-//! - [`Linear`], [`Embedding`], [`LayerNorm`], [`ReLU`], [`GELU`], [`Dropout`], [`Flatten`],
+//! - [`Linear`], [`Conv2d`] and its like, [`Embedding`], [`LayerNorm`], [`ReLU`], [`GELU`], [`Dropout`], [`Flatten`],
 //!   [`Sequential`] (made by [`sequential!`]): the layers.
 //! - [`MaxPool2d`], [`AvgPool2d`], [`AdaptiveAvgPool2d`] and their like, [`ReflectionPad2d`] and other
 //!   paddings, [`Upsample`], [`PixelShuffle`], [`Unfold`], [`LocalResponseNorm`]: layers for images.
@@ -37,7 +37,7 @@
 //! - [`checkpoint`]: the whole state of a training in one file.
 //! - [`StateDict`] and [`LoadOptions`]: parameters and buffers by name, to be saved and loaded.
 //!
-//! What it is not: it has no convolutions and no attention. Operations and
+//! What it is not: it has no attention. Operations and
 //! gradients are in the crate `tensor`; batches of data, and models over several devices, in
 //! `parallel`.
 #![forbid(unsafe_code)]
@@ -70,13 +70,7 @@ mod stateful;
 pub use error::LayerError;
 pub use forward::Forward;
 pub use layers::{
-    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d,
-    AdaptiveMaxPool3d, AvgPool1d, AvgPool2d, AvgPool3d, ChannelShuffle, CircularPad1d,
-    CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, Dropout, Embedding,
-    Flatten, Fold, GELU, LayerNorm, Linear, LocalResponseNorm, MaxPool1d, MaxPool2d, MaxPool3d,
-    MaxUnpool1d, MaxUnpool2d, MaxUnpool3d, PadSides, PixelShuffle, PixelUnshuffle, ReLU,
-    ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d, ReplicationPad2d,
-    ReplicationPad3d, Sequential, Unfold, Upsample, ZeroPad1d, ZeroPad2d, ZeroPad3d,
+    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, AvgPool1d, AvgPool2d, AvgPool3d, ChannelShuffle, CircularPad1d, CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, Dropout, Embedding, Flatten, Fold, GELU, LayerNorm, Linear, LocalResponseNorm, MaxPool1d, MaxPool2d, MaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d, PadSides, PixelShuffle, PixelUnshuffle, ReLU, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, Sequential, Unfold, Upsample, ZeroPad1d, ZeroPad2d, ZeroPad3d, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d,
 };
 pub use module::{AsModule, Member, MemberMut, Module};
 pub use nn_derive::Module;

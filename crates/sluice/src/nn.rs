@@ -25,13 +25,5 @@
 //! ```
 
 pub use nn::{
-    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d,
-    AdaptiveMaxPool3d, AsModule, AvgPool1d, AvgPool2d, AvgPool3d, ChannelShuffle, CircularPad1d,
-    CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, Dropout, Embedding,
-    Flatten, Fold, Forward, GELU, LayerError, LayerNorm, Linear, LoadOptions, LoadReport,
-    LocalResponseNorm, MaxPool1d, MaxPool2d, MaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d,
-    Member, MemberMut, Module, PadSides, PixelShuffle, PixelUnshuffle, ReLU, ReflectionPad1d,
-    ReflectionPad2d, ReflectionPad3d, ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, Result,
-    Sequential, StateDict, StateError, Stateful, Unfold, Upsample, ZeroPad1d, ZeroPad2d, ZeroPad3d,
-    fields, init, loss, sequential,
+    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, AsModule, AvgPool1d, AvgPool2d, AvgPool3d, ChannelShuffle, CircularPad1d, CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, Dropout, Embedding, Flatten, Fold, Forward, GELU, LayerError, LayerNorm, Linear, LoadOptions, LoadReport, LocalResponseNorm, MaxPool1d, MaxPool2d, MaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d, Member, MemberMut, Module, PadSides, PixelShuffle, PixelUnshuffle, ReLU, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, Result, Sequential, StateDict, StateError, Stateful, Unfold, Upsample, ZeroPad1d, ZeroPad2d, ZeroPad3d, fields, init, loss, sequential, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d,
 };

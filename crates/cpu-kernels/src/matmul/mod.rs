@@ -13,7 +13,7 @@ mod integers;
 mod panels;
 mod product;
 mod small;
-mod tile;
+pub(crate) mod tile;
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ use self::gemm::Gemm;
 use self::panels::multiply_in_panels;
 use self::product::Product;
 use self::small::{is_small, multiply_small};
-use self::tile::TileFloat;
+use self::tile::TileNumber;
 use crate::instruction_set::InstructionSet;
 use crate::pool;
 use crate::runs::Axes;
@@ -182,7 +182,7 @@ fn is_for_gemm(product: &Product) -> bool {
 ///
 /// # Safety
 /// The conditions of [`Gemm::gemm`].
-unsafe fn multiply_floats<T: Gemm + TileFloat>(product: Product, set: InstructionSet) {
+unsafe fn multiply_floats<T: Gemm + TileNumber>(product: Product, set: InstructionSet) {
     // SAFETY: they are this function's, too.
     unsafe {
         if is_of_dots(&product) {

@@ -6,15 +6,15 @@
 //! blocks of it are packed into bands. Factors that lie in the nearest cache as a whole are not
 //! packed.
 
-use std::cell::RefCell;
 use std::ptr;
 
 use super::bands::Bands;
 use super::product::Product;
-use super::tile::{MAX_HEIGHT, MAX_VECTORS, TileFloat, TileOperands, TileSizes, multiply_edge};
+use super::tile::{MAX_HEIGHT, MAX_VECTORS, TileNumber, TileOperands, TileSizes, multiply_edge};
 use crate::instruction_set::InstructionSet;
 use crate::loops::CACHE_LINE;
 use crate::movers::{Copy2d, copy};
+use crate::thread_scratch::with_thread_scratch;
 
 /// The most summed elements of a block, of four bytes each. The result is read and written once for
 /// so many, and panels are read from the second-level cache as fast as they are multiplied.
@@ -33,18 +33,12 @@ const NEAR: usize = 1 << 15;
 /// The rows of a product up to which a right factor is not packed: it is read too few times.
 const FEW_ROWS: usize = 128;
 
-thread_local! {
-    /// Memory for what is packed, which a thread keeps: new memory has to be mapped page by page,
-    /// and that takes as long as to pack.
-    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
 /// Multiplies in the calling thread.
 ///
 /// # Safety
 /// The factors are valid for reads and the result for reads and writes with the product's sizes and
 /// strides, as elements of `T`. The processor has the set.
-pub(super) unsafe fn multiply_in_panels<T: TileFloat>(product: Product, set: InstructionSet) {
+pub(super) unsafe fn multiply_in_panels<T: TileNumber>(product: Product, set: InstructionSet) {
     let mut panels = Panels::<T>::new(product, set);
     let [right, left] = [panels.right_len(), panels.left_len()]
         .map(|len| (len * size_of::<T>()).next_multiple_of(CACHE_LINE));
@@ -52,10 +46,7 @@ pub(super) unsafe fn multiply_in_panels<T: TileFloat>(product: Product, set: Ins
         // SAFETY: the conditions are the same, and nothing is packed.
         return unsafe { panels.multiply() };
     }
-    SCRATCH.with_borrow_mut(|scratch| {
-        scratch.reserve(right + left + CACHE_LINE);
-        let start = scratch.as_mut_ptr();
-        let start = start.wrapping_add(start.align_offset(CACHE_LINE));
+    with_thread_scratch(right + left, |start| {
         (panels.right, panels.left) = (start.cast(), start.wrapping_add(right).cast());
         // SAFETY: the conditions are the same, and there is room for what is packed.
         unsafe { panels.multiply() }
@@ -102,7 +93,7 @@ fn is_near<T>(sizes: [usize; 2], strides: [isize; 2]) -> bool {
     extent(0).max(extent(1)) <= NEAR / size_of::<T>()
 }
 
-impl<T: TileFloat> Panels<T> {
+impl<T: TileNumber> Panels<T> {
     fn new(product: Product, set: InstructionSet) -> Panels<T> {
         let Product { m, n, k, a_strides, b_strides, .. } = product;
         let sizes = TileSizes::new::<T>(set);

@@ -6,23 +6,23 @@ use crate::instruction_set::{InstructionSet, Isa, Multiversioned};
 use crate::values::ComputeValue;
 
 /// The most rows of a tile.
-pub(super) const MAX_HEIGHT: usize = 8;
+pub(crate) const MAX_HEIGHT: usize = 8;
 
 /// The most vectors in a row of a tile.
-pub(super) const MAX_VECTORS: usize = 3;
+pub(crate) const MAX_VECTORS: usize = 3;
 
 /// The most elements of a tile, of floats of four bytes.
 const MAX_ELEMENTS: usize = MAX_HEIGHT * MAX_VECTORS * 16;
 
-/// A float that products are computed of.
-pub(super) trait TileFloat: ComputeValue {
-    /// `self * factor + sum`, rounded once.
+/// A number that products are computed of.
+pub(crate) trait TileNumber: ComputeValue {
+    /// `self * factor + sum`, rounded once; of integers it wraps around.
     fn fused(self, factor: Self, sum: Self) -> Self;
 }
 
 macro_rules! tile_floats {
     ($($type:ty)+) => {$(
-        impl TileFloat for $type {
+        impl TileNumber for $type {
             #[inline(always)]
             fn fused(self, factor: $type, sum: $type) -> $type {
                 self.mul_add(factor, sum)
@@ -32,6 +32,19 @@ macro_rules! tile_floats {
 }
 
 tile_floats! { f32 f64 }
+
+macro_rules! tile_integers {
+    ($($type:ty)+) => {$(
+        impl TileNumber for $type {
+            #[inline(always)]
+            fn fused(self, factor: $type, sum: $type) -> $type {
+                sum.plus(self.times(factor))
+            }
+        }
+    )+};
+}
+
+tile_integers! { i32 i64 }
 
 /// The operands of a tile: all of its columns lie beside each other in `b` and in `c`. Distances are
 /// in elements.
@@ -55,16 +68,16 @@ pub(super) type TileKernel<T> = unsafe fn(TileOperands<T>);
 
 /// The sizes of tiles for an instruction set.
 #[derive(Clone, Copy)]
-pub(super) struct TileSizes {
-    set: InstructionSet,
+pub(crate) struct TileSizes {
+    pub(crate) set: InstructionSet,
     /// The elements of a vector.
-    pub(super) lanes: usize,
+    pub(crate) lanes: usize,
     /// The rows of most tiles: with three vectors in each, they fill the registers.
-    pub(super) height: usize,
+    pub(crate) height: usize,
 }
 
 impl TileSizes {
-    pub(super) fn new<T>(set: InstructionSet) -> TileSizes {
+    pub(crate) fn new<T>(set: InstructionSet) -> TileSizes {
         let (bytes, height) = match set {
             InstructionSet::Baseline => (16, 4),
             InstructionSet::Avx2 => (32, 4),
@@ -74,7 +87,7 @@ impl TileSizes {
     }
 
     /// The rows of the next tile, of so many that are left.
-    pub(super) fn next_height(self, left: usize) -> usize {
+    pub(crate) fn next_height(self, left: usize) -> usize {
         match left {
             _ if left >= self.height => self.height,
             4.. => 4,
@@ -85,7 +98,7 @@ impl TileSizes {
 
     /// The vectors of the next tile, of so many that are left: no single one if there are others,
     /// since then more is loaded than computed.
-    pub(super) fn next_vectors(self, left: usize) -> usize {
+    pub(crate) fn next_vectors(self, left: usize) -> usize {
         match left {
             4 => 2,
             _ => left.min(MAX_VECTORS),
@@ -93,7 +106,7 @@ impl TileSizes {
     }
 
     /// The loop for tiles of one of the heights and numbers of vectors above.
-    pub(super) fn kernel<T: TileFloat>(self, height: usize, vectors: usize) -> TileKernel<T> {
+    pub(super) fn kernel<T: TileNumber>(self, height: usize, vectors: usize) -> TileKernel<T> {
         match vectors {
             1 => self.of_vectors::<T, 1>(height),
             2 => self.of_vectors::<T, 2>(height),
@@ -101,7 +114,7 @@ impl TileSizes {
         }
     }
 
-    fn of_vectors<T: TileFloat, const V: usize>(self, height: usize) -> TileKernel<T> {
+    fn of_vectors<T: TileNumber, const V: usize>(self, height: usize) -> TileKernel<T> {
         match height {
             1 => self.set.version::<Tile<T, V, 1>>(),
             2 => self.set.version::<Tile<T, V, 2>>(),
@@ -115,7 +128,7 @@ impl TileSizes {
 ///
 /// # Safety
 /// The conditions of [`TileKernel`], but the result is valid for these columns only.
-pub(super) unsafe fn multiply_edge<T: TileFloat>(
+pub(super) unsafe fn multiply_edge<T: TileNumber>(
     kernel: TileKernel<T>,
     tile: TileOperands<T>,
     [height, columns]: [usize; 2],
@@ -141,7 +154,7 @@ pub(super) unsafe fn multiply_edge<T: TileFloat>(
 /// A tile of `H` rows of `V` vectors.
 struct Tile<T, const V: usize, const H: usize>(PhantomData<T>);
 
-impl<T: TileFloat, const V: usize, const H: usize> Multiversioned for Tile<T, V, H> {
+impl<T: TileNumber, const V: usize, const H: usize> Multiversioned for Tile<T, V, H> {
     type Arguments = TileOperands<T>;
     type Output = ();
 
@@ -166,7 +179,7 @@ impl<T: TileFloat, const V: usize, const H: usize> Multiversioned for Tile<T, V,
 /// # Safety
 /// The conditions of [`TileKernel`], for vectors of `L` elements.
 #[inline(always)]
-unsafe fn multiply<T: TileFloat, I: Isa, const L: usize, const V: usize, const H: usize>(
+unsafe fn multiply<T: TileNumber, I: Isa, const L: usize, const V: usize, const H: usize>(
     operands: TileOperands<T>,
 ) {
     let TileOperands { k, mut a, a_strides: [a_row, a_col], mut b, b_row, .. } = operands;

@@ -1,6 +1,7 @@
 //! The layers, a file each.
 
 mod blocks;
+mod conv;
 mod dropout;
 mod embedding;
 mod flatten;
@@ -15,6 +16,7 @@ mod sequential;
 mod upsample;
 
 pub use blocks::{Fold, Unfold};
+pub use conv::{Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d};
 pub use dropout::Dropout;
 pub use embedding::Embedding;
 pub use flatten::Flatten;

@@ -111,6 +111,15 @@ MODULES = {
     "layer_norm": nn.LayerNorm([4, 3]),
     "layer_norm_of_a_vector": nn.LayerNorm(4),
     "embedding": nn.Embedding(10, 3),
+    "conv1d": nn.Conv1d(2, 4, 3),
+    "conv2d": nn.Conv2d(4, 6, (3, 5), stride=(2, 1), padding=1, dilation=2, groups=2, bias=False),
+    "conv2d_same": nn.Conv2d(1, 8, 3, padding="same"),
+    "conv3d": nn.Conv3d(1, 2, 3, padding=(0, 1, 0)),
+    "conv_transpose1d": nn.ConvTranspose1d(2, 4, 3),
+    "conv_transpose2d": nn.ConvTranspose2d(
+        4, 6, 3, stride=2, padding=1, output_padding=1, groups=2, dilation=(1, 2)
+    ),
+    "conv_transpose3d": nn.ConvTranspose3d(1, 2, 2, bias=False),
     "sequential": nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 10)),
     "empty": nn.Sequential(),
     "nested": nn.Sequential(nn.Sequential(nn.Linear(2, 2)), nn.Flatten()),

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 use nn::{
-    Dropout, Embedding, Flatten, Forward, GELU, LayerNorm, Linear, Member, Module, ReLU, Result,
-    Sequential, sequential,
+    Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Dropout, Embedding,
+    Flatten, Forward, GELU, LayerNorm, Linear, Member, Module, ReLU, Result, Sequential,
+    sequential,
 };
 use serde_json::Value;
-use tensor::{DType, Tensor};
+use tensor::{ConvOptions, ConvPadding, ConvTransposeOptions, DType, Tensor};
 
 const EXPECTED: &str = include_str!("../expected/modules.json");
 
@@ -129,6 +130,10 @@ fn modules() -> Result<Vec<(&'static str, Box<dyn Module>)>> {
         bound: None,
     };
     let inner = sequential![Flatten, Linear::new(2, 2)?];
+    let conv = ConvOptions::new().stride([2, 1]).padding(1).dilation(2).groups(2);
+    let same = ConvOptions::new().padding(ConvPadding::Same);
+    let transposed = ConvTransposeOptions::new().stride(2).padding(1).output_padding(1);
+    let transposed = transposed.groups(2).dilation([1, 2]);
     Ok(vec![
         ("linear", Box::new(Linear::new(784, 512)?)),
         ("linear_without_bias", Box::new(Linear::new(3, 2)?.without_bias())),
@@ -139,6 +144,13 @@ fn modules() -> Result<Vec<(&'static str, Box<dyn Module>)>> {
         ("layer_norm", Box::new(LayerNorm::new([4, 3])?)),
         ("layer_norm_of_a_vector", Box::new(LayerNorm::new([4])?)),
         ("embedding", Box::new(Embedding::new(10, 3)?)),
+        ("conv1d", Box::new(Conv1d::new(2, 4, 3, ())?)),
+        ("conv2d", Box::new(Conv2d::new(4, 6, [3, 5], conv)?.without_bias())),
+        ("conv2d_same", Box::new(Conv2d::new(1, 8, 3, same)?)),
+        ("conv3d", Box::new(Conv3d::new(1, 2, 3, ConvOptions::new().padding([0, 1, 0]))?)),
+        ("conv_transpose1d", Box::new(ConvTranspose1d::new(2, 4, 3, ())?)),
+        ("conv_transpose2d", Box::new(ConvTranspose2d::new(4, 6, 3, transposed)?)),
+        ("conv_transpose3d", Box::new(ConvTranspose3d::new(1, 2, 2, ())?.without_bias())),
         ("sequential", Box::new(perceptron)),
         ("empty", Box::new(Sequential::new())),
         ("nested", Box::new(nested)),

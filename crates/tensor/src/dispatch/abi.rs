@@ -195,6 +195,35 @@ pub(crate) struct Range {
     pub(crate) istep: i64,
 }
 
+/// A convolution of dense `x`, `weight` and `y` (input, weight and output), of which the kernel's
+/// name says which one is computed. Channels are those of a group.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Convolution {
+    pub(crate) x: u64,
+    pub(crate) weight: u64,
+    pub(crate) y: u64,
+    /// The address of a number for each channel of the result, or 0.
+    pub(crate) bias: u64,
+    pub(crate) batch: i64,
+    pub(crate) groups: i64,
+    pub(crate) in_channels: i64,
+    pub(crate) out_channels: i64,
+    pub(crate) input: [i64; 3],
+    pub(crate) kernel: [i64; 3],
+    pub(crate) output: [i64; 3],
+    pub(crate) stride: [i64; 3],
+    pub(crate) padding: [i64; 3],
+    pub(crate) dilation: [i64; 3],
+    /// The rows and columns of the product that CUDA computes for each group.
+    pub(crate) rows: i64,
+    pub(crate) columns: i64,
+    /// The number of parts in which CUDA sums the gradient of a weight; else 1.
+    pub(crate) parts: i64,
+    /// The side of the tiles that CUDA's blocks compute; 0 on the CPU.
+    pub(crate) tile: i64,
+}
+
 /// The most arrays that one launch of `cat` joins.
 pub(crate) const MAX_PARTS: usize = 64;
 
@@ -229,5 +258,7 @@ const _: () = {
     assert!(size_of::<Random>() == 80 && offset_of!(Random, low) == 48);
     assert!(size_of::<ScanCall>() == 56 && offset_of!(ScanCall, parts) == 48);
     assert!(size_of::<Range>() == 48 && offset_of!(Range, istart) == 32);
+    assert!(size_of::<Convolution>() == 240 && offset_of!(Convolution, input) == 64);
+    assert!(offset_of!(Convolution, rows) == 208);
     assert!(size_of::<Cat>() == 1832 && offset_of!(Cat, first_blocks) == 1568);
 };

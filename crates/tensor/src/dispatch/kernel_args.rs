@@ -3,8 +3,7 @@
 use gpu_runtime::LaunchConfig;
 
 use super::abi::{
-    Cat, Index, Matmul, NormParameters, NormalizedRows, PooledWindows, Random, Range, Reduce,
-    Resample, Rowwise, ScanCall,
+    Cat, Index, Matmul, NormParameters, NormalizedRows, PooledWindows, Random, Range, Reduce, Resample, Rowwise, ScanCall, Convolution,
 };
 
 /// The number of threads per block of the kernels that go through elements one by one.
@@ -38,14 +37,27 @@ const MAX_GRID: i64 = 65_535;
 
 impl KernelArgs for Matmul {
     fn launch(&self, _blocks: u32) -> LaunchConfig {
-        let tiles = |size: i64| (size as u64).div_ceil(self.tile as u64) as i64;
-        let grid = [
-            tiles(self.n).clamp(1, i64::from(i32::MAX)) as u32,
-            tiles(self.m).clamp(1, MAX_GRID) as u32,
-            self.batches.saturating_mul(i64::from(self.parts)).clamp(1, MAX_GRID) as u32,
-        ];
-        LaunchConfig { grid, block: [SIDE, SIDE, 1], shared_bytes: 0 }
+        let products = self.batches.saturating_mul(i64::from(self.parts));
+        in_tiles([self.m, self.n], products, self.tile)
     }
+}
+
+impl KernelArgs for Convolution {
+    fn launch(&self, _blocks: u32) -> LaunchConfig {
+        let products = self.groups.saturating_mul(self.parts);
+        in_tiles([self.rows, self.columns], products, self.tile)
+    }
+}
+
+/// A block for each tile of so many products of `[rows, columns]`.
+fn in_tiles([rows, columns]: [i64; 2], products: i64, tile: i64) -> LaunchConfig {
+    let tiles = |size: i64| (size as u64).div_ceil(tile as u64) as i64;
+    let grid = [
+        tiles(columns).clamp(1, i64::from(i32::MAX)) as u32,
+        tiles(rows).clamp(1, MAX_GRID) as u32,
+        products.clamp(1, MAX_GRID) as u32,
+    ];
+    LaunchConfig { grid, block: [SIDE, SIDE, 1], shared_bytes: 0 }
 }
 
 impl KernelArgs for Rowwise {

@@ -9,6 +9,7 @@ pub(crate) mod abi;
 mod captured;
 mod cat;
 mod check;
+mod convolution;
 mod cuda;
 mod cuda_view;
 mod elementwise;
@@ -34,6 +35,7 @@ mod transfer;
 
 pub(crate) use cat::{CatPart, join};
 pub(crate) use check::{common_device, device_mismatch, same_device};
+pub(crate) use convolution::{ConvGeometry, ConvolutionKernels, convolve};
 pub use cuda_view::CudaView;
 pub(crate) use elementwise::{Elementwise, Outputs};
 pub(crate) use fill::{RandomOperands, random, range};

@@ -3,6 +3,7 @@
 
 mod columns;
 mod contract;
+mod conv;
 mod convert;
 mod einsum;
 mod elementwise;
@@ -54,6 +55,7 @@ mod view_shape;
 mod view_strided;
 
 pub use columns::BlockOptions;
+pub use conv::{ConvOptions, ConvPadding, ConvTransposeOptions, ExpandingArray};
 pub use elementwise::arithmetic::RoundingMode;
 pub use fused::{Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, fuse, fuse_many};
 pub use grid_sample::{GridSampleMode, GridSamplePadding};

@@ -3,6 +3,7 @@
 use tensor::{ReduceDims, Result, RoundingMode, Scalar, Tensor, TensorIndex};
 
 use crate::apply_windows::WINDOWS;
+use crate::convolutions::convolve;
 use crate::expected::{Case, dtype_named};
 
 /// Runs the case's operation on `x`.
@@ -19,6 +20,7 @@ pub(crate) fn apply(case: &Case, x: &[Tensor]) -> Result<Tensor> {
         .or_else(|| one_of(GATHERED))
         .or_else(|| one_of(MOVEMENT))
         .or_else(|| one_of(WINDOWS))
+        .or_else(|| convolve(case, x))
         .unwrap_or_else(|| panic!("no operation {op} here"))
 }
 

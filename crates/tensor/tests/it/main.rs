@@ -5,6 +5,7 @@ mod apply;
 mod apply_windows;
 mod autograd;
 mod context;
+mod convolutions;
 mod cpu_memory;
 mod devices;
 mod dims;

@@ -8,6 +8,7 @@
 mod activations;
 mod conversions;
 mod convert;
+mod convolutions;
 mod creation;
 mod indexing;
 mod linear;
@@ -121,6 +122,7 @@ fn table() -> &'static HashMap<&'static str, Vec<&'static AdapterRow>> {
             views::JOINS,
             indexing::ROWS,
             linear::ROWS,
+            convolutions::ROWS,
             losses::ROWS,
             windows::POOLS,
             windows::SAMPLES,

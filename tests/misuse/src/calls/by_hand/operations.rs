@@ -1,8 +1,59 @@
 //! Operations with choices that no table can draw, hooks and checkpoints.
 
-use tensor::{MemoryFormat, RoundingMode, checkpoint};
+use tensor::{
+    ConvOptions, ConvPadding, ConvTransposeOptions, ExpandingArray, MemoryFormat, RoundingMode,
+    Tensor, checkpoint,
+};
 
 use crate::calls::entry::{CallEntry, entries};
+use crate::draw::Draw;
+
+/// A number for each dimension, mostly such as convolutions have.
+fn each<const N: usize>(d: &mut Draw) -> Option<ExpandingArray<N>> {
+    let size = |d: &mut Draw| if d.rng().one_in(8) { d.size() } else { Some(d.rng().below(4)) };
+    if d.flag()? {
+        return Some(size(d)?.into());
+    }
+    let mut values = [0; N];
+    for value in &mut values {
+        *value = size(d)?;
+    }
+    Some(values.into())
+}
+
+/// A tensor of `N + 2` dimensions, if it has elements.
+fn with_dims<const N: usize>(tensor: &Tensor) -> Tensor {
+    let mut shape = vec![1; N + 1];
+    shape.push(tensor.numel());
+    tensor.reshape(shape).unwrap_or_else(|_| tensor.clone())
+}
+
+fn convolution<const N: usize>(d: &mut Draw) -> Option<ConvOptions<N>> {
+    let padding = match d.rng().below(4) {
+        0 => ConvPadding::Same,
+        1 => ConvPadding::Valid,
+        _ => each::<N>(d)?.values().into(),
+    };
+    let options = ConvOptions::new().stride(each(d)?).padding(padding).dilation(each(d)?);
+    Some(options.groups(if d.flag()? { 1 } else { d.size()? }))
+}
+
+fn transposed<const N: usize>(d: &mut Draw) -> Option<ConvTransposeOptions<N>> {
+    let options = ConvTransposeOptions::new().stride(each(d)?).padding(each(d)?);
+    let options = options.output_padding(each(d)?).dilation(each(d)?);
+    Some(options.groups(if d.flag()? { 1 } else { d.size()? }))
+}
+
+macro_rules! convolve_in {
+    ($d:ident, $x:ident, $weight:ident, $bias:ident, $dims:literal, $plain:ident, $transposed:ident) => {{
+        let (options, other) = (convolution::<$dims>($d)?, transposed::<$dims>($d)?);
+        let fits = $d.flag()?;
+        let of = |tensor: &Tensor| if fits { with_dims::<$dims>(tensor) } else { tensor.clone() };
+        let (x, weight) = (of(&$x), of(&$weight));
+        $d.look(x.$plain(&weight, $bias, options).ok());
+        $d.look(x.$transposed(&weight, $bias, other).ok());
+    }};
+}
 
 pub(super) const ENTRIES: &[CallEntry] = entries! {
     "tensor::Tensor::div_with", "tensor::Tensor::div_with_" => |d| {
@@ -51,6 +102,23 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         let shape = shape.shape().get(d.rng().below(2)..).unwrap_or_default();
         let epsilon = d.number()?;
         d.look(tensor.layer_norm(shape, weight, bias, epsilon).ok());
+        Some(())
+    };
+    "tensor::Tensor::conv1d", "tensor::Tensor::conv2d", "tensor::Tensor::conv3d",
+    "tensor::Tensor::conv_transpose1d", "tensor::Tensor::conv_transpose2d",
+    "tensor::Tensor::conv_transpose3d", "tensor::ConvOptions::stride",
+    "tensor::ConvOptions::padding", "tensor::ConvOptions::dilation",
+    "tensor::ConvOptions::groups", "tensor::ConvTransposeOptions::stride",
+    "tensor::ConvTransposeOptions::padding", "tensor::ConvTransposeOptions::output_padding",
+    "tensor::ConvTransposeOptions::groups", "tensor::ConvTransposeOptions::dilation",
+    "tensor::ExpandingArray::values" => |d| {
+        let (tensor, weight, bias) = (d.tensor()?, d.tensor()?, d.tensor()?);
+        let bias = d.flag()?.then_some(&bias);
+        match d.rng().below(3) {
+            0 => convolve_in!(d, tensor, weight, bias, 1, conv1d, conv_transpose1d),
+            1 => convolve_in!(d, tensor, weight, bias, 2, conv2d, conv_transpose2d),
+            _ => convolve_in!(d, tensor, weight, bias, 3, conv3d, conv_transpose3d),
+        }
         Some(())
     };
     "tensor::Tensor::register_hook", "tensor::Tensor::register_post_accumulate_grad_hook" => |d| {
