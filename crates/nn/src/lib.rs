@@ -28,11 +28,16 @@
 //! - [`Module`]: names, moving, saving, printing, with an example of a layer of one's own;
 //!   [`fields`]: what the derive makes of which field.
 //! - [`Forward`]: inputs and outputs of any type.
-//! - [`Linear`], [`Conv2d`] and its like, [`Embedding`], [`LayerNorm`], [`ReLU`], [`GELU`], [`Dropout`], [`Flatten`],
-//!   [`Sequential`] (made by [`sequential!`]): the layers.
-//! - [`MaxPool2d`], [`AvgPool2d`], [`AdaptiveAvgPool2d`] and their like, [`ReflectionPad2d`] and other
-//!   paddings, [`Upsample`], [`PixelShuffle`], [`Unfold`], [`LocalResponseNorm`]: layers for images.
-//! - [`loss`]: the losses; [`optim`]: the optimizers [`Sgd`](optim::Sgd) and [`Adam`](optim::Adam);
+//! - Layers: [`Linear`], [`Bilinear`], [`Conv2d`] and its like, [`Embedding`], [`EmbeddingBag`],
+//!   [`Flatten`], [`Sequential`] (made by [`sequential!`]); [`LayerNorm`], [`RMSNorm`], [`GroupNorm`],
+//!   [`BatchNorm2d`], [`InstanceNorm2d`] and their like; [`Dropout`], [`Dropout2d`], [`AlphaDropout`]
+//!   and their like.
+//! - For images: [`MaxPool2d`], [`AvgPool2d`], [`AdaptiveAvgPool2d`] and their like, [`ReflectionPad2d`]
+//!   and other paddings, [`Upsample`], [`PixelShuffle`], [`Unfold`], [`LocalResponseNorm`].
+//! - Activation functions: [`ReLU`], [`GELU`], [`SiLU`], [`Softmax`], [`PReLU`] and many more.
+//! - Losses as modules: [`CrossEntropyLoss`], [`BCEWithLogitsLoss`], [`MSELoss`],
+//!   [`TripletMarginLoss`] and many more, of pairs and triples of tensors.
+//! - [`loss`]: losses as functions; [`optim`]: the optimizers [`Sgd`](optim::Sgd) and [`Adam`](optim::Adam);
 //!   [`init`]: the initial values of parameters.
 //! - [`checkpoint`]: the whole state of a training in one file.
 //! - [`StateDict`] and [`LoadOptions`]: parameters and buffers by name, to be saved and loaded.
@@ -70,7 +75,7 @@ mod stateful;
 pub use error::LayerError;
 pub use forward::Forward;
 pub use layers::{
-    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, AvgPool1d, AvgPool2d, AvgPool3d, ChannelShuffle, CircularPad1d, CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, Dropout, Embedding, Flatten, Fold, GELU, LayerNorm, Linear, LocalResponseNorm, MaxPool1d, MaxPool2d, MaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d, PadSides, PixelShuffle, PixelUnshuffle, ReLU, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, Sequential, Unfold, Upsample, ZeroPad1d, ZeroPad2d, ZeroPad3d, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d,
+    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, AvgPool1d, AvgPool2d, AvgPool3d, ChannelShuffle, CircularPad1d, CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, Dropout, Embedding, Flatten, Fold, GELU, LayerNorm, Linear, LocalResponseNorm, MaxPool1d, MaxPool2d, MaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d, PadSides, PixelShuffle, PixelUnshuffle, ReLU, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, Sequential, Unfold, Upsample, ZeroPad1d, ZeroPad2d, ZeroPad3d, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, AlphaDropout, BCELoss, BCEWithLogitsLoss, BatchNorm1d, BatchNorm2d, BatchNorm3d, Bilinear, CELU, CosineEmbeddingLoss, CrossEntropyLoss, Dropout1d, Dropout2d, Dropout3d, ELU, EmbeddingBag, FeatureAlphaDropout, GLU, GaussianNLLLoss, GroupNorm, Hardshrink, Hardsigmoid, Hardswish, Hardtanh, HingeEmbeddingLoss, HuberLoss, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, KLDivLoss, L1Loss, LeakyReLU, LogSigmoid, LogSoftmax, MSELoss, MarginRankingLoss, Mish, MultiLabelMarginLoss, MultiLabelSoftMarginLoss, MultiMarginLoss, NLLLoss, PReLU, PoissonNLLLoss, RMSNorm, ReLU6, SELU, SiLU, Sigmoid, SmoothL1Loss, SoftMarginLoss, Softmax, Softmax2d, Softmin, Softplus, Softshrink, Softsign, Tanh, Tanhshrink, Threshold, TripletMarginLoss,
 };
 pub use module::{AsModule, Member, MemberMut, Module};
 pub use nn_derive::Module;

@@ -123,7 +123,7 @@ pub use integer::Integer;
 
 pub use dispatch::{Blocking, CudaView};
 pub use ops::{
-    AdaptivePoolSize, AvgPoolOptions, BlockOptions, Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, GridIndexing, GridSampleMode, GridSamplePadding, IndexRange, Interpolation, InterpolationMode, MaxPoolOptions, MaxUnpoolOptions, MemoryFormat, MovedLeaf, PadMode, PendingTensor, PerAxis, RoundingMode, ScaleFactors, SplitPoints, TensorIndex, ConvOptions, ConvPadding, ConvTransposeOptions, ExpandingArray,
+    AdaptivePoolSize, AvgPoolOptions, BlockOptions, Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, GridIndexing, GridSampleMode, GridSamplePadding, IndexRange, Interpolation, InterpolationMode, MaxPoolOptions, MaxUnpoolOptions, MemoryFormat, MovedLeaf, PadMode, PendingTensor, PerAxis, RoundingMode, ScaleFactors, SplitPoints, TensorIndex, ConvOptions, ConvPadding, ConvTransposeOptions, ExpandingArray, BagMode, EmbeddingOptions, Reduction,
     TensorIndex::{Ellipsis, NewAxis},
     TensorIndices, TensorOrScalar, To, ViewShape, fuse, fuse_many,
 };

@@ -1,7 +1,8 @@
 //! Dropout.
 
-use tensor::{Error, Tensor};
+use tensor::Tensor;
 
+use super::dropouts::expect_probability;
 use crate::{Forward, Module, Result};
 
 /// Dropout. In training it sets each element to zero with probability `p`, and scales the others by
@@ -33,14 +34,7 @@ impl Dropout {
     /// # Ok::<(), tensor::Error>(())
     /// ```
     pub fn new(p: f64) -> Result<Dropout> {
-        if !(0.0..=1.0).contains(&p) {
-            return Err(Error::InvalidArgument {
-                op: "Dropout",
-                argument: "p",
-                value: p.to_string(),
-                why: "it is a probability, and must lie in [0, 1]",
-            });
-        }
+        expect_probability("Dropout", p)?;
         Ok(Dropout { p, training: true })
     }
 

@@ -1,6 +1,6 @@
 //! Vectors for numbered things.
 
-use tensor::{Error, Tensor, TensorOptions};
+use tensor::{DType, EmbeddingOptions, Error, Tensor, TensorOptions, no_grad};
 
 use crate::error::LayerError;
 use crate::{Forward, Module, Result};
@@ -15,6 +15,8 @@ use crate::{Forward, Module, Result};
 #[module(extra_repr = Embedding::sizes)]
 pub struct Embedding {
     weight: Tensor,
+    #[module(skip)]
+    lookup: EmbeddingOptions,
 }
 
 impl Embedding {
@@ -47,7 +49,29 @@ impl Embedding {
         options: impl Into<TensorOptions>,
     ) -> Result<Embedding> {
         let options = options.into().requires_grad(true);
-        Ok(Embedding { weight: Tensor::randn([num_embeddings, embedding_dim], options)? })
+        let weight = Tensor::randn([num_embeddings, embedding_dim], options)?;
+        Ok(Embedding { weight, lookup: EmbeddingOptions::new() })
+    }
+
+    /// The table with other options of looking rows up. A row of padding becomes zeros.
+    ///
+    /// ```
+    /// use nn::{Embedding, Forward};
+    /// use tensor::{EmbeddingOptions, tensor};
+    /// let table = Embedding::new(10, 3)?.with_options(EmbeddingOptions::new().padding_idx(0))?;
+    /// assert_eq!(table.forward(&tensor![0]?)?.to_vec::<f32>()?, [0.0, 0.0, 0.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is no such row of padding.
+    #[track_caller]
+    pub fn with_options(mut self, options: EmbeddingOptions) -> Result<Embedding> {
+        if let Some(row) = options.padding_row() {
+            no_grad(|| self.weight.select(0, row)?.zero_())?;
+        }
+        self.lookup = options;
+        Ok(self)
     }
 
     /// The table, `[num_embeddings, embedding_dim]`.
@@ -77,6 +101,8 @@ impl Forward for Embedding {
 
     #[track_caller]
     fn forward(&self, numbers: &Tensor) -> Result<Tensor> {
-        self.weight.i(numbers).map_err(|error| self.explain(error))
+        let is_other = numbers.dtype().is_integer() && numbers.dtype() != DType::I32;
+        let numbers = if is_other { &numbers.to(DType::I64)? } else { numbers };
+        numbers.embedding_with(&self.weight, self.lookup).map_err(|error| self.explain(error))
     }
 }

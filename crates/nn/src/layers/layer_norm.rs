@@ -15,8 +15,10 @@ use crate::{Forward, Module, Result};
 #[derive(Clone, Debug, Module)]
 #[module(extra_repr = LayerNorm::options)]
 pub struct LayerNorm {
-    weight: Tensor,
-    bias: Tensor,
+    weight: Option<Tensor>,
+    bias: Option<Tensor>,
+    #[module(skip)]
+    normalized_shape: Shape,
     eps: f64,
 }
 
@@ -49,7 +51,8 @@ impl LayerNorm {
     ) -> Result<LayerNorm> {
         let (shape, options) = (normalized_shape.into(), options.into().requires_grad(true));
         let (weight, bias) = (Tensor::ones(&shape, options)?, Tensor::zeros(&shape, options)?);
-        Ok(LayerNorm { weight, bias, eps: 1e-5 })
+        let (weight, bias) = (Some(weight), Some(bias));
+        Ok(LayerNorm { weight, bias, normalized_shape: shape, eps: 1e-5 })
     }
 
     /// The layer with another `eps`, which keeps it from dividing by nothing.
@@ -58,30 +61,43 @@ impl LayerNorm {
         self
     }
 
+    /// The layer without weight and bias.
+    pub fn without_affine(mut self) -> LayerNorm {
+        (self.weight, self.bias) = (None, None);
+        self
+    }
+
+    /// The layer without its bias.
+    pub fn without_bias(mut self) -> LayerNorm {
+        self.bias = None;
+        self
+    }
+
     /// The factors, of the shape that is normalised.
-    pub fn weight(&self) -> &Tensor {
-        &self.weight
+    pub fn weight(&self) -> Option<&Tensor> {
+        self.weight.as_ref()
     }
 
     /// The numbers that are added, of the shape that is normalised.
-    pub fn bias(&self) -> &Tensor {
-        &self.bias
+    pub fn bias(&self) -> Option<&Tensor> {
+        self.bias.as_ref()
     }
 
     fn options(&self) -> String {
         let mut extra = ExtraRepr::new();
-        self.weight.shape().to_vec().describe("0", &mut extra);
+        self.normalized_shape.to_vec().describe("0", &mut extra);
         self.eps.describe("eps", &mut extra);
-        true.describe("elementwise_affine", &mut extra);
-        true.describe("bias", &mut extra);
+        self.weight.is_some().describe("elementwise_affine", &mut extra);
+        self.bias.is_some().describe("bias", &mut extra);
         extra.to_string()
     }
 
     /// The error as one of this layer, if its input is what does not fit.
     fn explain(&self, error: Error, input: &Tensor) -> Error {
-        let layer = || format!("LayerNorm({:?})", self.weight.shape());
-        let expected = format!("the last sizes to be {:?}", self.weight.shape());
-        LayerError::explain(error, layer, &self.weight, input, Some(expected))
+        let Some(weight) = &self.weight else { return error };
+        let layer = || format!("LayerNorm({:?})", self.normalized_shape);
+        let expected = format!("the last sizes to be {:?}", self.normalized_shape);
+        LayerError::explain(error, layer, weight, input, Some(expected))
     }
 }
 
@@ -90,8 +106,8 @@ impl Forward for LayerNorm {
 
     #[track_caller]
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        let shape = self.weight.shape();
-        match input.layer_norm(shape, Some(&self.weight), Some(&self.bias), self.eps) {
+        let (weight, bias) = (self.weight.as_ref(), self.bias.as_ref());
+        match input.layer_norm(&self.normalized_shape, weight, bias, self.eps) {
             Ok(output) => Ok(output),
             Err(error) => Err(self.explain(error, input)),
         }

@@ -1,26 +1,47 @@
-//! The layers, a file each.
+//! The layers, a file each; functions and losses as modules are tables.
 
 mod blocks;
 mod conv;
+mod activations;
+mod batch_norm;
+mod bilinear;
 mod dropout;
+mod dropouts;
 mod embedding;
+mod embedding_bag;
 mod flatten;
 mod gelu;
+mod group_norm;
 mod layer_norm;
 mod linear;
 mod local_response_norm;
 mod padding;
 mod pooling;
+mod losses;
+mod prelu;
 mod relu;
+mod rms_norm;
 mod sequential;
 mod upsample;
 
 pub use blocks::{Fold, Unfold};
 pub use conv::{Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d};
+pub use activations::{
+    CELU, ELU, GLU, Hardshrink, Hardsigmoid, Hardswish, Hardtanh, LeakyReLU, LogSigmoid,
+    LogSoftmax, Mish, ReLU6, SELU, SiLU, Sigmoid, Softmax, Softmax2d, Softmin, Softplus,
+    Softshrink, Softsign, Tanh, Tanhshrink, Threshold,
+};
+pub use batch_norm::{
+    BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d,
+};
+pub use bilinear::Bilinear;
 pub use dropout::Dropout;
+pub use dropouts::{AlphaDropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout};
 pub use embedding::Embedding;
+pub use embedding_bag::EmbeddingBag;
 pub use flatten::Flatten;
 pub use gelu::GELU;
+pub use group_norm::GroupNorm;
 pub use layer_norm::LayerNorm;
 pub use linear::Linear;
 pub use local_response_norm::LocalResponseNorm;
@@ -34,6 +55,14 @@ pub use pooling::{
     AdaptiveMaxPool3d, AvgPool1d, AvgPool2d, AvgPool3d, MaxPool1d, MaxPool2d, MaxPool3d,
     MaxUnpool1d, MaxUnpool2d, MaxUnpool3d,
 };
+pub use losses::{
+    BCELoss, BCEWithLogitsLoss, CosineEmbeddingLoss, CrossEntropyLoss, GaussianNLLLoss,
+    HingeEmbeddingLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss, MarginRankingLoss,
+    MultiLabelMarginLoss, MultiLabelSoftMarginLoss, MultiMarginLoss, NLLLoss, PoissonNLLLoss,
+    SmoothL1Loss, SoftMarginLoss, TripletMarginLoss,
+};
+pub use prelu::PReLU;
 pub use relu::ReLU;
+pub use rms_norm::RMSNorm;
 pub use sequential::Sequential;
 pub use upsample::{ChannelShuffle, PixelShuffle, PixelUnshuffle, Upsample};

@@ -8,6 +8,7 @@ mod files;
 mod images;
 mod modules;
 mod moving;
+mod norms;
 mod optimizers;
 mod resume;
 mod states;

@@ -13,19 +13,19 @@ use crate::dispatch::{self, HostKernels, Operator, Signature};
 use crate::host::reduce as kernels;
 use crate::{DType, Error, Result, Shape, Tensor};
 
-static SUM: Reduction = reduction("sum", kernels::SUM, SUMS, repeated::added);
-static MEAN: Reduction = reduction("mean", kernels::MEAN, Signature::Same, repeated::unchanged);
-static PROD: Reduction = reduction("prod", kernels::PROD, SUMS, repeated::multiplied);
-static AMAX: Reduction = reduction("amax", kernels::AMAX, Signature::Same, repeated::unchanged);
-static AMIN: Reduction = reduction("amin", kernels::AMIN, Signature::Same, repeated::unchanged);
-static ANY: Reduction = reduction("any", kernels::ANY, TRUTH, repeated::unchanged);
-static ALL: Reduction = reduction("all", kernels::ALL, TRUTH, repeated::unchanged);
+static SUM: ReductionOp = reduction("sum", kernels::SUM, SUMS, repeated::added);
+static MEAN: ReductionOp = reduction("mean", kernels::MEAN, Signature::Same, repeated::unchanged);
+static PROD: ReductionOp = reduction("prod", kernels::PROD, SUMS, repeated::multiplied);
+static AMAX: ReductionOp = reduction("amax", kernels::AMAX, Signature::Same, repeated::unchanged);
+static AMIN: ReductionOp = reduction("amin", kernels::AMIN, Signature::Same, repeated::unchanged);
+static ANY: ReductionOp = reduction("any", kernels::ANY, TRUTH, repeated::unchanged);
+static ALL: ReductionOp = reduction("all", kernels::ALL, TRUTH, repeated::unchanged);
 
 const SUMS: Signature = Signature::Follows(kernels::sum_dtype);
 const TRUTH: Signature = Signature::Gives(DType::Bool);
 
 /// A reduction.
-struct Reduction {
+struct ReductionOp {
     operator: Operator<Reduce>,
     /// The result over a number of repetitions of each element, from the result over each element
     /// once.
@@ -37,8 +37,8 @@ const fn reduction(
     kernels: HostKernels<Reduce>,
     signature: Signature,
     repeated: fn(&Tensor, usize) -> Result<Tensor>,
-) -> Reduction {
-    Reduction { operator: Operator::new(name, kernels).with_signature(signature), repeated }
+) -> ReductionOp {
+    ReductionOp { operator: Operator::new(name, kernels).with_signature(signature), repeated }
 }
 
 /// The dimensions that a reduction is over.
@@ -118,7 +118,7 @@ impl Folded {
 
 /// The reduction of `x`.
 #[track_caller]
-fn fold(reduction: &'static Reduction, x: &Tensor, to: &Folded) -> Result<Tensor> {
+fn fold(reduction: &'static ReductionOp, x: &Tensor, to: &Folded) -> Result<Tensor> {
     let fold = |x: &Tensor| dispatch::reduce(&reduction.operator, x, &to.dims, to.keepdim);
     at_place(Location::caller(), || match Once::of(x, &to.dims, to.keepdim)? {
         Some(once) => {
@@ -355,7 +355,7 @@ fn products(x: &Tensor, dims: &ReduceDims) -> Result<Tensor> {
 }
 
 #[track_caller]
-fn truth(reduction: &'static Reduction, x: &Tensor, dims: &ReduceDims) -> Result<Tensor> {
+fn truth(reduction: &'static ReductionOp, x: &Tensor, dims: &ReduceDims) -> Result<Tensor> {
     let folded = Folded::new(reduction.operator.name(), x, dims)?;
     let truth = fold(reduction, x, &folded)?;
     // As in PyTorch, where `uint8` served as the dtype of truth values before there was `bool`.
@@ -363,7 +363,7 @@ fn truth(reduction: &'static Reduction, x: &Tensor, dims: &ReduceDims) -> Result
 }
 
 #[track_caller]
-fn extreme(reduction: &'static Reduction, x: &Tensor, dims: &ReduceDims) -> Result<Tensor> {
+fn extreme(reduction: &'static ReductionOp, x: &Tensor, dims: &ReduceDims) -> Result<Tensor> {
     let op = reduction.operator.name();
     let folded = Folded::new(op, x, dims)?;
     not_of_nothing(op, x, &folded.dims)?;

@@ -4,12 +4,15 @@ use std::panic::Location;
 
 use gpu_runtime::at_place;
 
+use super::pointwise::Pointwise;
 use super::reduce::Folded;
 use super::scan::widened;
 use crate::autograd::record;
 use crate::dims::ReduceDims;
 use crate::dispatch::{self, SpreadForm};
 use crate::{Result, Tensor, no_grad};
+
+static SQUARED_DISTANCE: Pointwise<2> = Pointwise::common("var", |[x, mean]| (x - mean).square());
 
 /// The spread of the elements over some dimensions, or over all (see [`ReduceDims`]): the sum of the
 /// squared distances from the mean, divided by their number less `correction` (1 for a sample, 0
@@ -190,7 +193,9 @@ impl Spread {
 
     #[track_caller]
     fn variance(&self, x: &Tensor) -> Result<Tensor> {
-        let squares = self.distance(x)?.square()?;
+        let x = widened(x)?;
+        let mean = x.mean(self.folded.kept())?;
+        let squares = SQUARED_DISTANCE.apply([(&x).into(), (&mean).into()])?;
         let sums = squares.sum(self.folded.given())?;
         sums.div(self.degrees.max(0.0))
     }

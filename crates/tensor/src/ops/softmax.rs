@@ -35,6 +35,19 @@ impl Tensor {
         row_function(&SOFTMAX, &SOFTMAX_BACKWARD, softmax_gradient, self, dim)
     }
 
+    /// [`Tensor::softmax`] of the negated tensor.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let p = tensor![[1.0, 1.0], [0.0, f64::INFINITY]]?.softmin(-1)?;
+    /// assert_eq!(p.to_vec::<f32>()?, [0.5, 0.5, 1.0, 0.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn softmin(&self, dim: isize) -> Result<Tensor> {
+        self.neg()?.softmax(dim)
+    }
+
     /// The logarithm of [`Tensor::softmax`], exact also for probabilities that are nearly 0.
     ///
     /// ```

@@ -4,6 +4,7 @@ mod captured;
 pub(crate) mod distribute;
 mod draw;
 mod dropout;
+mod feature_dropout;
 mod generator;
 mod ops;
 mod seed;

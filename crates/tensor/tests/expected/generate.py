@@ -9,7 +9,7 @@ import torch
 
 import elementwise
 from cases import write
-from convolutions import convolution_dtypes, convolutions
+from convolutions import convolution_dtypes, convolutions, from functional import functional,
 from gathered import gathered
 from gradients import gradients
 from indexing import indexing
@@ -23,7 +23,7 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     others = {
         "promotion": table, "printed": printed, "gradients": gradients, "training": training,
-        "gathered": gathered, "indexing": indexing, "windows": windows, "samples": samples, "convolutions": convolutions, "convolution_dtypes": convolution_dtypes,
+        "gathered": gathered, "indexing": indexing, "windows": windows, "samples": samples, "convolutions": convolutions, "convolution_dtypes": convolution_dtypes, "functional": functional,
     }
     for name, family in {**FAMILIES, **elementwise.FAMILIES, **others}.items():
         write(name, list(family()))

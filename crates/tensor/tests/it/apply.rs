@@ -5,6 +5,7 @@ use tensor::{ReduceDims, Result, RoundingMode, Scalar, Tensor, TensorIndex};
 use crate::apply_windows::WINDOWS;
 use crate::convolutions::convolve;
 use crate::expected::{Case, dtype_named};
+use crate::functional::FUNCTIONAL;
 
 /// Runs the case's operation on `x`.
 pub(crate) fn apply(case: &Case, x: &[Tensor]) -> Result<Tensor> {
@@ -18,6 +19,7 @@ pub(crate) fn apply(case: &Case, x: &[Tensor]) -> Result<Tensor> {
         .or_else(|| one_of(SCALARS))
         .or_else(|| one_of(REDUCTIONS))
         .or_else(|| one_of(GATHERED))
+        .or_else(|| one_of(FUNCTIONAL))
         .or_else(|| one_of(MOVEMENT))
         .or_else(|| one_of(WINDOWS))
         .or_else(|| convolve(case, x))

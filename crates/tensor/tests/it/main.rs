@@ -15,6 +15,7 @@ mod errors;
 mod expected;
 mod factories;
 mod foreign_pools;
+mod functional;
 mod fuse;
 mod gathered;
 mod graphs;

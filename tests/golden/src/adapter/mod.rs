@@ -13,12 +13,15 @@ mod creation;
 mod indexing;
 mod linear;
 mod losses;
+mod modules;
+mod norms;
 mod pointwise;
 mod random;
 mod reductions;
 mod rows;
 mod scans;
 mod signature;
+mod similarity;
 mod views;
 mod windows;
 
@@ -28,6 +31,7 @@ use std::sync::OnceLock;
 use tensor::Device;
 
 pub(crate) use self::convert::CaseOutput;
+pub(crate) use self::modules::build as build_module;
 pub(crate) use self::rows::CallOutcome;
 use self::rows::{AdapterRow, BoundCall};
 use self::signature::OperationSignature;
@@ -124,8 +128,7 @@ fn table() -> &'static HashMap<&'static str, Vec<&'static AdapterRow>> {
             linear::ROWS,
             convolutions::ROWS,
             losses::ROWS,
-            windows::POOLS,
-            windows::SAMPLES,
+            windows::POOLS, windows::SAMPLES, norms::ROWS, similarity::ROWS,
         ];
         let mut table: HashMap<&str, Vec<&AdapterRow>> = HashMap::new();
         for row in families.into_iter().flatten() {

@@ -64,15 +64,6 @@ pub(super) static ROWS: &[AdapterRow] = &[
     row("log_softmax|nn.functional.log_softmax", "x, dim", |c| {
         give(c.x()?.log_softmax(c.get("dim")?))
     }),
-    row(
-        "layer_norm|nn.functional.layer_norm",
-        "x, normalized_shape, weight=None, bias=None, eps=1e-05",
-        |c| {
-            let shape: Vec<usize> = c.get("normalized_shape")?;
-            let (weight, bias) = (c.get("weight")?, c.get("bias")?);
-            give(c.x()?.layer_norm(&shape, weight, bias, c.get("eps")?))
-        },
-    ),
 ];
 
 pub(super) static EXTREMES: &[AdapterRow] = &[

@@ -1,6 +1,7 @@
 //! Sitting a case: read the arguments, call the library, compare.
 
 mod gradients;
+mod module;
 mod op;
 mod program;
 
@@ -20,6 +21,7 @@ pub(crate) fn sit(
 ) -> CaseResult {
     tensor::manual_seed(0);
     let outcome = match &*header.kind {
+        "module" => read(line).and_then(|case| module::sit(folder, &case, device)),
         "op" => read(line).and_then(|case| op::sit(folder, &case, device)),
         "program" => read(line).and_then(|case| program::sit(folder, &case, device)),
         kind => Err(CaseFailure::Unsupported(format!("the kind {kind}"))),

@@ -41,6 +41,39 @@ pub(crate) struct OpCase {
     pub(crate) gradients: ExpectedGradients,
 }
 
+/// A case of kind `module`.
+#[derive(Deserialize, Debug)]
+pub(crate) struct ModuleCase {
+    pub(crate) op: String,
+    /// `train` or `eval`.
+    pub(crate) variant: String,
+    pub(crate) dtype: String,
+    /// The arguments of the constructor: `args` and `kwargs`.
+    pub(crate) constructor: WrittenValue,
+    /// Parameters and buffers by name.
+    #[serde(default)]
+    pub(crate) state: WrittenValue,
+    pub(crate) args: Vec<WrittenValue>,
+    #[serde(default)]
+    pub(crate) kwargs: WrittenValue,
+    #[serde(default)]
+    pub(crate) checks: WrittenValue,
+    #[serde(default)]
+    pub(crate) outputs: Vec<WrittenValue>,
+    /// The buffers that the call changes, by name.
+    #[serde(default)]
+    pub(crate) buffers_after: WrittenValue,
+    /// The gradients of the parameters by name.
+    #[serde(default)]
+    pub(crate) param_grads: WrittenValue,
+    #[serde(default)]
+    pub(crate) rtol: f64,
+    #[serde(default)]
+    pub(crate) atol: f64,
+    #[serde(flatten)]
+    pub(crate) gradients: ExpectedGradients,
+}
+
 /// The part of a case that asks for gradients.
 #[derive(Deserialize, Debug)]
 pub(crate) struct ExpectedGradients {

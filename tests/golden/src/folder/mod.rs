@@ -15,7 +15,9 @@ use flate2::read::GzDecoder;
 use safetensors::SafeTensors;
 
 pub(crate) use array::{HostArray, HostNumbers, decode, size_of};
-pub(crate) use case::{CaseHeader, ExamStep, ExpectedGradients, OpCase, ProgramCase, TimedShape};
+pub(crate) use case::{
+    CaseHeader, ExamStep, ExpectedGradients, ModuleCase, OpCase, ProgramCase, TimedShape,
+};
 pub(crate) use stored::StoredTensor;
 pub(crate) use written::WrittenValue;
 

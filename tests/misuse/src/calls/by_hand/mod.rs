@@ -5,6 +5,7 @@ mod alloc;
 mod collectives;
 mod copies;
 mod files;
+mod functional;
 mod fused;
 mod graphs;
 mod nets;
@@ -28,6 +29,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static CallEntry> {
             collectives::ENTRIES,
             copies::ENTRIES,
             files::ENTRIES,
+            functional::ENTRIES,
             fused::ENTRIES,
             graphs::ENTRIES,
             operations::ENTRIES,

@@ -1,13 +1,21 @@
-//! Local response normalisation.
+//! Normalisation by the responses of neighbouring channels.
 
-use super::pooling::AvgPoolOptions;
+use crate::ops::pointwise::{Kinds, Pointwise};
+use crate::ops::pooling::AvgPoolOptions;
 use crate::{Error, Result, Tensor};
+
+const OP: &str = "local_response_norm";
+
+static DIVIDED: Pointwise<5> =
+    Pointwise::common(OP, |[x, mean, alpha, beta, k]| x / (mean * alpha + k).pow(beta))
+        .of(Kinds::FLOATS)
+        .promoted_by_first(2);
 
 /// Normalisation by the elements of neighbouring channels.
 impl Tensor {
     /// `x / (k + alpha * mean)^beta`, where `mean` is that of the squares in `size` neighbouring channels
-    /// of `[batch, channels, ..]`, with zeros beyond the first and the last (PyTorch's defaults are 1e-4,
-    /// 0.75 and 1).
+    /// of `[batch, channels, ..]`, of which half lie before the element's own, with zeros beyond the
+    /// first and the last (PyTorch's defaults are 1e-4, 0.75 and 1).
     ///
     /// A. Krizhevsky, I. Sutskever, G. Hinton, "ImageNet Classification with Deep Convolutional Neural
     /// Networks" (2012).
@@ -20,7 +28,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// There are fewer than three dimensions; `size` is 0 or too large; the dtype has no averages.
+    /// There are fewer than three dimensions; `size` is 0 or too large; the dtype is not a floating one.
     #[track_caller]
     pub fn local_response_norm(
         &self,
@@ -29,28 +37,28 @@ impl Tensor {
         beta: f64,
         k: f64,
     ) -> Result<Tensor> {
-        const OP: &str = "local_response_norm";
+        self.expect_floats(OP)?;
         if self.dims() < 3 {
             let shapes = vec![("self", self.layout().shape().clone())];
             let rule = "`self` must be [batch, channels, ..], with more dimensions";
             return Err(Error::ShapeMismatch { op: OP, shapes, rule });
-        }
-        if self.numel() == 0 {
-            return Ok(self.clone());
         }
         if size == 0 || i32::try_from(size).is_err() {
             let why = "it must lie between 1 and 2147483647";
             let value = size.to_string();
             return Err(Error::InvalidArgument { op: OP, argument: "size", value, why });
         }
+        if self.numel() == 0 {
+            return Ok(self.clone());
+        }
         let (batch, channels) = (self.shape()[0], self.shape()[1]);
         let rest: usize = self.shape()[2..].iter().product();
         // Channels lie along the height of one plane for each entry of the batch.
-        let squares = self.mul(self)?.reshape([batch, 1, channels, rest])?;
+        let squares = self.square()?.reshape([batch, 1, channels, rest])?;
         let (before, after) = ((size / 2) as isize, ((size - 1) / 2) as isize);
         let padded = squares.constant_pad_nd((0, 0, before, after), 0.0)?;
         let means = padded.avg_pool2d(AvgPoolOptions::new([size, 1]).stride(1))?;
-        let scale = means.reshape(self.shape())?.mul(alpha)?.add(k)?.pow(beta)?;
-        self.div(&scale)
+        let means = means.reshape(self.shape())?;
+        DIVIDED.apply([self.into(), (&means).into(), alpha.into(), beta.into(), k.into()])
     }
 }

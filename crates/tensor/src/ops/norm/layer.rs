@@ -5,12 +5,13 @@ use std::panic::Location;
 use gpu_runtime::at_place;
 use smallvec::SmallVec;
 
-use super::convert::dense;
-use super::scan::widened;
+use super::parameters::expect_normalized_shape;
 use crate::autograd::{SavedTensor, record_many};
 use crate::dims::keepdim;
-use crate::dispatch::{self, LayerNormCall};
-use crate::{DType, Error, Result, Shape, Tensor, is_grad_enabled};
+use crate::dispatch::LayerNormCall;
+use crate::ops::convert::dense;
+use crate::ops::scan::widened;
+use crate::{DType, Result, Tensor, is_grad_enabled};
 
 const OP: &str = "layer_norm";
 
@@ -45,7 +46,7 @@ impl Tensor {
         bias: Option<&Tensor>,
         epsilon: f64,
     ) -> Result<Tensor> {
-        check(self, normalized_shape, [("weight", weight), ("bias", bias)])?;
+        expect_normalized_shape(OP, self, normalized_shape, [("weight", weight), ("bias", bias)])?;
         let norm = Norm { dims: normalized_shape.len(), epsilon };
         let output = norm.forward(self, weight, bias)?;
         let inputs: SmallVec<[&Tensor; 3]> =
@@ -165,46 +166,4 @@ impl NormGradients<'_> {
         ];
         Ok(gradients)
     }
-}
-
-/// # Errors
-/// The tensor or a parameter does not fit.
-fn check(
-    x: &Tensor,
-    normalized_shape: &[usize],
-    parameters: [(&'static str, Option<&Tensor>); 2],
-) -> Result<()> {
-    x.expect_floats(OP)?;
-    if normalized_shape.is_empty() {
-        let (argument, value) = ("normalized_shape", "[]".to_owned());
-        let why = "at least one dimension must be normalised";
-        return Err(Error::InvalidArgument { op: OP, argument, value, why });
-    }
-    let shape = Shape::from(normalized_shape);
-    let parameters: SmallVec<[(&'static str, &Tensor); 2]> =
-        parameters.into_iter().filter_map(|(name, x)| Some((name, x?))).collect();
-    let mismatch = |rule| {
-        let of = |(name, x): &(&'static str, &Tensor)| (*name, x.layout().shape().clone());
-        let own = [("self", x.layout().shape().clone()), ("normalized_shape", shape.clone())];
-        let shapes = own.into_iter().chain(parameters.iter().map(of)).collect();
-        Err(Error::ShapeMismatch { op: OP, shapes, rule })
-    };
-    if !x.shape().ends_with(normalized_shape) {
-        return mismatch("`normalized_shape` must be the last dimensions of `self`");
-    }
-    if parameters.iter().any(|(_, parameter)| parameter.shape() != normalized_shape) {
-        return mismatch("`weight` and `bias` must have the shape `normalized_shape`");
-    }
-    let all: SmallVec<[(&'static str, &Tensor); 3]> =
-        std::iter::once(("self", x)).chain(parameters.iter().copied()).collect();
-    dispatch::same_device(OP, &all)?;
-    let is_half = matches!(x.dtype(), DType::F16 | DType::BF16);
-    let fits = |dtype| dtype == x.dtype() || (is_half && dtype == DType::F32);
-    let first = parameters.first().map_or(x.dtype(), |(_, parameter)| parameter.dtype());
-    if parameters.iter().all(|(_, parameter)| parameter.dtype() == first) && fits(first) {
-        return Ok(());
-    }
-    let arguments = all.iter().map(|(name, x)| (*name, x.dtype())).collect();
-    let rule = "parameters must be of the dtype of `self`, or both `F32` beside halves";
-    Err(Error::DTypeMismatch { op: OP, arguments, rule })
 }

@@ -1,0 +1,4 @@
+//! Lengths, distances and angles of vectors that lie along a dimension.
+
+mod cdist;
+mod pairs;
