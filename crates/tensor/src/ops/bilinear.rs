@@ -1,6 +1,11 @@
 //! The bilinear transformation.
 
-use crate::{Error, Result, Tensor};
+use std::panic::Location;
+
+use gpu_runtime::at_place;
+
+use crate::autograd::{SavedTensor, record};
+use crate::{Error, Result, Tensor, no_grad};
 
 impl Tensor {
     /// `x W other + bias` for each pair of vectors along the last dimensions, with a matrix of the
@@ -36,14 +41,10 @@ impl Tensor {
             return Err(self.not_bilinear(other, weight, bias));
         }
         let count: usize = batch.iter().product();
-        // Both products are of matrices: first with all matrices of the weight side by side.
-        let matrices = weight.permute((1, 0, 2))?.reshape([inputs, outputs * others])?;
-        let products = self.reshape([count, inputs])?.matmul(&matrices)?;
-        let products = products.reshape([count, outputs, others])?;
-        let result = products.matmul(&other.reshape([count, others, 1])?)?;
+        let (x, other) = (self.reshape([count, inputs])?, other.reshape([count, others])?);
         let mut shape = batch.to_vec();
         shape.push(outputs);
-        let result = result.reshape(shape)?;
+        let result = product(&x, &other, weight)?.reshape(shape)?;
         match bias {
             Some(bias) => result.add(bias),
             None => Ok(result),
@@ -63,4 +64,39 @@ impl Tensor {
                     `bias` [out]";
         Error::ShapeMismatch { op: "bilinear", shapes, rule }
     }
+}
+
+/// `x W other` for each row of `x` `[count, in]` and `other` `[count, other]`, with a matrix of the
+/// weight for each number of the result `[count, out]`. Nothing is kept but the operands.
+#[track_caller]
+fn product(x: &Tensor, other: &Tensor, weight: &Tensor) -> Result<Tensor> {
+    let output = at_place(Location::caller(), || {
+        no_grad(|| {
+            let (outputs, inputs) = (weight.size(0)?, weight.size(1)?);
+            let (count, others) = (x.size(0)?, other.size(1)?);
+            // Both products are of matrices: first with all matrices of the weight side by side.
+            let matrices = weight.permute((1, 0, 2))?.reshape([inputs, outputs * others])?;
+            let products = x.matmul(&matrices)?.reshape([count, outputs, others])?;
+            Ok::<_, Error>(products.matmul(&other.unsqueeze(-1)?)?.squeeze(-1)?.detach())
+        })
+    })?;
+    Ok(record("bilinear", [x, other, weight], output, |saving| {
+        let operands = [x, other, weight].map(|operand| saving.save(operand));
+        move |grad: &Tensor, [of_x, of_other, of_weight]: [bool; 3]| {
+            let [x, other, weight] =
+                [&operands[0], &operands[1], &operands[2]].map(SavedTensor::get);
+            let (x, other, weight) = (x?, other?, weight?);
+            let gradient_of_weight = || {
+                let (outputs, inputs) = (weight.size(0)?, weight.size(1)?);
+                let pairs = grad.unsqueeze(2)?.mul(&x.unsqueeze(1)?)?;
+                let pairs = pairs.reshape([x.size(0)?, outputs * inputs])?;
+                pairs.t()?.matmul(&other)?.reshape(weight.layout().shape())
+            };
+            Ok([
+                of_x.then(|| product(grad, &other, &weight.permute((1, 0, 2))?)).transpose()?,
+                of_other.then(|| product(grad, &x, &weight.permute((2, 0, 1))?)).transpose()?,
+                of_weight.then(gradient_of_weight).transpose()?,
+            ])
+        }
+    }))
 }

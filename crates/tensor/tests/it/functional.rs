@@ -259,6 +259,22 @@ fn rows_longer_than_they_may_be_are_scaled_in_the_table() -> Result<()> {
 }
 
 #[test]
+fn the_largest_numbers_of_a_bag_get_its_gradient() -> Result<()> {
+    for_each_device(|device| {
+        let table = tensor![[1.0, 5.0], [3.0, 4.0], [3.0, 0.0]]?.to(device)?;
+        let table = table.requires_grad_(true)?;
+        let (numbers, offsets) = (tensor![0, 1, 2]?.to(device)?, tensor![0, 0, 3]?.to(device)?);
+        let options = EmbeddingOptions::new().include_last_offset(true);
+        let bags = numbers.embedding_bag(&table, Some(&offsets), BagMode::Max, None, options)?;
+        assert_eq!(bags.to_vec::<f32>()?, [0.0, 0.0, 3.0, 5.0], "a bag without rows is zeros");
+        bags.sum(())?.backward()?;
+        let slopes = table.grad().expect("it was computed").to_vec::<f32>()?;
+        assert_eq!(slopes, [0.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
+        Ok(())
+    })
+}
+
+#[test]
 fn channels_are_dropped_as_a_whole() -> Result<()> {
     for_each_device(|device| {
         let x = Tensor::ones([50, 4, 3, 3], device)?;

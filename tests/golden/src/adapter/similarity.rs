@@ -46,21 +46,21 @@ pub(super) static ROWS: &[AdapterRow] = &[
         "weight, x, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False",
         |c| give(c.x()?.embedding_with(c.get("weight")?, embedding(c)?)),
     ),
-    row("torch.nn.functional.embedding", "x, weight", |c| {
-        give(c.x()?.embedding(c.get("weight")?))
-    }),
+    row("torch.nn.functional.embedding", "x, weight", |c| give(c.x()?.embedding(c.get("weight")?))),
     row(
         "nn.functional.embedding_bag",
-        "weight, x, offsets=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode='mean', *, per_sample_weights=None, padding_idx=None",
+        "weight, x, offsets=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode='mean', *, per_sample_weights=None, include_last_offset=False, padding_idx=None",
         |c| {
             let mode = match c.get("mode")? {
                 "sum" => BagMode::Sum,
                 "mean" => BagMode::Mean,
+                "max" => BagMode::Max,
                 other => return Err(CaseFailure::Unsupported(format!("the mode {other}"))),
             };
             let weights: Option<&Tensor> = c.get("per_sample_weights")?;
             let (table, offsets) = (c.get("weight")?, c.get("offsets")?);
-            give(c.x()?.embedding_bag(table, offsets, mode, weights, embedding(c)?))
+            let options = embedding(c)?.include_last_offset(c.get("include_last_offset")?);
+            give(c.x()?.embedding_bag(table, offsets, mode, weights, options))
         },
     ),
 ];

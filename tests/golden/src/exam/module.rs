@@ -6,7 +6,7 @@ use tensor::{Device, Tensor};
 
 use super::gradients::{DerivativeOrder, gradients, kept_bytes};
 use crate::adapter::{CaseOutput, build_module};
-use crate::argument::{ArgumentReader, dtype};
+use crate::argument::{ArgumentReader, CaseArgument, dtype};
 use crate::compare::{ExpectedOutputs, same, same_gradients, to_host, wrong};
 use crate::failure::CaseFailure;
 use crate::folder::{CaseFolder, ModuleCase, StoredTensor, WrittenValue};
@@ -20,10 +20,7 @@ pub(super) fn sit(
     case: &ModuleCase,
     device: Device,
 ) -> Result<Option<u64>, CaseFailure> {
-    if case.kwargs.entries().is_empty() {
-        return Sitting { folder, case, device }.sit();
-    }
-    Err(CaseFailure::Unsupported("a call with keywords".to_owned()))
+    Sitting { folder, case, device }.sit()
 }
 
 struct Sitting<'a> {
@@ -51,7 +48,7 @@ impl Sitting<'_> {
         }
         let (parameters, buffers) = (module.named_parameters(), module.named_buffers());
         let mut reader = ArgumentReader::new(folder, device);
-        let inputs = reader.values(&case.args)?;
+        let inputs = self.inputs(&mut reader)?;
         let outputs = [CaseOutput::Tensor(built.call(&inputs)?)];
         let expected = ExpectedOutputs {
             folder,
@@ -80,6 +77,17 @@ impl Sitting<'_> {
             same_gradients(folder, &what, std::slice::from_ref(found), &[want], tolerance)?;
         }
         Ok(Some(kept))
+    }
+
+    /// The inputs by position. That of a module of one tensor may be given by its name.
+    fn inputs(&self, reader: &mut ArgumentReader<'_>) -> Result<Vec<CaseArgument>, CaseFailure> {
+        match self.case.kwargs.entries() {
+            [] => reader.values(&self.case.args),
+            [(name, input)] if name == "input" && self.case.args.is_empty() => {
+                Ok(vec![reader.value(input)?])
+            }
+            _ => Err(CaseFailure::Unsupported("a call with keywords".to_owned())),
+        }
     }
 
     /// Compares the buffers that the call is to change.

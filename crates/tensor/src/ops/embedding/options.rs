@@ -18,6 +18,7 @@ pub struct EmbeddingOptions {
     pub(super) padding_idx: Option<isize>,
     pub(super) max_norm: Option<(f64, f64)>,
     pub(super) scale_grad_by_freq: bool,
+    pub(super) include_last_offset: bool,
 }
 
 impl EmbeddingOptions {
@@ -43,6 +44,12 @@ impl EmbeddingOptions {
     /// Whether the gradient of a row is divided by the number of times that it was looked up.
     pub fn scale_grad_by_freq(mut self, scales: bool) -> EmbeddingOptions {
         self.scale_grad_by_freq = scales;
+        self
+    }
+
+    /// Whether the last of the offsets of bags is the end of the last bag, and begins none.
+    pub fn include_last_offset(mut self, includes: bool) -> EmbeddingOptions {
+        self.include_last_offset = includes;
         self
     }
 

@@ -41,9 +41,9 @@ impl Tensor {
         shape.push(table.size(1)?);
         let output = output.reshape(shape)?.detach();
         Ok(record(OP, [table], output, |saving| {
-            let (shape, rows) = (table.layout().shape().clone(), saving.save(&rows));
+            let (shape, numbers) = (table.layout().shape().clone(), saving.save(self));
             move |grad: &Tensor, _| {
-                let rows = rows.get()?;
+                let rows = numbers.get()?.flatten()?;
                 let mut slopes = grad.reshape([rows.numel(), shape[1]])?;
                 if options.scale_grad_by_freq {
                     let ones = Tensor::ones([rows.numel()], (grad.dtype(), grad.device()))?;

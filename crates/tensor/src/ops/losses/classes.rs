@@ -184,7 +184,10 @@ impl Tensor {
                 let weight = weight.as_ref().map(SavedTensor::get).transpose()?;
                 let share = match reduction {
                     Reduction::Mean => grad.div(&total(weight.as_ref(), &class, &ignored, dim)?)?,
-                    Reduction::BatchMean => grad.div(ignored.size(0)?)?,
+                    Reduction::BatchMean => match ignored.shape().first() {
+                        Some(&batch) => grad.div(batch)?,
+                        None => grad.clone(),
+                    },
                     Reduction::None | Reduction::Sum => grad.clone(),
                 };
                 let share = match &weight {

@@ -61,11 +61,10 @@ static POISSON: Pointwise<3> =
         .named(["self", "target", "eps"]);
 
 /// Stirling's approximation of the logarithm of a factorial.
-static STIRLING: Pointwise<1> = Pointwise::common("poisson_nll_loss", |[target]| {
+static STIRLING: Pointwise<1> = Pointwise::float("poisson_nll_loss", |[target]| {
     let approximation = target * target.log() - target + (target * TAU).log() * 0.5;
     target.le(1.0).select(0.0, approximation)
-})
-.of(Kinds::FLOATS);
+});
 
 /// A variance below `eps` counts as `eps`, but its gradient is as if it were that.
 static GAUSSIAN: Pointwise<4> =
@@ -189,8 +188,8 @@ losses! {
 
     /// The mean of `(log(variance) + (x - target)² / variance) / 2`: minus the logarithm of the
     /// density of a normal distribution at `target`, but for a constant, which `full` adds. Variances
-    /// below `eps` (1e-6) count as that; they have the shape of x, or one number for all of its last
-    /// dimension.
+    /// below `eps` (1e-6) count as that; they have the shape of x, but for one dimension along which
+    /// there may be one number.
     ///
     /// ```
     /// use tensor::tensor;
@@ -254,9 +253,13 @@ fn kl_div(x: &Tensor, target: &Tensor, log_target: bool) -> Result<Tensor> {
 
 #[track_caller]
 fn poisson(x: &Tensor, target: &Tensor, log_input: bool, full: bool, eps: f64) -> Result<Tensor> {
-    let losses = match log_input {
-        true => POISSON_OF_LOG.apply([x.into(), target.into()])?,
-        false => POISSON.apply([x.into(), target.into(), eps.into()])?,
+    // Of integers the products are computed as such, and wrap around.
+    let is_float = x.dtype().is_float() || target.dtype().is_float();
+    let losses = match (log_input, is_float) {
+        (true, true) => POISSON_OF_LOG.apply([x.into(), target.into()])?,
+        (false, true) => POISSON.apply([x.into(), target.into(), eps.into()])?,
+        (true, false) => x.exp()?.sub(&target.mul(x)?)?,
+        (false, false) => x.sub(&target.mul(&x.add(eps)?.log()?)?)?,
     };
     if full { losses.add(&STIRLING.apply([target.into()])?) } else { Ok(losses) }
 }
@@ -272,13 +275,15 @@ fn gaussian(
     const OP: &str = "gaussian_nll_loss";
     let (shape, own) = (x.shape(), variance.shape());
     let is_one_of_last = !shape.is_empty() && own == &shape[..shape.len() - 1];
-    let is_kept = own.len() == shape.len()
-        && own.last() == Some(&1)
-        && own[..own.len() - 1] == shape[..own.len() - 1];
-    if own != shape && !is_one_of_last && !is_kept {
+    let mut others = own.iter().zip(shape).filter(|(own, theirs)| own != theirs);
+    let is_repeated = own.len() == shape.len()
+        && others.next().is_some_and(|(own, _)| *own == 1)
+        && others.next().is_none();
+    if own != shape && !is_one_of_last && !is_repeated {
         let shapes = [("self", x), ("target", target), ("var", variance)];
         let shapes = shapes.map(|(name, x)| (name, x.layout().shape().clone())).to_vec();
-        let rule = "`var` must have the shape of `self`, or one number for its last dimension";
+        let rule = "`var` must have the shape of `self`, but for one dimension of size 1, or for the \
+                    last, which it may lack";
         return Err(Error::ShapeMismatch { op: OP, shapes, rule });
     }
     let variance =

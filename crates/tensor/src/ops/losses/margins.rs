@@ -23,6 +23,7 @@ static MARGIN_RANKING: Pointwise<4> =
     Pointwise::common("margin_ranking_loss", |[a, b, target, margin]| {
         (margin - target * (a - b)).maximum(0.0)
     })
+    .of(Kinds::FLOATS)
     .promoted_by_first(3)
     .named(["self", "other", "target", "margin"])
     .with_gradient(|g, [a, b, target, margin], _| {
@@ -172,7 +173,11 @@ fn hinge_embedding(x: &Tensor, target: &Tensor, margin: f64) -> Result<Tensor> {
 fn margin_ranking(x: &Tensor, other: &Tensor, target: &Tensor, margin: f64) -> Result<Tensor> {
     let all = [("self", x), ("other", other), ("target", target)];
     expect_equal_dims("margin_ranking_loss", all)?;
-    MARGIN_RANKING.apply([x.into(), other.into(), target.into(), margin.into()])
+    if all.iter().any(|(_, x)| x.dtype().is_float()) {
+        return MARGIN_RANKING.apply([x.into(), other.into(), target.into(), margin.into()]);
+    }
+    // The products of integers are computed as such, and wrap around.
+    target.neg()?.mul(&x.sub(other)?)?.add(margin)?.clamp_min(0.0)
 }
 
 #[track_caller]

@@ -39,7 +39,7 @@ static MULTILABEL_SOFT_MARGIN: Pointwise<3> =
 
 losses! {
     /// The mean over classes and batch of what scores of other classes lack to be below those of the
-    /// targets by 1. Scores are `[batch, classes]` or `[classes]`; targets, of dtype `I64`, have the
+    /// targets by 1. Scores are `[batch, classes]`, `[classes]` or `[]`; targets, of dtype `I64`, have the
     /// same shape: of each sample the classes, up to the first -1.
     ///
     /// ```
@@ -171,6 +171,9 @@ fn multilabel_margin(x: &Tensor, target: &Tensor) -> Result<Tensor> {
     const OP: &str = "multilabel_margin_loss";
     expect_same_shape(OP, x, target)?;
     expect_classes(OP, target)?;
+    if x.dims() == 0 {
+        return multilabel_margin(&x.reshape([1])?, &target.reshape([1])?);
+    }
     let classes = match *x.shape() {
         [classes] | [_, classes] if classes > 0 => classes,
         _ => {

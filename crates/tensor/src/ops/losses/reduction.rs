@@ -24,8 +24,8 @@ pub enum Reduction {
     Mean,
     /// Their sum.
     Sum,
-    /// Their sum, divided by the size of the first dimension: the mean of a batch of distributions,
-    /// as [`Tensor::kl_div`] is defined.
+    /// Their sum, divided by the size of the first dimension, if there is one: the mean of a batch of
+    /// distributions, as [`Tensor::kl_div`] is defined.
     BatchMean,
 }
 
@@ -33,14 +33,17 @@ impl Reduction {
     /// The reduced losses.
     ///
     /// # Errors
-    /// They have no first dimension.
+    /// There is no mean of their dtype.
     #[track_caller]
     pub(super) fn of(self, losses: &Tensor) -> Result<Tensor> {
         match self {
             Reduction::None => Ok(losses.clone()),
             Reduction::Mean => losses.mean(()),
             Reduction::Sum => losses.sum(()),
-            Reduction::BatchMean => losses.sum(())?.div(losses.size(0)?),
+            Reduction::BatchMean => match losses.shape().first() {
+                Some(&batch) => losses.sum(())?.div(batch),
+                None => Ok(losses.clone()),
+            },
         }
     }
 

@@ -40,6 +40,11 @@ impl Tensor {
         epsilon: f64,
     ) -> Result<Tensor> {
         const OP: &str = "batch_norm";
+        if self.numel() == 0 && self.dims() < 2 {
+            // As in PyTorch, where nothing is normalised whatever the parameters are.
+            self.expect_floats(OP)?;
+            return self.clone_data();
+        }
         let channels = expect(OP, self, running, [weight, bias])?;
         let operands = ChannelOperands { x: self, weight, bias };
         let norm = ChannelNorm { op: OP, groups: ChannelGroups::OverBatch, epsilon };
@@ -125,7 +130,7 @@ fn update(
     count: usize,
     momentum: f64,
 ) -> Result<()> {
-    let Some((mean, variance)) = running else { return Ok(()) };
+    let Some((mean, variance)) = running.filter(|_| count > 0) else { return Ok(()) };
     let of_sample = count as f64 / (count as f64 - 1.0);
     let step = |running: &Tensor, moment: &Tensor, factor: f64| {
         let moment = moment.mean((0, 2))?.mul(factor)?.to(running.dtype())?;

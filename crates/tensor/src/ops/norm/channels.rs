@@ -40,7 +40,7 @@ pub(super) enum ChannelGroups {
     OfSample(usize),
 }
 
-/// Mean and variance, of the shape `[batch or 1, channels, 1]`.
+/// Mean and variance of what is normalised together, `[batch or 1, channels or groups, 1]`.
 pub(super) struct ChannelMoments {
     pub(super) mean: Tensor,
     pub(super) variance: Tensor,
@@ -81,8 +81,10 @@ impl ChannelNorm {
                 Some(moments) => moments,
                 None => self.moments(&widened(&channel_rows(x)?)?)?,
             };
-            let rstd = moments.variance.add(self.epsilon)?.rsqrt()?;
-            let output = normalized(operands, &moments.mean, &rstd)?;
+            let rstd = self.rstd(&moments.variance)?;
+            let channels = x.shape()[1];
+            let of_channels = |moment: &Tensor| self.of_channels(moment, channels);
+            let output = normalized(operands, &of_channels(&moments.mean)?, &of_channels(&rstd)?)?;
             Ok::<_, crate::Error>((output, moments, rstd))
         };
         let (output, moments, rstd) = at_place(Location::caller(), || no_grad(compute))?;
@@ -92,12 +94,14 @@ impl ChannelNorm {
             let is_there = [true, weight.is_some(), bias.is_some()];
             let of_x = saving.needs(0);
             let of_weight = weight.is_some() && saving.needs(1);
+            // Moments that are given are the program's own, and so take no memory.
+            let second = if is_given { &moments.variance } else { &rstd };
             let saved = SavedNorm {
                 norm: self,
                 is_given,
                 x: (of_weight || (of_x && !is_given)).then(|| saving.save(x)),
                 weight: weight.filter(|_| of_x).map(|weight| saving.save(weight)),
-                moments: [&moments.mean, &rstd].map(|moment| saving.save(moment)),
+                moments: [&moments.mean, second].map(|moment| saving.save(moment)),
                 dtype: x.dtype(),
                 parameters: weight.or(bias).map_or(x.dtype(), Tensor::dtype),
             };
@@ -112,19 +116,23 @@ impl ChannelNorm {
         Ok((output, moments))
     }
 
-    /// Mean and variance of each channel, of `[batch, channels, positions]`.
+    /// Mean and variance of what is normalised together, of `[batch, channels, positions]`.
     #[track_caller]
     fn moments(self, x: &Tensor) -> Result<ChannelMoments> {
-        let channels = x.shape()[1];
         let (variance, mean) = match self.groups {
             ChannelGroups::OverBatch => x.var_mean(keepdim([0, 2]), 0.0)?,
             ChannelGroups::OfSample(groups) => {
-                let (batch, inside) = (x.shape()[0], channels / groups * x.shape()[2]);
+                let (batch, inside) = (x.shape()[0], x.shape()[1] / groups * x.shape()[2]);
                 x.reshape([batch, groups, inside])?.var_mean(keepdim(2), 0.0)?
             }
         };
-        let mean = self.of_channels(&mean, channels)?;
-        Ok(ChannelMoments { mean, variance: self.of_channels(&variance, channels)? })
+        Ok(ChannelMoments { mean, variance })
+    }
+
+    /// One over the deviation.
+    #[track_caller]
+    fn rstd(self, variance: &Tensor) -> Result<Tensor> {
+        variance.add(self.epsilon)?.rsqrt()
     }
 
     /// The mean of numbers of each channel, `[batch, channels, 1]`, over the elements that are
@@ -163,7 +171,7 @@ struct SavedNorm {
     is_given: bool,
     x: Option<SavedTensor>,
     weight: Option<SavedTensor>,
-    /// Mean, and one over the deviation.
+    /// Mean, and one over the deviation, or, if they are constants, the variance.
     moments: [SavedTensor; 2],
     dtype: DType,
     /// The dtype of the parameters.
@@ -182,7 +190,7 @@ impl SavedNorm {
         let x = self.x.as_ref().map(SavedTensor::get).transpose()?;
         let x = x.as_ref().map(channel_rows).transpose()?;
         let rows = channel_rows(grad)?;
-        let [mean, rstd] = self.moments_of(x.as_ref())?;
+        let [mean, rstd] = self.moments_of(x.as_ref(), rows.shape()[1])?;
         let computed = mean.dtype();
         let positions = rows.shape()[2];
         let needs_products = of_weight || (of_x && !self.is_given);
@@ -222,17 +230,22 @@ impl SavedNorm {
         ])
     }
 
-    /// Mean, and one over the deviation: those of the forward pass, or, to be differentiated again,
-    /// as functions of `x`.
+    /// Mean of each channel, and one over the deviation: those of the forward pass, or, to be
+    /// differentiated again, as functions of `x`.
     #[track_caller]
-    fn moments_of(&self, x: Option<&Tensor>) -> Result<[Tensor; 2]> {
-        match x {
+    fn moments_of(&self, x: Option<&Tensor>, channels: usize) -> Result<[Tensor; 2]> {
+        let [mean, rstd] = match x {
             Some(x) if is_grad_enabled() && !self.is_given => {
                 let ChannelMoments { mean, variance } = self.norm.moments(&widened(x)?)?;
-                Ok([mean, variance.add(self.norm.epsilon)?.rsqrt()?])
+                [mean, self.norm.rstd(&variance)?]
             }
-            _ => Ok([self.moments[0].get()?, self.moments[1].get()?]),
-        }
+            _ => {
+                let (mean, second) = (self.moments[0].get()?, self.moments[1].get()?);
+                [mean, if self.is_given { self.norm.rstd(&second)? } else { second }]
+            }
+        };
+        let of_channels = |moment: &Tensor| self.norm.of_channels(moment, channels);
+        Ok([of_channels(&mean)?, of_channels(&rstd)?])
     }
 }
 

@@ -39,6 +39,11 @@ impl Tensor {
             let why = "the number of channels must be a multiple of it";
             return Err(Error::InvalidArgument { op: OP, argument: "num_groups", value, why });
         }
+        if self.shape()[1..].contains(&0) {
+            let shapes = vec![("self", self.layout().shape().clone())];
+            let rule = "there must be channels with elements";
+            return Err(Error::ShapeMismatch { op: OP, shapes, rule });
+        }
         expect_several(OP, self, self.numel() / num_groups)?;
         let groups = ChannelGroups::OfSample(num_groups);
         let norm = ChannelNorm { op: OP, groups, epsilon };

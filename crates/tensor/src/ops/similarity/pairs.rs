@@ -51,8 +51,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// The shapes do not broadcast, or have no dimensions; the operands lie on different devices; the
-    /// dtype is not a floating one.
+    /// The shapes do not broadcast, or have no dimensions; the operands lie on different devices.
     #[track_caller]
     pub fn pairwise_distance(
         &self,
@@ -61,7 +60,11 @@ impl Tensor {
         eps: f64,
         keepdim: bool,
     ) -> Result<Tensor> {
-        let difference = DIFFERENCE.apply([self.into(), other.into(), eps.into()])?;
+        let difference = match self.dtype().is_float() || other.dtype().is_float() {
+            true => DIFFERENCE.apply([self.into(), other.into(), eps.into()])?,
+            // That of integers is computed as such, and wraps around.
+            false => self.sub(other)?.add(eps)?,
+        };
         if difference.dims() == 0 {
             return Err(Error::DimOutOfRange { op: "pairwise_distance", dim: -1, dims: 0 });
         }

@@ -67,7 +67,8 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
     };
     "tensor::Tensor::embedding_with", "tensor::Tensor::embedding_bag",
     "tensor::EmbeddingOptions::padding_idx", "tensor::EmbeddingOptions::max_norm",
-    "tensor::EmbeddingOptions::scale_grad_by_freq", "nn::Embedding::with_options",
+    "tensor::EmbeddingOptions::scale_grad_by_freq",
+    "tensor::EmbeddingOptions::include_last_offset", "nn::Embedding::with_options",
     "nn::EmbeddingBag::with_mode", "nn::EmbeddingBag::with_options" => |d| {
         let (numbers, table, options, mode) = (d.index()?, d.tensor()?, lookup(d)?, mode(d));
         let (offsets, weights) = (d.flag()?.then_some(d.index()?), d.maybe_tensor()?);
@@ -107,11 +108,12 @@ fn reduction(d: &mut Draw) -> Reduction {
 }
 
 fn mode(d: &mut Draw) -> BagMode {
-    d.rng().pick(&[BagMode::Sum, BagMode::Mean])
+    d.rng().pick(&[BagMode::Sum, BagMode::Mean, BagMode::Max])
 }
 
 fn lookup(d: &mut Draw) -> Option<EmbeddingOptions> {
     let options = EmbeddingOptions::new().scale_grad_by_freq(d.flag()?);
+    let options = options.include_last_offset(d.flag()?);
     let options = if d.flag()? { options.padding_idx(d.dim()?) } else { options };
     Some(if d.flag()? { options.max_norm(d.number()?, d.number()?) } else { options })
 }
