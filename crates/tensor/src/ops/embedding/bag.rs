@@ -5,7 +5,7 @@ use super::rows::{expect_table, renormalize};
 use crate::ops::scan::widened;
 use crate::{DType, Error, Result, Tensor};
 
-/// How the rows of a bag become one.
+/// The way in which the rows of a bag become one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BagMode {
     /// Their sum.

@@ -4,7 +4,7 @@ use super::{Reduction, losses};
 use crate::ops::pointwise::{Kinds, Pointwise};
 use crate::{Error, Result, Tensor};
 
-/// As in PyTorch, a target that is neither 1 nor -1 counts as both.
+/// A target that is neither 1 nor -1 counts as both, as in PyTorch.
 static HINGE_EMBEDDING: Pointwise<3> =
     Pointwise::common("hinge_embedding_loss", |[x, target, margin]| {
         let beyond = (margin - x).maximum(0.0);
@@ -128,8 +128,8 @@ impl Tensor {
         self.triplet_margin_loss_with(positive, negative, 1.0, 2.0, false, Reduction::Mean)
     }
 
-    /// What the distance of the tensor, the anchor, to `negative` lacks to that to `positive` plus
-    /// `margin`: of [`Tensor::pairwise_distance`]s with the norm `p` and an `eps` of 1e-6. With `swap`
+    /// The amount that the distance of the tensor, the anchor, to `negative` lacks to that to
+    /// `positive` plus `margin`: of [`Tensor::pairwise_distance`]s with the norm `p` and an `eps` of 1e-6. With `swap`
     /// the distance between `positive` and `negative` counts where it is less than that of the
     /// anchor to `negative`.
     ///

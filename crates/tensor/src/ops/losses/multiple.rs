@@ -5,7 +5,7 @@ use super::{Reduction, losses};
 use crate::ops::pointwise::{Kinds, Pointwise};
 use crate::{DType, Error, Result, Tensor};
 
-/// What the score of one class lacks to be below that of the target by the margin, and 0 for the
+/// The amount that the score of one class lacks to be below that of the target by the margin, and 0 for the
 /// target itself.
 static MULTI_MARGIN: Pointwise<4> =
     Pointwise::common("multi_margin_loss", |[x, of_target, is_target, margin]| {

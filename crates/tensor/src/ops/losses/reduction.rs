@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use crate::{Error, Result, Tensor};
 
-/// What a loss gives of the losses of single predictions (PyTorch's `reduction`, whose names it is
-/// parsed from).
+/// The result that a loss makes of the losses of single predictions (PyTorch's `reduction`, whose
+/// names it is parsed from).
 ///
 /// ```
 /// use tensor::{Reduction, tensor};

@@ -164,7 +164,7 @@ impl ChannelNorm {
     }
 }
 
-/// What the gradients of a normalisation are computed from.
+/// The values that the gradients of a normalisation are computed from.
 struct SavedNorm {
     norm: ChannelNorm,
     /// Whether the moments are constants.

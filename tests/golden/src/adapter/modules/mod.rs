@@ -34,7 +34,7 @@ pub(crate) trait ExamModule {
     fn call(&self, inputs: &[CaseArgument]) -> Result<Tensor, CaseFailure>;
 }
 
-/// What a constructor gives.
+/// The result of a constructor.
 type BuiltModule = Result<Box<dyn ExamModule>, CaseFailure>;
 
 /// A module with the signature of its constructor.

@@ -91,14 +91,16 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         Some(())
     };
     "nn::Forward::forward" => |d| {
-        let (x, target) = (d.tensor()?, d.tensor()?);
+        let (x, target, weight) = (d.tensor()?, d.tensor()?, d.maybe_tensor()?);
         let (features, reduction) = (d.rng().below(4), reduction(d));
-        let layer = nn::BatchNorm1d::new(features).ok()?.with_momentum(d.number()?);
-        d.look(layer.without_bias().with_eps(d.number()?).forward(&x).ok());
-        let layer = nn::InstanceNorm2d::new(features).ok()?.with_affine(d.options()?).ok()?;
-        d.look(layer.with_running_stats(d.options()?).ok()?.forward(&x).ok());
-        let loss = nn::CrossEntropyLoss::new().reduction(reduction).weight(d.maybe_tensor()?);
-        d.look(loss.label_smoothing(d.number()?).forward(&(x, target)).ok());
+        let (number, options) = (d.number()?, d.options()?);
+        let layer = nn::BatchNorm1d::new(features).ok()?.with_momentum(number);
+        d.look(layer.without_bias().with_eps(number).forward(&x).ok());
+        let layer = nn::InstanceNorm2d::new(features).ok()?.with_affine(options).ok()?;
+        let layer = layer.with_running_stats(options).ok();
+        d.look(layer.and_then(|layer| layer.forward(&x).ok()));
+        let loss = nn::CrossEntropyLoss::new().reduction(reduction).weight(weight);
+        d.look(loss.label_smoothing(number).forward(&(x, target)).ok());
         Some(())
     };
 };
