@@ -5,8 +5,8 @@ use super::{Reduction, losses};
 use crate::ops::pointwise::{Kinds, Pointwise};
 use crate::{DType, Error, Result, Tensor};
 
-/// The amount that the score of one class lacks to be below that of the target by the margin, and 0 for the
-/// target itself.
+/// The amount that the score of one class lacks to be below that of the target by the margin, and 0
+/// for the target itself.
 static MULTI_MARGIN: Pointwise<4> =
     Pointwise::common("multi_margin_loss", |[x, of_target, is_target, margin]| {
         is_target.select(0.0, (margin - of_target + x).relu())
@@ -15,7 +15,7 @@ static MULTI_MARGIN: Pointwise<4> =
     .with_condition(2)
     .named(["self", "target", "is_target", "margin"]);
 
-/// The same of one of several targets, which counts if it is there, and of a class that is none.
+/// The same amount for one of several targets, which counts if it is there, and a class that is none.
 static MULTILABEL_MARGIN: Pointwise<3> =
     Pointwise::common("multilabel_margin_loss", |[x, of_target, counts]| {
         counts.select((1.0 - of_target + x).relu(), 0.0)
