@@ -5,7 +5,6 @@ use std::path::Path;
 use serialization::{StateDict, safetensors};
 use tensor::{Device, Error, Generator, GeneratorState, Tensor, cuda};
 
-use crate::optim::Optimizer;
 use crate::stateful::{Stateful, integers};
 use crate::{Module, Result};
 
@@ -118,23 +117,6 @@ impl<M: Module> Stateful for M {
         Ok(self.load_state_dict(state)?)
     }
 }
-
-/// Optimizers of the program's own write the same two lines.
-macro_rules! stateful_optimizers {
-    ($($optimizer:ty),*) => {$(
-        impl Stateful for $optimizer {
-            fn state(&self) -> Result<StateDict> {
-                self.state_dict()
-            }
-
-            fn set_state(&mut self, state: &StateDict) -> Result<()> {
-                Ok(self.load_state_dict(state)?)
-            }
-        }
-    )*};
-}
-
-stateful_optimizers!(crate::optim::Sgd, crate::optim::Adam);
 
 /// The default generators of random numbers, of the CPU and of all CUDA devices, so that a training
 /// that goes on draws what it would have drawn.

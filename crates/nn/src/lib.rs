@@ -37,8 +37,9 @@
 //! - Activation functions: [`ReLU`], [`GELU`], [`SiLU`], [`Softmax`], [`PReLU`] and many more.
 //! - Losses as modules: [`CrossEntropyLoss`], [`BCEWithLogitsLoss`], [`MSELoss`],
 //!   [`TripletMarginLoss`] and many more, of pairs and triples of tensors.
-//! - [`loss`]: losses as functions; [`optim`]: the optimizers [`Sgd`](optim::Sgd) and [`Adam`](optim::Adam);
-//!   [`init`]: the initial values of parameters.
+//! - [`loss`]: losses as functions; [`optim`]: the optimizers, and the schedules of their learning
+//!   rates; [`utils`]: the clipping of gradients; [`init`]: the initial values of parameters.
+//! - [`AveragedModel`]: averages of parameters over a training.
 //! - [`checkpoint`]: the whole state of a training in one file.
 //! - [`StateDict`] and [`LoadOptions`]: parameters and buffers by name, to be saved and loaded.
 //!
@@ -52,13 +53,14 @@ extern crate self as nn;
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   layers
+//   averaged_model, layers
 //   fields
 //   checkpoint, forward
 //   module, optim
-//   init, loss
+//   init, loss, utils
 //   stateful
 //   error, result, state
+mod averaged_model;
 pub mod checkpoint;
 mod error;
 pub mod fields;
@@ -71,7 +73,9 @@ pub mod optim;
 mod result;
 mod state;
 mod stateful;
+pub mod utils;
 
+pub use averaged_model::{AveragedModel, Averaging};
 pub use error::LayerError;
 pub use forward::Forward;
 pub use layers::{

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use sluice::checkpoint::{self, Generators};
 use sluice::data::TensorDataset;
-use sluice::optim::{CosineAnnealingLr, LrScheduler};
+use sluice::optim::lr_scheduler::{CosineAnnealingLR, LRScheduler};
 use sluice::prelude::*;
 
 /// Trains a model, from its checkpoint if there is one.
@@ -31,7 +31,7 @@ struct ResumeArgs {
 struct ResumableTraining {
     model: nn::Sequential,
     optimizer: optim::Adam,
-    scheduler: LrScheduler<CosineAnnealingLr>,
+    scheduler: LRScheduler<CosineAnnealingLR>,
     loader: DataLoader<TensorDataset<(Tensor, Tensor)>>,
     step: u64,
 }
@@ -46,8 +46,8 @@ impl ResumableTraining {
         ];
         model.to(device)?;
         let mut optimizer = optim::Adam::new(model.parameters(), 0.01).build()?;
-        let schedule = CosineAnnealingLr { t_max: epochs, eta_min: 1e-4 };
-        let scheduler = LrScheduler::new(&mut optimizer, schedule)?;
+        let schedule = CosineAnnealingLR { t_max: epochs, eta_min: 1e-4 };
+        let scheduler = LRScheduler::new(&mut optimizer, schedule)?;
         let x = Tensor::randn([160, 8], ())?;
         let y = x.square()?.sum(keepdim(-1))?;
         let loader = DataLoader::builder(TensorDataset::new((x, y))?)

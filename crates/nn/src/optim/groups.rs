@@ -5,51 +5,12 @@ use std::iter;
 
 use tensor::{Error, Tensor};
 
-use super::parameters::{ParameterState, TrainedParameters};
+use super::options::{OptionValue, StepOptions, check_options, read_options, write_options};
+use super::parameters::TrainedParameters;
+use super::rule::{Memory, Step, UpdateRule};
 use super::saved::{StateReader, StateWriter};
 use crate::Result;
 use crate::state::{StateDict, StateError};
-
-/// The rule of an optimizer with its options: what it makes of a parameter and its gradient.
-pub(super) trait UpdateRule: Sized {
-    /// The name of the optimizer.
-    const NAME: &'static str;
-    /// The hyperparameters.
-    type Options: Copy + Debug;
-    /// The memory of earlier steps of a parameter.
-    type Memory: ParameterState;
-
-    /// # Errors
-    /// An option is out of its range, or they contradict each other.
-    fn new(options: Self::Options) -> Result<Self>;
-
-    fn options(&self) -> &Self::Options;
-
-    fn learning_rate(&self) -> f64;
-
-    fn set_learning_rate(&mut self, rate: f64);
-
-    /// Changes a parameter, and what is remembered of it.
-    fn step(
-        &self,
-        parameter: &Tensor,
-        memory: &mut Option<Self::Memory>,
-        gradient: &Tensor,
-    ) -> Result<()>;
-
-    fn write_options(&self, group: usize, writer: &mut StateWriter) -> Result<()>;
-
-    fn read_options(group: usize, reader: &mut StateReader<'_>) -> Result<Self::Options>;
-
-    fn write_memory(memory: &Self::Memory, number: usize, writer: &mut StateWriter) -> Result<()>;
-
-    /// Reads the memory of a parameter, if it made a step already.
-    fn read_memory(
-        number: usize,
-        parameter: &Tensor,
-        reader: &mut StateReader<'_>,
-    ) -> Result<Option<Self::Memory>>;
-}
 
 /// Groups of parameters with their options, as a builder collects them: at least one.
 pub(super) struct GroupsBuilder<O> {
@@ -89,22 +50,59 @@ impl<O: Copy + Debug> GroupsBuilder<O> {
 
 /// Parameters in groups, each with its rule. They are numbered through all groups.
 pub(super) struct ParameterGroups<R: UpdateRule> {
-    parameters: TrainedParameters<R::Memory>,
-    rules: Vec<R>,
+    parameters: TrainedParameters<Memory>,
+    rules: Vec<GroupRule<R>>,
     /// The number of each parameter's group.
     group_of: Vec<usize>,
 }
 
+/// The rule of a group, and the options that it is called with.
+struct GroupRule<R: UpdateRule> {
+    options: R::Options,
+    rule: R,
+}
+
+impl<R: UpdateRule> GroupRule<R> {
+    /// # Errors
+    /// An option is out of its range, or they contradict each other.
+    fn new(options: R::Options) -> Result<GroupRule<R>> {
+        check_options(R::NAME, options)?;
+        Ok(GroupRule { rule: R::new(&options)?, options })
+    }
+
+    fn step(
+        &self,
+        parameter: &Tensor,
+        memory: &mut Option<Memory>,
+        gradient: &Tensor,
+    ) -> Result<()> {
+        let GroupRule { options, rule } = self;
+        if !R::remembers(options) {
+            let memory = &mut Memory::default();
+            return rule.step(options, Step { parameter, gradient, memory });
+        }
+        let memory = match memory {
+            Some(memory) => memory,
+            None => memory.insert(R::initial(options, parameter)?),
+        };
+        rule.step(options, Step { parameter, gradient, memory })?;
+        memory.steps = memory.steps.saturating_add(1);
+        Ok(())
+    }
+}
+
 impl<R: UpdateRule> ParameterGroups<R> {
     /// # Errors
-    /// A parameter is not a leaf or is given twice, or an option is out of its range.
+    /// A parameter is not a leaf, is given twice, or is not of the kind that the rule is for; or an
+    /// option is out of its range.
     pub(super) fn new(groups: &GroupsBuilder<R::Options>) -> Result<ParameterGroups<R>> {
         let (mut parameters, mut rules, mut group_of) = (Vec::new(), Vec::new(), Vec::new());
         for (number, group) in groups.iter().enumerate() {
-            rules.push(R::new(group.options)?);
+            rules.push(GroupRule::new(group.options)?);
             group_of.extend(vec![number; group.parameters.len()]);
             parameters.extend_from_slice(&group.parameters);
         }
+        parameters.iter().try_for_each(R::check_parameter)?;
         let parameters = TrainedParameters::new(R::NAME, parameters)?;
         Ok(ParameterGroups { parameters, rules, group_of })
     }
@@ -121,7 +119,7 @@ impl<R: UpdateRule> ParameterGroups<R> {
     }
 
     pub(super) fn learning_rates(&self) -> Vec<f64> {
-        self.rules.iter().map(UpdateRule::learning_rate).collect()
+        self.rules.iter().map(|&GroupRule { mut options, .. }| *options.lr()).collect()
     }
 
     pub(super) fn set_learning_rates(&mut self, rates: &[f64]) -> Result<()> {
@@ -133,24 +131,50 @@ impl<R: UpdateRule> ParameterGroups<R> {
                 why: "each group has one rate",
             });
         }
-        for (rule, rate) in self.rules.iter_mut().zip(rates) {
-            rule.set_learning_rate(*rate);
+        for (group, rate) in self.rules.iter_mut().zip(rates) {
+            *group.options.lr() = *rate;
         }
         Ok(())
     }
 
     pub(super) fn set_learning_rate(&mut self, rate: f64) {
-        self.rules.iter_mut().for_each(|rule| rule.set_learning_rate(rate));
+        self.rules.iter_mut().for_each(|group| *group.options.lr() = rate);
+    }
+
+    pub(super) fn momenta(&self) -> Option<Vec<f64>> {
+        let momentum =
+            |&GroupRule { mut options, .. }: &GroupRule<R>| momentum(&mut options).copied();
+        self.rules.iter().map(momentum).collect()
+    }
+
+    /// # Errors
+    /// The optimizer has no momentum, or it is out of its range.
+    pub(super) fn set_momentum(&mut self, momentum: f64) -> Result<()> {
+        let mut changed = Vec::new();
+        for group in &self.rules {
+            let mut options = group.options;
+            match self::momentum(&mut options) {
+                // A step without momentum is another one.
+                Some(own) if *own != 0.0 => *own = momentum,
+                _ => return Err(no_momentum(R::NAME, momentum)),
+            }
+            check_options(R::NAME, options)?;
+            changed.push(options);
+        }
+        for (group, options) in self.rules.iter_mut().zip(changed) {
+            group.options = options;
+        }
+        Ok(())
     }
 
     pub(super) fn state_dict(&self) -> Result<StateDict> {
         let mut writer = StateWriter::default();
-        for (group, rule) in self.rules.iter().enumerate() {
-            rule.write_options(group, &mut writer)?;
+        for (number, group) in self.rules.iter().enumerate() {
+            write_options(group.options, number, &mut writer)?;
         }
         for (number, memory) in self.parameters.memories().enumerate() {
             if let Some(memory) = memory {
-                R::write_memory(memory, number, &mut writer)?;
+                memory.write(R::SAVES_STEPS, number, &mut writer)?;
             }
         }
         Ok(writer.finish())
@@ -158,17 +182,39 @@ impl<R: UpdateRule> ParameterGroups<R> {
 
     pub(super) fn load_state_dict(&mut self, state: &StateDict) -> Result<(), StateError> {
         let mut reader = StateReader::new(state);
-        let options = (0..self.rules.len()).map(|group| R::read_options(group, &mut reader));
-        let options = options.collect::<Result<Vec<_>>>()?;
+        let mut options = Vec::new();
+        for (number, group) in self.rules.iter().enumerate() {
+            options.push(read_options(group.options, number, &mut reader)?);
+        }
         let mut memories = Vec::new();
         for (number, parameter) in self.parameters.now().iter().enumerate() {
-            memories.push(R::read_memory(number, parameter, &mut reader)?);
+            let initial = R::initial(&options[self.group_of[number]], parameter)?;
+            memories.push(initial.read(R::SAVES_STEPS, number, &mut reader)?);
         }
         reader.finish()?;
-        let rules = options.into_iter().map(R::new).collect::<Result<Vec<_>>>()?;
+        let rules = options.into_iter().map(GroupRule::new).collect::<Result<Vec<_>>>()?;
         self.parameters.remember(memories);
         self.rules = rules;
         Ok(())
+    }
+}
+
+/// The momentum among options, or the share of the running mean of gradients that is kept.
+fn momentum(options: &mut impl StepOptions) -> Option<&mut f64> {
+    options.fields().into_iter().find_map(|field| match (field.name, field.value) {
+        ("momentum", OptionValue::Number(momentum)) => Some(momentum),
+        ("betas", OptionValue::Numbers([mean, ..])) => Some(mean),
+        _ => None,
+    })
+}
+
+/// The error of an optimizer that has no momentum to be set.
+pub(super) fn no_momentum(op: &'static str, momentum: f64) -> Error {
+    Error::InvalidArgument {
+        op,
+        argument: "momentum",
+        value: momentum.to_string(),
+        why: "this optimizer has no momentum, or was built without it",
     }
 }
 
@@ -177,7 +223,7 @@ impl<R: UpdateRule> Debug for ParameterGroups<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = |group| self.group_of.iter().filter(|&&of| of == group).count();
         let groups = self.rules.iter().enumerate();
-        describe(f, R::NAME, groups.map(|(group, rule)| (size(group), rule.options())))
+        describe(f, R::NAME, groups.map(|(group, rule)| (size(group), &rule.options)))
     }
 }
 
@@ -192,93 +238,3 @@ fn describe<'o, O: Debug + 'o>(
     }
     printed.finish()
 }
-
-/// The methods that all optimizers have, of a type with a field `groups` of [`ParameterGroups`], and
-/// those of its builder, with a field `groups` of [`GroupsBuilder`].
-macro_rules! optimizer_of_groups {
-    ($optimizer:ident, $builder:ident) => {
-        impl Optimizer for $optimizer {
-            fn step(&mut self) -> Result<()> {
-                self.groups.step()
-            }
-
-            fn parameters(&self) -> Vec<Tensor> {
-                self.groups.parameters()
-            }
-
-            fn learning_rates(&self) -> Vec<f64> {
-                self.groups.learning_rates()
-            }
-
-            fn set_learning_rates(&mut self, rates: &[f64]) -> Result<()> {
-                self.groups.set_learning_rates(rates)
-            }
-
-            fn set_learning_rate(&mut self, rate: f64) {
-                self.groups.set_learning_rate(rate);
-            }
-
-            fn state_dict(&self) -> Result<StateDict> {
-                self.groups.state_dict()
-            }
-
-            fn load_state_dict(&mut self, state: &StateDict) -> Result<(), StateError> {
-                self.groups.load_state_dict(state)
-            }
-        }
-
-        impl fmt::Debug for $optimizer {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(&self.groups, f)
-            }
-        }
-
-        impl $builder {
-            /// Begins another group of parameters (`add_param_group`), with options of its own:
-            /// those of the first group so far, and what is set from here on.
-            ///
-            /// ```
-            #[doc = concat!("use nn::optim::{Optimizer, ", stringify!($optimizer), "};")]
-            /// use nn::{Linear, Module};
-            /// let (body, head) = (Linear::new(8, 4)?, Linear::new(4, 2)?);
-            #[doc = concat!("let optimizer = ", stringify!($optimizer), "::new(body.parameters(), 1e-4)")]
-            ///     .weight_decay(0.01)
-            ///     .param_group(head.parameters())
-            ///     .lr(1e-2)
-            ///     .build()?;
-            /// assert_eq!(optimizer.learning_rates(), [1e-4, 1e-2]);
-            /// # Ok::<(), tensor::Error>(())
-            /// ```
-            pub fn param_group(
-                mut self,
-                parameters: impl IntoIterator<Item: Borrow<Tensor>>,
-            ) -> Self {
-                self.groups.push(collected(parameters));
-                self
-            }
-
-            /// Sets the learning rate, of a group that is to have another one than the first.
-            pub fn lr(mut self, lr: f64) -> Self {
-                self.groups.options().lr = lr;
-                self
-            }
-
-            /// Builds the optimizer.
-            ///
-            /// # Errors
-            /// A parameter is not a leaf or is given twice, or an option is out of its range or
-            /// contradicts another.
-            pub fn build(self) -> Result<$optimizer> {
-                Ok($optimizer { groups: ParameterGroups::new(&self.groups)? })
-            }
-        }
-
-        impl fmt::Debug for $builder {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.groups.describe(f, stringify!($builder))
-            }
-        }
-    };
-}
-
-pub(super) use optimizer_of_groups;

@@ -6,7 +6,7 @@
 //!
 //! # Groups
 //! Parameters in groups have options of their own: `Sgd::new(body, 0.01).param_group(head).lr(0.1)`
-//! trains the head with ten times the rate ([`SgdBuilder::param_group`]). An [`LrScheduler`] changes
+//! trains the head with ten times the rate ([`SgdBuilder::param_group`]). An [`LRScheduler`] changes
 //! the rate of each.
 //!
 //! # Parameters that move
@@ -31,22 +31,50 @@
 //! # Ok::<(), tensor::Error>(())
 //! ```
 
+mod adadelta;
+mod adafactor;
+mod adagrad;
 mod adam;
+mod adamax;
+mod adamw;
+mod asgd;
+mod define;
+mod gradient;
 mod groups;
-mod lr_scheduler;
+mod lbfgs;
+pub mod lr_scheduler;
+mod muon;
+mod nadam;
+mod one_pass;
+mod options;
 mod parameters;
+mod radam;
+mod rmsprop;
+mod rprop;
+mod rule;
 mod saved;
 mod sgd;
 
-use tensor::{Error, FusedValue, Tensor};
+use tensor::Tensor;
 
 use crate::Result;
 use crate::state::{StateDict, StateError};
 
+use self::groups::no_momentum;
+
+pub use adadelta::{Adadelta, AdadeltaBuilder};
+pub use adafactor::{Adafactor, AdafactorBuilder};
+pub use adagrad::{Adagrad, AdagradBuilder};
 pub use adam::{Adam, AdamBuilder};
-pub use lr_scheduler::{
-    CosineAnnealingLr, ExponentialLr, LinearLr, LrSchedule, LrScheduler, StepLr,
-};
+pub use adamax::{Adamax, AdamaxBuilder};
+pub use adamw::{AdamW, AdamWBuilder};
+pub use asgd::{ASGD, ASGDBuilder};
+pub use lbfgs::{LBFGS, LBFGSBuilder, LineSearch};
+pub use muon::{LrAdjustment, Muon, MuonBuilder};
+pub use nadam::{NAdam, NAdamBuilder};
+pub use radam::{RAdam, RAdamBuilder};
+pub use rmsprop::{RMSprop, RMSpropBuilder};
+pub use rprop::{Rprop, RpropBuilder};
 pub use sgd::{Sgd, SgdBuilder};
 
 /// An optimizer, which changes parameters by their gradients.
@@ -114,6 +142,20 @@ pub trait Optimizer {
     /// There are not as many rates as groups.
     fn set_learning_rates(&mut self, rates: &[f64]) -> Result<()>;
 
+    /// The momentum of each group of parameters, or the share of the running mean of gradients that
+    /// is kept (`betas[0]`); none if the optimizer has neither.
+    fn momenta(&self) -> Option<Vec<f64>> {
+        None
+    }
+
+    /// Sets the momentum of all groups for the steps to come.
+    ///
+    /// # Errors
+    /// The optimizer has none, was built without it, or it is out of its range.
+    fn set_momentum(&mut self, momentum: f64) -> Result<()> {
+        Err(no_momentum("set_momentum", momentum))
+    }
+
     /// The optimizer's state by PyTorch's names: `state.0.exp_avg`, where 0 is the number of the
     /// parameter, and `param_groups.0.lr`, where 0 is that of the group. The tensors share memory with the optimizer's own;
     /// numbers are tensors without dimensions.
@@ -130,29 +172,4 @@ pub trait Optimizer {
     /// A name is missing, one is unknown, a shape differs, or a hyperparameter is out of its range;
     /// the error names all of them, and nothing is changed.
     fn load_state_dict(&mut self, state: &StateDict) -> Result<(), StateError>;
-}
-
-/// The gradient with the weight decay, as a part of a step: `decay` is the number `weight_decay`,
-/// which is passed with each call. Without decay the parameter has no part in it, not even
-/// times 0.
-fn with_decay<'t>(
-    gradient: FusedValue<'t>,
-    parameter: FusedValue<'t>,
-    decay: FusedValue<'t>,
-    weight_decay: f64,
-) -> FusedValue<'t> {
-    if weight_decay == 0.0 { gradient } else { gradient + parameter * decay }
-}
-
-/// Checks that a hyperparameter is neither negative nor NaN.
-fn check_not_negative(op: &'static str, argument: &'static str, value: f64) -> Result<()> {
-    if value >= 0.0 {
-        return Ok(());
-    }
-    Err(Error::InvalidArgument {
-        op,
-        argument,
-        value: value.to_string(),
-        why: "it must be zero or more",
-    })
 }

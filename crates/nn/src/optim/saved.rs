@@ -33,9 +33,13 @@ impl StateWriter {
         Ok(())
     }
 
-    pub(super) fn steps(&mut self, number: usize, steps: i32) -> Result<()> {
-        let steps = Tensor::scalar(f64::from(steps), DType::F64)?;
-        self.0.insert(of_parameter(number, "step"), steps);
+    pub(super) fn remembered_number(
+        &mut self,
+        number: usize,
+        name: &str,
+        value: f64,
+    ) -> Result<()> {
+        self.0.insert(of_parameter(number, name), Tensor::scalar(value, DType::F64)?);
         Ok(())
     }
 
@@ -81,8 +85,10 @@ impl<'a> StateReader<'a> {
         self.scalar(of_group(group, name))
     }
 
+    /// A flag, which is off if the state was written before it was an option.
     pub(super) fn flag(&mut self, group: usize, name: &str) -> Result<bool> {
-        Ok(self.scalar(of_group(group, name))? != 0.0)
+        let name = of_group(group, name);
+        Ok(self.state.contains_key(&name) && self.scalar(name)? != 0.0)
     }
 
     /// Whether something is remembered of a parameter under that name.
@@ -90,8 +96,12 @@ impl<'a> StateReader<'a> {
         self.state.contains_key(&of_parameter(number, name))
     }
 
-    pub(super) fn steps(&mut self, number: usize) -> Result<i32> {
-        let name = of_parameter(number, "step");
+    pub(super) fn remembered_number(&mut self, number: usize, name: &str) -> Result<f64> {
+        self.scalar(of_parameter(number, name))
+    }
+
+    pub(super) fn steps(&mut self, number: usize, name: &str) -> Result<i32> {
+        let name = of_parameter(number, name);
         let steps = self.scalar(name.clone())?;
         if steps.fract() != 0.0 || !(0.0..f64::from(i32::MAX)).contains(&steps) {
             self.problems.push(format!("{name} is {steps}, which is no number of steps"));
@@ -99,24 +109,25 @@ impl<'a> StateReader<'a> {
         Ok(steps as i32)
     }
 
-    /// A copy of what is remembered of a parameter, on its device and in its dtype.
+    /// A copy of what is remembered of a parameter, of the shape, the device and the dtype of
+    /// `own`.
     pub(super) fn tensor(
         &mut self,
         number: usize,
         name: &str,
-        parameter: &Tensor,
+        own: &Tensor,
     ) -> Result<Option<Tensor>> {
         let name = of_parameter(number, name);
         let Some(value) = self.entry(&name) else {
             self.problems.push(format!("{name} is missing"));
             return Ok(None);
         };
-        if let Some(problem) = misfit(&name, parameter, value) {
+        if let Some(problem) = misfit(&name, own, value) {
             self.problems.push(problem);
             return Ok(None);
         }
         let value = value.detach();
-        let here = beside(&value, parameter)?;
+        let here = beside(&value, own)?;
         Ok(Some(if here.shares_memory_with(&value) { here.clone_data()? } else { here }))
     }
 

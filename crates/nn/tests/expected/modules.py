@@ -132,11 +132,40 @@ MODULES = {
     "mixed_identity": Mixed(nn.Identity()),
 }
 
-SGD_OPTIONS = ["lr", "momentum", "dampening", "weight_decay", "nesterov"]
-ADAM_OPTIONS = ["lr", "betas", "eps", "weight_decay"]
+SGD_OPTIONS = ["lr", "momentum", "dampening", "weight_decay", "nesterov", "maximize"]
+ADAM_OPTIONS = ["lr", "betas", "eps", "weight_decay", "amsgrad", "maximize"]
 OPTIMIZERS = {
     "sgd": optimizer_names(stepped(lambda p: torch.optim.SGD(p, 0.1, momentum=0.9)), SGD_OPTIONS),
     "adam": optimizer_names(stepped(lambda p: torch.optim.Adam(p, 0.1)), ADAM_OPTIONS),
+    "adamw": optimizer_names(stepped(lambda p: torch.optim.AdamW(p, 0.1, amsgrad=True)), ADAM_OPTIONS),
+    "rmsprop": optimizer_names(
+        stepped(lambda p: torch.optim.RMSprop(p, 0.1, momentum=0.9, centered=True)),
+        ["lr", "alpha", "eps", "weight_decay", "momentum", "centered", "maximize"],
+    ),
+    "adagrad": optimizer_names(
+        stepped(lambda p: torch.optim.Adagrad(p, 0.1)),
+        ["lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps", "maximize"],
+    ),
+    "adadelta": optimizer_names(
+        stepped(lambda p: torch.optim.Adadelta(p, 0.1)), ["lr", "rho", "eps", "weight_decay", "maximize"]
+    ),
+    "adamax": optimizer_names(
+        stepped(lambda p: torch.optim.Adamax(p, 0.1)), ["lr", "betas", "eps", "weight_decay", "maximize"]
+    ),
+    "nadam": optimizer_names(
+        stepped(lambda p: torch.optim.NAdam(p, 0.1)),
+        ["lr", "betas", "eps", "weight_decay", "momentum_decay", "decoupled_weight_decay", "maximize"],
+    ),
+    "radam": optimizer_names(
+        stepped(lambda p: torch.optim.RAdam(p, 0.1)),
+        ["lr", "betas", "eps", "weight_decay", "decoupled_weight_decay", "maximize"],
+    ),
+    "asgd": optimizer_names(
+        stepped(lambda p: torch.optim.ASGD(p, 0.1)), ["lr", "lambd", "alpha", "t0", "weight_decay", "maximize"]
+    ),
+    "rprop": optimizer_names(
+        stepped(lambda p: torch.optim.Rprop(p, 0.1)), ["lr", "etas", "step_sizes", "maximize"]
+    ),
 }
 
 

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use nn::checkpoint::{self, Generators};
-use nn::optim::{Adam, LrScheduler, Optimizer, Sgd, StepLr};
+use nn::optim::lr_scheduler::{LRScheduler, StepLR};
+use nn::optim::{Adam, Optimizer, Sgd};
 use nn::{
     Dropout, Embedding, Flatten, Forward, GELU, LayerNorm, Linear, Module, ReLU, Result,
     Sequential, StateDict, Stateful, sequential,
@@ -84,7 +85,7 @@ fn a_state_that_pytorch_wrote_gives_pytorchs_outputs() -> Result<()> {
 struct Training {
     model: Sequential,
     optimizer: Adam,
-    scheduler: LrScheduler<StepLr>,
+    scheduler: LRScheduler<StepLR>,
     step: u64,
 }
 
@@ -92,7 +93,7 @@ impl Training {
     fn new() -> Result<Training> {
         let model = sequential![Linear::new(6, 8)?, Dropout::new(0.5)?, Linear::new(8, 1)?];
         let mut optimizer = Adam::new(model.parameters(), 0.1).build()?;
-        let scheduler = LrScheduler::new(&mut optimizer, StepLr { step_size: 3, gamma: 0.5 })?;
+        let scheduler = LRScheduler::new(&mut optimizer, StepLR { step_size: 3, gamma: 0.5 })?;
         Ok(Training { model, optimizer, scheduler, step: 0 })
     }
 

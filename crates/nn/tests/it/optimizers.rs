@@ -1,10 +1,10 @@
 //! Optimizers against PyTorch: losses, first gradients and final weights of five steps.
 
 use nn::loss::cross_entropy;
-use nn::optim::{
-    Adam, CosineAnnealingLr, ExponentialLr, LinearLr, LrSchedule, LrScheduler, Optimizer, Sgd,
-    StepLr,
+use nn::optim::lr_scheduler::{
+    CosineAnnealingLR, ExponentialLR, LRSchedule, LRScheduler, LinearLR, StepLR,
 };
+use nn::optim::{Adam, Optimizer, Sgd};
 use nn::{Linear, Module};
 use serde_json::Value;
 use tensor::{Device, Result, Tensor};
@@ -117,8 +117,8 @@ fn groups(
         let first = Tensor::new([1.0, 2.0, 3.0], device)?.requires_grad_(true)?;
         let second = Tensor::new([-1.0, 4.0], device)?.requires_grad_(true)?;
         let mut optimizer = make(&first, &second)?;
-        let schedule = StepLr { step_size: 2, gamma: 0.5 };
-        let mut scheduler = LrScheduler::new(&mut *optimizer, schedule)?;
+        let schedule = StepLR { step_size: 2, gamma: 0.5 };
+        let mut scheduler = LRScheduler::new(&mut *optimizer, schedule)?;
         let step = |optimizer: &mut dyn Optimizer| -> Result<()> {
             optimizer.zero_grad();
             (first.pow(3)?.sum(())? + second.pow(3)?.sum(())?)?.backward()?;
@@ -179,7 +179,7 @@ fn each_group_has_one_learning_rate() -> Result<()> {
     let [one, two] = [1.0, 2.0].map(|x| Tensor::new([x], ()).and_then(|x| x.requires_grad_(true)));
     let (one, two) = (one?, two?);
     let mut optimizer = Sgd::new([&one], 0.1).param_group([&two]).lr(0.2).build()?;
-    let mut scheduler = LrScheduler::new(&mut optimizer, StepLr { step_size: 1, gamma: 0.5 })?;
+    let mut scheduler = LRScheduler::new(&mut optimizer, StepLR { step_size: 1, gamma: 0.5 })?;
     let error = optimizer.set_learning_rates(&[0.5]).unwrap_err().to_string();
     assert!(error.contains("[0.5] for 2 groups"), "{error}");
     assert_eq!((optimizer.learning_rate(), optimizer.learning_rates()), (0.1, vec![0.1, 0.2]));
@@ -213,10 +213,10 @@ fn parameters_without_a_gradient_are_left_alone() -> Result<()> {
 
 #[test]
 fn learning_rates_follow_pytorchs_schedules() -> Result<()> {
-    fn rates(schedule: impl LrSchedule) -> Result<Vec<f64>> {
+    fn rates(schedule: impl LRSchedule) -> Result<Vec<f64>> {
         let layer = Linear::new(2, 2)?;
         let mut optimizer = Sgd::new(layer.parameters(), 0.1).build()?;
-        let mut scheduler = LrScheduler::new(&mut optimizer, schedule)?;
+        let mut scheduler = LRScheduler::new(&mut optimizer, schedule)?;
         let mut found = Vec::new();
         for _ in 0..12 {
             found.push(optimizer.learning_rate());
@@ -225,11 +225,11 @@ fn learning_rates_follow_pytorchs_schedules() -> Result<()> {
         Ok(found)
     }
     let expected: Value = serde_json::from_str(MODULES).expect("the expected values are JSON");
-    let linear = LinearLr { start_factor: 0.2, end_factor: 1.0, total_iters: 4 };
+    let linear = LinearLR { start_factor: 0.2, end_factor: 1.0, total_iters: 4 };
     for (name, found) in [
-        ("step", rates(StepLr { step_size: 3, gamma: 0.5 })?),
-        ("exponential", rates(ExponentialLr { gamma: 0.9 })?),
-        ("cosine", rates(CosineAnnealingLr { t_max: 5, eta_min: 0.01 })?),
+        ("step", rates(StepLR { step_size: 3, gamma: 0.5 })?),
+        ("exponential", rates(ExponentialLR { gamma: 0.9 })?),
+        ("cosine", rates(CosineAnnealingLR { t_max: 5, eta_min: 0.01 })?),
         ("linear", rates(linear)?),
         ("lambda", rates(|epoch: u64| 1.0 / (1 + epoch) as f64)?),
     ] {

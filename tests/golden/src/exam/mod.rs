@@ -3,6 +3,7 @@
 mod gradients;
 mod module;
 mod op;
+mod optim;
 mod program;
 
 use serde::de::DeserializeOwned;
@@ -24,6 +25,7 @@ pub(crate) fn sit(
         "module" => read(line).and_then(|case| module::sit(folder, &case, device)),
         "op" => read(line).and_then(|case| op::sit(folder, &case, device)),
         "program" => read(line).and_then(|case| program::sit(folder, &case, device)),
+        "optim" => read(line).and_then(|case| optim::sit(folder, &case, device)),
         kind => Err(CaseFailure::Unsupported(format!("the kind {kind}"))),
     };
     let saved = outcome.as_ref().ok().copied().flatten();

@@ -123,6 +123,37 @@ pub(crate) struct ExamStep {
     pub(crate) no_grad: bool,
 }
 
+/// A case of kind `optim`.
+#[derive(Deserialize, Debug)]
+pub(crate) struct OptimCase {
+    pub(crate) op: String,
+    pub(crate) error: Option<String>,
+    #[serde(default)]
+    pub(crate) kwargs: WrittenValue,
+    #[serde(default)]
+    pub(crate) params: Vec<WrittenValue>,
+    /// The gradients of each parameter, one for each step; or those that are clipped.
+    #[serde(default)]
+    pub(crate) slopes: Vec<WrittenValue>,
+    /// The positions of the parameters of each group, and its options.
+    pub(crate) groups: Option<Vec<WrittenValue>>,
+    #[serde(default)]
+    pub(crate) targets: Vec<WrittenValue>,
+    /// The first learning rate of each group.
+    #[serde(default)]
+    pub(crate) base: Vec<f64>,
+    #[serde(default)]
+    pub(crate) momentum: f64,
+    #[serde(default)]
+    pub(crate) metrics: Vec<f64>,
+    #[serde(default)]
+    pub(crate) outputs: Vec<WrittenValue>,
+    #[serde(default)]
+    pub(crate) rtol: f64,
+    #[serde(default)]
+    pub(crate) atol: f64,
+}
+
 /// A timed shape.
 #[derive(Deserialize, Debug)]
 pub(crate) struct TimedShape {

@@ -14,6 +14,7 @@ mod policies;
 mod replicas;
 mod runtime;
 mod tensors;
+mod training;
 mod views;
 mod windows;
 
@@ -34,6 +35,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static CallEntry> {
             graphs::ENTRIES,
             operations::ENTRIES,
             replicas::ENTRIES,
+            training::ENTRIES,
             views::ENTRIES,
             windows::ENTRIES,
         ])

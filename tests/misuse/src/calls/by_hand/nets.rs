@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use nn::checkpoint::{self, Generators};
 use nn::fields::ExtraRepr;
-use nn::optim::{CosineAnnealingLr, LinearLr, LrSchedule, LrScheduler, Optimizer, StepLr};
+use nn::optim::Optimizer;
+use nn::optim::lr_scheduler::{CosineAnnealingLR, LRSchedule, LRScheduler, LinearLR, StepLR};
 use nn::{
     Flatten, Forward, LayerNorm, LoadOptions, Member, MemberMut, Module, ReLU, StateDict, Stateful,
     sequential,
@@ -58,19 +59,6 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         d.look_at_all(Ok(model.parameters()));
         Some(())
     };
-    "nn::optim::LrScheduler::new", "nn::optim::LrScheduler::step", "nn::optim::LrSchedule::rate" => |d| {
-        let mut optimizer = d.sgd()?.build().ok()?;
-        let (epochs, factor) = (d.word()?, d.number()?);
-        let _ = StepLr { step_size: epochs, gamma: factor }.rate(factor, d.word()?);
-        let schedule = LinearLr { start_factor: factor, end_factor: 1.0, total_iters: epochs };
-        let mut scheduler = LrScheduler::new(&mut optimizer, schedule).ok()?;
-        let _ = scheduler.step(&mut d.adam()?.param_group([d.tensor()?]).build().ok()?);
-        let _ = scheduler.step(&mut optimizer);
-        let cosine = CosineAnnealingLr { t_max: epochs, eta_min: factor };
-        let _ = cosine.rate(factor, d.word()?);
-        let _ = optimizer.step();
-        Some(())
-    };
     "nn::LayerNorm::with_eps" => |d| {
         let layer = LayerNorm::new_with(d.shape()?, d.options()?).ok()?.with_eps(d.number()?);
         let input = d.tensor()?;
@@ -118,18 +106,6 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         let input = d.tensor()?;
         d.look(model.forward(&input).ok());
         Some(())
-    };
-    "nn::optim::Optimizer::set_learning_rate", "nn::optim::Optimizer::set_learning_rates",
-    "nn::optim::Optimizer::step",
-    "nn::optim::Optimizer::load_state_dict", "nn::optim::Sgd::new", "nn::optim::Adam::new" => |d| {
-        if d.flag()? {
-            let optimizer = d.sgd()?.param_group([d.tensor()?]).momentum(d.number()?).build();
-            steps(d, optimizer.ok()?)
-        } else {
-            let groups = d.adam()?.betas(d.number()?, d.number()?).param_group([d.tensor()?]);
-            let optimizer = groups.lr(d.number()?).build();
-            steps(d, optimizer.ok()?)
-        }
     };
     "parallel::Collate::collate", "parallel::Collate::slot", "parallel::Collate::begin",
     "parallel::Collate::put", "parallel::Collate::finish", "parallel::SampleList::begin",
@@ -268,30 +244,6 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         Some(())
     };
 };
-
-fn steps(d: &mut Draw, mut optimizer: impl Optimizer) -> Option<()> {
-    optimizer.set_learning_rate(d.number()?);
-    let _ = optimizer.set_learning_rates(&[d.number()?, d.number()?]);
-    for _ in 0..2 {
-        for parameter in optimizer.parameters() {
-            let _ = parameter.mul(2).and_then(|y| y.sum(())).and_then(|y| y.backward());
-        }
-        let _ = optimizer.step();
-    }
-    let mut state = optimizer.state_dict().ok()?;
-    if d.flag()? {
-        let (name, tensor) = (d.text()?, d.tensor()?);
-        if let Some(value) = state.values_mut().nth(d.rng().below(8)) {
-            *value = tensor;
-        } else {
-            state.insert(name, tensor);
-        }
-    }
-    let _ = optimizer.load_state_dict(&state);
-    let _ = optimizer.step();
-    optimizer.zero_grad();
-    Some(())
-}
 
 type Pairs = TensorDataset<(Tensor, Tensor)>;
 
