@@ -125,7 +125,7 @@ fn update(averaging: Averaging) -> Fused<3> {
         let count = count.to(average.dtype());
         let weight = match averaging {
             Averaging::Mean => (count + 1.0).reciprocal(),
-            Averaging::Exponential(decay) => count.eq(0.0).select(1.0, 1.0 - decay),
+            Averaging::Exponential(decay) => count.eq(0.0).select(count + 1.0, 1.0 - decay),
         };
         average.lerp(parameter, weight)
     })

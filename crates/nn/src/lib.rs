@@ -31,7 +31,7 @@
 //! - Layers: [`Linear`], [`Bilinear`], [`Conv2d`] and its like, [`Embedding`], [`EmbeddingBag`],
 //!   [`Flatten`], [`Sequential`] (made by [`sequential!`]); [`LayerNorm`], [`RMSNorm`], [`GroupNorm`],
 //!   [`BatchNorm2d`], [`InstanceNorm2d`] and their like; [`Dropout`], [`Dropout2d`], [`AlphaDropout`]
-//!   and their like.
+//!   and their like; [`RNN`], [`LSTM`], [`GRU`] and their cells.
 //! - For images: [`MaxPool2d`], [`AvgPool2d`], [`AdaptiveAvgPool2d`] and their like, [`ReflectionPad2d`]
 //!   and other paddings, [`Upsample`], [`PixelShuffle`], [`Unfold`], [`LocalResponseNorm`].
 //! - Activation functions: [`ReLU`], [`GELU`], [`SiLU`], [`Softmax`], [`PReLU`] and many more.
@@ -39,7 +39,8 @@
 //!   [`TripletMarginLoss`] and many more, of pairs and triples of tensors.
 //! - [`loss`]: losses as functions; [`optim`]: the optimizers, and the schedules of their learning
 //!   rates; [`utils`]: the clipping of gradients; [`init`]: the initial values of parameters.
-//! - [`AveragedModel`]: averages of parameters over a training.
+//! - [`amp`]: the scale of losses in half precision; [`AveragedModel`]: averages of parameters over a
+//!   training.
 //! - [`checkpoint`]: the whole state of a training in one file.
 //! - [`StateDict`] and [`LoadOptions`]: parameters and buffers by name, to be saved and loaded.
 //!
@@ -55,11 +56,12 @@ extern crate self as nn;
 //
 //   averaged_model, layers
 //   fields
-//   checkpoint, forward
+//   amp, checkpoint, forward
 //   module, optim
 //   init, loss, utils
 //   stateful
 //   error, result, state
+pub mod amp;
 mod averaged_model;
 pub mod checkpoint;
 mod error;
@@ -79,7 +81,7 @@ pub use averaged_model::{AveragedModel, Averaging};
 pub use error::LayerError;
 pub use forward::Forward;
 pub use layers::{
-    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, AvgPool1d, AvgPool2d, AvgPool3d, ChannelShuffle, CircularPad1d, CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, Dropout, Embedding, Flatten, Fold, GELU, LayerNorm, Linear, LocalResponseNorm, MaxPool1d, MaxPool2d, MaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d, PadSides, PixelShuffle, PixelUnshuffle, ReLU, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, Sequential, Unfold, Upsample, ZeroPad1d, ZeroPad2d, ZeroPad3d, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, AlphaDropout, BCELoss, BCEWithLogitsLoss, BatchNorm1d, BatchNorm2d, BatchNorm3d, Bilinear, CELU, CosineEmbeddingLoss, CrossEntropyLoss, Dropout1d, Dropout2d, Dropout3d, ELU, EmbeddingBag, FeatureAlphaDropout, GLU, GaussianNLLLoss, GroupNorm, Hardshrink, Hardsigmoid, Hardswish, Hardtanh, HingeEmbeddingLoss, HuberLoss, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, KLDivLoss, L1Loss, LeakyReLU, LogSigmoid, LogSoftmax, MSELoss, MarginRankingLoss, Mish, MultiLabelMarginLoss, MultiLabelSoftMarginLoss, MultiMarginLoss, NLLLoss, PReLU, PoissonNLLLoss, RMSNorm, ReLU6, SELU, SiLU, Sigmoid, SmoothL1Loss, SoftMarginLoss, Softmax, Softmax2d, Softmin, Softplus, Softshrink, Softsign, Tanh, Tanhshrink, Threshold, TripletMarginLoss,
+    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, AvgPool1d, AvgPool2d, AvgPool3d, ChannelShuffle, CircularPad1d, CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, Dropout, Embedding, Flatten, Fold, GELU, LayerNorm, Linear, LocalResponseNorm, MaxPool1d, MaxPool2d, MaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d, PadSides, PixelShuffle, PixelUnshuffle, ReLU, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, Sequential, Unfold, Upsample, ZeroPad1d, ZeroPad2d, ZeroPad3d, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, AlphaDropout, BCELoss, BCEWithLogitsLoss, BatchNorm1d, BatchNorm2d, BatchNorm3d, Bilinear, CELU, CosineEmbeddingLoss, CrossEntropyLoss, Dropout1d, Dropout2d, Dropout3d, ELU, EmbeddingBag, FeatureAlphaDropout, GLU, GaussianNLLLoss, GroupNorm, Hardshrink, Hardsigmoid, Hardswish, Hardtanh, HingeEmbeddingLoss, HuberLoss, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, KLDivLoss, L1Loss, LeakyReLU, LogSigmoid, LogSoftmax, MSELoss, MarginRankingLoss, Mish, MultiLabelMarginLoss, MultiLabelSoftMarginLoss, MultiMarginLoss, NLLLoss, PReLU, PoissonNLLLoss, RMSNorm, ReLU6, SELU, SiLU, Sigmoid, SmoothL1Loss, SoftMarginLoss, Softmax, Softmax2d, Softmin, Softplus, Softshrink, Softsign, Tanh, Tanhshrink, Threshold, TripletMarginLoss, GRU, GRUCell, GRUKind, LSTM, LSTMCell, LSTMKind, RNN, RNNBase, RNNBuilder, RNNCell, RNNCellBase, RNNKind, RNNNonlinearity, RecurrentKind, RecurrentState,
 };
 pub use module::{AsModule, Member, MemberMut, Module};
 pub use nn_derive::Module;

@@ -19,6 +19,7 @@ mod padding;
 mod pooling;
 mod losses;
 mod prelu;
+mod recurrent;
 mod relu;
 mod rms_norm;
 mod sequential;
@@ -62,6 +63,10 @@ pub use losses::{
     SmoothL1Loss, SoftMarginLoss, TripletMarginLoss,
 };
 pub use prelu::PReLU;
+pub use recurrent::{
+    GRU, GRUCell, GRUKind, LSTM, LSTMCell, LSTMKind, RNN, RNNBase, RNNBuilder, RNNCell,
+    RNNCellBase, RNNKind, RNNNonlinearity, RecurrentKind, RecurrentState,
+};
 pub use relu::ReLU;
 pub use rms_norm::RMSNorm;
 pub use sequential::Sequential;

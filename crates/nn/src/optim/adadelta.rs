@@ -5,7 +5,7 @@ use tensor::Tensor;
 use super::define::optimizer;
 use super::gradient::{GradientRule, running_square};
 use super::one_pass::OnePass;
-use super::rule::{Memory, Step, UpdateRule};
+use super::rule::{Memory, ParameterStep, UpdateRule};
 use crate::Result;
 
 optimizer! {
@@ -65,7 +65,7 @@ impl UpdateRule for AdadeltaRule {
         Memory::zeros(parameter, &["square_avg", "acc_delta"])
     }
 
-    fn step(&self, &Options { lr, .. }: &Options, step: Step<'_>) -> Result<()> {
+    fn step(&self, &Options { lr, .. }: &Options, step: ParameterStep<'_>) -> Result<()> {
         self.0.step(&step, &[lr])
     }
 }

@@ -3,7 +3,7 @@
 use tensor::{DType, Fused, Tensor, fuse, keepdim};
 
 use super::define::optimizer;
-use super::rule::{Memory, Step, UpdateRule};
+use super::rule::{Memory, ParameterStep, UpdateRule};
 use crate::Result;
 
 optimizer! {
@@ -25,7 +25,7 @@ optimizer! {
     lr = 1e-2;
     /// Sets the power with which the weight of new squares falls; -0.8 by default.
     number beta2_decay = -0.8, in NOT_POSITIVE;
-    hidden_number eps1 = DTYPE_EPSILON;
+    hidden_number eps1 = DTYPE_EPSILON, in NOT_NEGATIVE;
     hidden_number eps2 = 1e-3, in NOT_NEGATIVE;
     /// Sets the largest root mean square of an update; 1 by default.
     number d = 1.0, in ONE_OR_MORE;
@@ -86,7 +86,7 @@ impl UpdateRule for AdafactorRule {
         Ok(memory)
     }
 
-    fn step(&self, options: &Options, step: Step<'_>) -> Result<()> {
+    fn step(&self, options: &Options, step: ParameterStep<'_>) -> Result<()> {
         let &Options { lr, beta2_decay, eps2, d, weight_decay, maximize, .. } = options;
         let number = f64::from(step.number());
         let weight = number.powf(beta2_decay);
@@ -110,7 +110,7 @@ impl AdafactorRule {
     fn update(
         &self,
         options: &Options,
-        step: &Step<'_>,
+        step: &ParameterStep<'_>,
         gradient: &Tensor,
         weight: f64,
     ) -> Result<Tensor> {

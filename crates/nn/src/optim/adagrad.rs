@@ -5,7 +5,7 @@ use tensor::Tensor;
 use super::define::optimizer;
 use super::gradient::GradientRule;
 use super::one_pass::OnePass;
-use super::rule::{Memory, Step, UpdateRule};
+use super::rule::{Memory, ParameterStep, UpdateRule};
 use crate::Result;
 
 optimizer! {
@@ -63,7 +63,7 @@ impl UpdateRule for AdagradRule {
         Memory::default().filled(parameter, "sum", options.initial_accumulator_value)
     }
 
-    fn step(&self, &Options { lr, lr_decay, .. }: &Options, step: Step<'_>) -> Result<()> {
+    fn step(&self, &Options { lr, lr_decay, .. }: &Options, step: ParameterStep<'_>) -> Result<()> {
         let rate = lr / (1.0 + f64::from(step.number() - 1) * lr_decay);
         self.0.step(&step, &[rate])
     }

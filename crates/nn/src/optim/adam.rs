@@ -8,7 +8,7 @@ use super::define::optimizer;
 use super::gradient::{GradientRule, running_mean, running_square, shrink};
 use super::one_pass::OnePass;
 use super::options::StepOptions;
-use super::rule::{Memory, Step, UpdateRule};
+use super::rule::{Memory, ParameterStep, UpdateRule};
 use crate::Result;
 
 optimizer! {
@@ -78,7 +78,7 @@ where
         }
     }
 
-    fn step(&self, &options: &O, step: Step<'_>) -> Result<()> {
+    fn step(&self, &options: &O, step: ParameterStep<'_>) -> Result<()> {
         let AdamOptions { lr, betas: [beta1, beta2], weight_decay, amsgrad, .. } = options.into();
         let rate = lr / step.bias_correction(beta1);
         let correction = step.bias_correction(beta2).sqrt();

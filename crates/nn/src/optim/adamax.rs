@@ -5,7 +5,7 @@ use tensor::Tensor;
 use super::define::optimizer;
 use super::gradient::{GradientRule, running_mean};
 use super::one_pass::OnePass;
-use super::rule::{Memory, Step, UpdateRule};
+use super::rule::{Memory, ParameterStep, UpdateRule};
 use crate::Result;
 
 optimizer! {
@@ -65,7 +65,11 @@ impl UpdateRule for AdamaxRule {
         Memory::zeros(parameter, &["exp_avg", "exp_inf"])
     }
 
-    fn step(&self, &Options { lr, betas: [beta1, _], .. }: &Options, step: Step<'_>) -> Result<()> {
+    fn step(
+        &self,
+        &Options { lr, betas: [beta1, _], .. }: &Options,
+        step: ParameterStep<'_>,
+    ) -> Result<()> {
         self.0.step(&step, &[lr / step.bias_correction(beta1), 1.0 - beta1])
     }
 }

@@ -5,7 +5,7 @@ use tensor::Tensor;
 use super::define::optimizer;
 use super::gradient::GradientRule;
 use super::one_pass::OnePass;
-use super::rule::{Memory, Step, UpdateRule};
+use super::rule::{Memory, ParameterStep, UpdateRule};
 use crate::Result;
 
 optimizer! {
@@ -70,7 +70,7 @@ impl UpdateRule for ASGDRule {
         Ok(memory.number("eta", options.lr).number("mu", 1.0))
     }
 
-    fn step(&self, options: &Options, step: Step<'_>) -> Result<()> {
+    fn step(&self, options: &Options, step: ParameterStep<'_>) -> Result<()> {
         let &Options { lr, lambd, alpha, t0, .. } = options;
         let [(_, eta), (_, mu)] = step.memory.numbers[..] else { return Ok(()) };
         self.0.step(&step, &[eta, 1.0 - lambd * eta, mu])?;

@@ -7,7 +7,7 @@ use tensor::{Error, Tensor};
 
 use super::options::{OptionValue, StepOptions, check_options, read_options, write_options};
 use super::parameters::TrainedParameters;
-use super::rule::{Memory, Step, UpdateRule};
+use super::rule::{Memory, ParameterStep, UpdateRule};
 use super::saved::{StateReader, StateWriter};
 use crate::Result;
 use crate::state::{StateDict, StateError};
@@ -79,13 +79,13 @@ impl<R: UpdateRule> GroupRule<R> {
         let GroupRule { options, rule } = self;
         if !R::remembers(options) {
             let memory = &mut Memory::default();
-            return rule.step(options, Step { parameter, gradient, memory });
+            return rule.step(options, ParameterStep { parameter, gradient, memory });
         }
         let memory = match memory {
             Some(memory) => memory,
             None => memory.insert(R::initial(options, parameter)?),
         };
-        rule.step(options, Step { parameter, gradient, memory })?;
+        rule.step(options, ParameterStep { parameter, gradient, memory })?;
         memory.steps = memory.steps.saturating_add(1);
         Ok(())
     }

@@ -3,7 +3,7 @@
 use tensor::{DType, Error, Tensor};
 
 use super::define::optimizer;
-use super::rule::{Memory, Step, UpdateRule};
+use super::rule::{Memory, ParameterStep, UpdateRule};
 use crate::Result;
 
 optimizer! {
@@ -120,7 +120,7 @@ impl UpdateRule for MuonRule {
         Memory::zeros(parameter, &["momentum_buffer"])
     }
 
-    fn step(&self, options: &Options, step: Step<'_>) -> Result<()> {
+    fn step(&self, options: &Options, step: ParameterStep<'_>) -> Result<()> {
         let &Options { lr, weight_decay, momentum, nesterov, .. } = options;
         let velocity = &step.memory.tensors[0].1;
         velocity.lerp_(step.gradient, 1.0 - momentum)?;

@@ -5,7 +5,7 @@ use tensor::Tensor;
 use super::define::optimizer;
 use super::gradient::{GradientRule, running_mean, running_square, shrink};
 use super::one_pass::OnePass;
-use super::rule::{Memory, Step, UpdateRule};
+use super::rule::{Memory, ParameterStep, UpdateRule};
 use crate::Result;
 
 optimizer! {
@@ -75,7 +75,7 @@ impl UpdateRule for NAdamRule {
         Ok(Memory::zeros(parameter, &["exp_avg", "exp_avg_sq"])?.number("mu_product", 1.0))
     }
 
-    fn step(&self, options: &Options, step: Step<'_>) -> Result<()> {
+    fn step(&self, options: &Options, step: ParameterStep<'_>) -> Result<()> {
         let &Options { lr, betas: [beta1, beta2], momentum_decay, .. } = options;
         if options.decoupled_weight_decay {
             shrink(step.parameter, lr * options.weight_decay)?;

@@ -4,17 +4,17 @@ use std::array;
 
 use tensor::{FusedMany, FusedValue, Tensor, TensorOrScalar, fuse_many};
 
-use super::rule::Step;
+use super::rule::ParameterStep;
 use crate::Result;
 
 /// The most operands of a pass: a parameter, its gradient, what is remembered, and numbers.
 const MAX_OPERANDS: usize = 8;
 
 /// A step in one pass over the parameter, its gradient, and what is remembered of it.
-pub(super) struct OnePass(Pass);
+pub(super) struct OnePass(FusedPass);
 
 /// The pass by the number of tensors that it changes.
-enum Pass {
+enum FusedPass {
     One(FusedMany<MAX_OPERANDS, 1>),
     Two(FusedMany<MAX_OPERANDS, 2>),
     Three(FusedMany<MAX_OPERANDS, 3>),
@@ -39,22 +39,22 @@ impl OnePass {
     {
         const { assert!(S <= 3 && 2 + S + K <= MAX_OPERANDS, "eight operands at most") };
         OnePass(match S {
-            0 => Pass::One(fuse_many(move |operands| spread(&body, operands)).named(name)),
-            1 => Pass::Two(fuse_many(move |operands| spread(&body, operands)).named(name)),
-            2 => Pass::Three(fuse_many(move |operands| spread(&body, operands)).named(name)),
-            _ => Pass::Four(fuse_many(move |operands| spread(&body, operands)).named(name)),
+            0 => FusedPass::One(fuse_many(move |operands| spread(&body, operands)).named(name)),
+            1 => FusedPass::Two(fuse_many(move |operands| spread(&body, operands)).named(name)),
+            2 => FusedPass::Three(fuse_many(move |operands| spread(&body, operands)).named(name)),
+            _ => FusedPass::Four(fuse_many(move |operands| spread(&body, operands)).named(name)),
         })
     }
 
     /// Makes a step with the numbers of this call.
-    pub(super) fn step(&self, step: &Step<'_>, numbers: &[f64]) -> Result<()> {
+    pub(super) fn step(&self, step: &ParameterStep<'_>, numbers: &[f64]) -> Result<()> {
         let mut tensors = vec![step.parameter];
         tensors.extend(step.memory.tensors.iter().map(|(_, tensor)| tensor));
         match &self.0 {
-            Pass::One(pass) => call(pass, &tensors, step.gradient, numbers),
-            Pass::Two(pass) => call(pass, &tensors, step.gradient, numbers),
-            Pass::Three(pass) => call(pass, &tensors, step.gradient, numbers),
-            Pass::Four(pass) => call(pass, &tensors, step.gradient, numbers),
+            FusedPass::One(pass) => call(pass, &tensors, step.gradient, numbers),
+            FusedPass::Two(pass) => call(pass, &tensors, step.gradient, numbers),
+            FusedPass::Three(pass) => call(pass, &tensors, step.gradient, numbers),
+            FusedPass::Four(pass) => call(pass, &tensors, step.gradient, numbers),
         }
     }
 }

@@ -63,8 +63,12 @@ pub(super) fn check_options(op: &'static str, mut options: impl StepOptions) -> 
             OptionValue::Numbers(numbers) => numbers,
             OptionValue::Flag(_) => &[],
         };
-        if let Some(number) = numbers.iter().find(|&&number| !(domain.contains)(number)) {
-            let value = number.to_string();
+        if let Some(position) = numbers.iter().position(|&number| !(domain.contains)(number)) {
+            let number = numbers[position];
+            let value = match numbers.len() {
+                1 => number.to_string(),
+                _ => format!("{number}, {name}.{position}"),
+            };
             return Err(Error::InvalidArgument { op, argument: name, value, why: domain.why });
         }
     }

@@ -5,7 +5,7 @@ use tensor::Tensor;
 use super::define::optimizer;
 use super::gradient::{GradientRule, running_mean, running_square};
 use super::one_pass::OnePass;
-use super::rule::{Memory, Step, UpdateRule};
+use super::rule::{Memory, ParameterStep, UpdateRule};
 use crate::Result;
 
 optimizer! {
@@ -56,7 +56,7 @@ impl UpdateRule for RAdamRule {
         Memory::zeros(parameter, &["exp_avg", "exp_avg_sq"])
     }
 
-    fn step(&self, options: &Options, step: Step<'_>) -> Result<()> {
+    fn step(&self, options: &Options, step: ParameterStep<'_>) -> Result<()> {
         let &Options { lr, betas: [beta1, beta2], weight_decay, .. } = options;
         let (plain_rate, correction) =
             (lr / step.bias_correction(beta1), step.bias_correction(beta2));

@@ -5,7 +5,7 @@ use tensor::{FusedValue, Tensor};
 use super::define::optimizer;
 use super::gradient::{GradientRule, running_square};
 use super::one_pass::OnePass;
-use super::rule::{Memory, Step, UpdateRule};
+use super::rule::{Memory, ParameterStep, UpdateRule};
 use crate::Result;
 
 optimizer! {
@@ -91,7 +91,7 @@ impl UpdateRule for RMSpropRule {
         Memory::zeros(parameter, &names)
     }
 
-    fn step(&self, &Options { lr, momentum, .. }: &Options, step: Step<'_>) -> Result<()> {
+    fn step(&self, &Options { lr, momentum, .. }: &Options, step: ParameterStep<'_>) -> Result<()> {
         self.0.step(&step, &[lr, momentum])
     }
 }

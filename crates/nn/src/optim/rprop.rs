@@ -5,7 +5,7 @@ use tensor::{Error, Tensor};
 use super::define::optimizer;
 use super::gradient::GradientRule;
 use super::one_pass::OnePass;
-use super::rule::{Memory, Step, UpdateRule};
+use super::rule::{Memory, ParameterStep, UpdateRule};
 use crate::Result;
 
 optimizer! {
@@ -58,8 +58,8 @@ impl UpdateRule for RpropRule {
             let gradient = gradient_rule.apply(parameter, gradient);
             let agreement = gradient * previous;
             let has_turned = agreement.lt(0.0);
-            let factor = has_turned.select(minus, agreement.gt(0.0).select(plus, 1.0));
-            let size = (size * factor).clamp(min, max);
+            let grown = agreement.gt(0.0).select(size * plus, size);
+            let size = has_turned.select(size * minus, grown).clamp(min, max);
             let gradient = has_turned.select(0.0, gradient);
             (parameter - gradient.sign() * size, [gradient, size])
         })))
@@ -69,7 +69,7 @@ impl UpdateRule for RpropRule {
         Memory::zeros(parameter, &["prev"])?.filled(parameter, "step_size", options.lr)
     }
 
-    fn step(&self, _: &Options, step: Step<'_>) -> Result<()> {
+    fn step(&self, _: &Options, step: ParameterStep<'_>) -> Result<()> {
         self.0.step(&step, &[])
     }
 }

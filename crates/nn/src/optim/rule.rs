@@ -41,17 +41,17 @@ pub(super) trait UpdateRule: Sized + Send {
     }
 
     /// Changes a parameter, and what is remembered of it.
-    fn step(&self, options: &Self::Options, step: Step<'_>) -> Result<()>;
+    fn step(&self, options: &Self::Options, step: ParameterStep<'_>) -> Result<()>;
 }
 
 /// A step of one parameter.
-pub(super) struct Step<'a> {
+pub(super) struct ParameterStep<'a> {
     pub(super) parameter: &'a Tensor,
     pub(super) gradient: &'a Tensor,
     pub(super) memory: &'a mut Memory,
 }
 
-impl Step<'_> {
+impl ParameterStep<'_> {
     /// The number of the step, from 1 on.
     pub(super) fn number(&self) -> i32 {
         self.memory.steps.saturating_add(1)
@@ -64,7 +64,7 @@ impl Step<'_> {
     }
 }
 
-/// What is remembered of a parameter, under PyTorch's names.
+/// The memory of a parameter, under PyTorch's names.
 #[derive(Default)]
 pub(super) struct Memory {
     /// The steps that were made.
@@ -137,9 +137,9 @@ impl Memory {
             *value = reader.remembered_number(number, name)?;
         }
         for (name, tensor) in &mut self.tensors {
-            match reader.tensor(number, name, tensor)? {
-                Some(saved) => *tensor = saved,
-                None => return Ok(None),
+            // One that does not fit is a problem that the reader keeps.
+            if let Some(saved) = reader.tensor(number, name, tensor)? {
+                *tensor = saved;
             }
         }
         Ok(Some(self))

@@ -5,7 +5,7 @@ use tensor::{Error, Tensor};
 use super::define::optimizer;
 use super::gradient::GradientRule;
 use super::one_pass::OnePass;
-use super::rule::{Memory, Step, UpdateRule};
+use super::rule::{Memory, ParameterStep, UpdateRule};
 use crate::Result;
 
 optimizer! {
@@ -82,7 +82,7 @@ impl UpdateRule for SgdRule {
         options.momentum != 0.0
     }
 
-    fn step(&self, options: &Options, step: Step<'_>) -> Result<()> {
+    fn step(&self, options: &Options, step: ParameterStep<'_>) -> Result<()> {
         let &Options { lr, momentum, dampening, .. } = options;
         let share = if step.number() == 1 { 1.0 } else { 1.0 - dampening };
         match self {

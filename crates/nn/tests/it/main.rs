@@ -11,6 +11,7 @@ mod modules;
 mod moving;
 mod norms;
 mod optimizers;
+mod recurrent;
 mod resume;
 mod states;
 mod training;

@@ -1,5 +1,6 @@
 //! Every optimizer, every schedule and the clipping of gradients against PyTorch.
 
+use nn::amp::{GradScaler, GradScalerOptions};
 use nn::optim::lr_scheduler::{
     AnnealStrategy, ChainedScheduler, ConstantLR, CosineAnnealingWarmRestarts, CyclicLR,
     CyclicMode, ExponentialLR, LRSchedule, LRScheduler, LinearLR, MultiStepLR, MultiplicativeLR,
@@ -319,7 +320,7 @@ fn lbfgs_finds_pytorchs_way_through_a_valley_and_goes_on_from_its_state() -> Res
         [("None", LineSearch::None, 0.01), ("strong_wolfe", LineSearch::StrongWolfe, 1.0)]
     {
         for device in devices::all() {
-            let x = Tensor::new([-1.5f64, 2.0], device)?.requires_grad_(true)?;
+            let x = Tensor::from_vec(vec![-1.5f64, 2.0], [2], device)?.requires_grad_(true)?;
             let build = || LBFGS::new([&x], lr).max_iter(5).line_search(search).build();
             let mut optimizer = build()?;
             let mut losses = Vec::new();
@@ -411,5 +412,50 @@ fn averages_of_parameters_are_means_or_fade_on_every_device() -> Result<()> {
     let error = averaged.update_parameters(&wrong).unwrap_err().to_string();
     assert!(error.contains("same shapes"), "{error}");
     assert!(AveragedModel::new(&wrong, Averaging::Exponential(1.5)).is_err());
+    Ok(())
+}
+
+#[test]
+fn a_step_with_a_gradient_that_is_no_number_is_skipped_and_lowers_the_scale() -> Result<()> {
+    for device in devices::all() {
+        let parameters = start(device)?;
+        let mut optimizer = Sgd::new(&parameters, 0.5).build()?;
+        let options = GradScalerOptions {
+            init_scale: 8.0,
+            growth_interval: 2,
+            ..GradScalerOptions::default()
+        };
+        let mut scaler = GradScaler::with_options(options)?;
+        let loss = parameters[1].sum(())?;
+        scaler.scale(&loss)?.backward()?;
+        assert_eq!(on_host(&parameters[1].grad().expect("it has one"))?, [8.0, 8.0]);
+        assert!(scaler.step(&mut optimizer)?);
+        assert_eq!(on_host(&parameters[1])?, [3.5, -1.5], "the gradient of the step is 1");
+        scaler.update();
+        assert_eq!(scaler.get_scale(), 8.0);
+
+        parameters[1].set_grad(Some(parameters[1].full_like(f64::NAN)?))?;
+        let before = on_host(&parameters[0])?;
+        parameters[0].set_grad(Some(parameters[0].ones_like()?))?;
+        assert!(!scaler.step(&mut optimizer)?);
+        assert_eq!(on_host(&parameters[0])?, before, "no parameter is changed");
+        scaler.update();
+        assert_eq!(scaler.get_scale(), 4.0);
+
+        for scale in [4.0, 8.0] {
+            parameters[1].set_grad(Some(parameters[1].full_like(4.0)?))?;
+            scaler.unscale_(&optimizer)?;
+            assert!(scaler.unscale_(&optimizer).is_err(), "once is enough");
+            assert_eq!(on_host(&parameters[1].grad().expect("it has one"))?, [1.0, 1.0]);
+            assert!(scaler.step(&mut optimizer)?);
+            scaler.update();
+            assert_eq!(scaler.get_scale(), scale, "it grows after two steps");
+        }
+        let mut resumed = GradScaler::new();
+        resumed.set_state(&scaler.state()?)?;
+        assert_eq!(resumed.get_scale(), 8.0);
+    }
+    let options = GradScalerOptions { growth_factor: 1.0, ..GradScalerOptions::default() };
+    assert!(GradScaler::with_options(options).is_err());
     Ok(())
 }

@@ -10,15 +10,15 @@ use nn::optim::lr_scheduler::{
 use crate::failure::CaseFailure;
 use crate::folder::WrittenValue;
 
-type Schedule = Box<dyn LRSchedule + Send>;
+type BoxedSchedule = Box<dyn LRSchedule + Send>;
 
 /// A schedule of PyTorch's name.
 ///
 /// # Errors
 /// There is no such schedule or argument; the library refused one.
-pub(crate) fn schedule(name: &str, kwargs: &WrittenValue) -> Result<Schedule, CaseFailure> {
+pub(crate) fn schedule(name: &str, kwargs: &WrittenValue) -> Result<BoxedSchedule, CaseFailure> {
     let mut given = Keywords::new(name, kwargs);
-    let schedule: Schedule = match name {
+    let schedule: BoxedSchedule = match name {
         "StepLR" => Box::new(StepLR {
             step_size: given.count("step_size")?,
             gamma: given.number("gamma", 0.1)?,
@@ -206,7 +206,7 @@ impl<'a> Keywords<'a> {
         Ok(move |step: u64| table.get(step as usize).copied().unwrap_or(f64::NAN))
     }
 
-    fn schedules(&mut self) -> Result<Vec<Schedule>, CaseFailure> {
+    fn schedules(&mut self) -> Result<Vec<BoxedSchedule>, CaseFailure> {
         let written = self.read("schedulers", None, |value| Some(value.items()))?;
         let of = |written: &WrittenValue| match (written.get("scheduler"), written.get("kwargs")) {
             (Some(name), Some(kwargs)) => schedule(name.text().unwrap_or_default(), kwargs),

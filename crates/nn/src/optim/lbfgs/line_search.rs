@@ -35,7 +35,7 @@ pub(super) struct FoundLength {
 
 /// A length that was tried.
 #[derive(Clone)]
-struct Trial {
+struct TriedLength {
     length: f64,
     /// The derivative of the loss by the length.
     slope: f64,
@@ -45,9 +45,9 @@ struct Trial {
 /// The result of the first phase.
 enum Bracket {
     /// A length that fulfils the conditions.
-    Found(Trial),
+    Found(TriedLength),
     /// Two lengths with one that does so in between.
-    Between([Trial; 2]),
+    Between([TriedLength; 2]),
 }
 
 /// A search along a direction.
@@ -55,7 +55,7 @@ struct Search<'a, F> {
     evaluate: F,
     direction: &'a Tensor,
     /// The beginning, at length 0.
-    start: Trial,
+    start: TriedLength,
     evaluations: u64,
 }
 
@@ -70,32 +70,32 @@ pub(super) fn strong_wolfe(
     slope: f64,
     budget: u64,
 ) -> Result<FoundLength> {
-    let start = Trial { length: 0.0, slope, evaluation: start.clone() };
+    let start = TriedLength { length: 0.0, slope, evaluation: start.clone() };
     let mut search = Search { evaluate, direction, start, evaluations: 0 };
     let mut iterations = 0;
     let found = match search.bracket(length, budget, &mut iterations)? {
         Bracket::Found(found) => found,
         Bracket::Between(bracket) => search.zoom(bracket, budget, &mut iterations)?,
     };
-    let Trial { length, evaluation, .. } = found;
+    let TriedLength { length, evaluation, .. } = found;
     Ok(FoundLength { length, evaluation, evaluations: search.evaluations })
 }
 
 impl<F: FnMut(f64) -> Result<Evaluation>> Search<'_, F> {
-    fn try_length(&mut self, length: f64) -> Result<Trial> {
+    fn try_length(&mut self, length: f64) -> Result<TriedLength> {
         let evaluation = (self.evaluate)(length)?;
         self.evaluations += 1;
         let slope = dot(&evaluation.gradient, self.direction)?;
-        Ok(Trial { length, slope, evaluation })
+        Ok(TriedLength { length, slope, evaluation })
     }
 
     /// Whether the loss has not fallen enough.
-    fn is_too_high(&self, trial: &Trial) -> bool {
+    fn is_too_high(&self, trial: &TriedLength) -> bool {
         let line = SUFFICIENT_DECREASE * trial.length * self.start.slope;
         trial.evaluation.loss > self.start.evaluation.loss + line
     }
 
-    fn is_level(&self, trial: &Trial) -> bool {
+    fn is_level(&self, trial: &TriedLength) -> bool {
         trial.slope.abs() <= -CURVATURE * self.start.slope
     }
 
@@ -124,7 +124,12 @@ impl<F: FnMut(f64) -> Result<Evaluation>> Search<'_, F> {
     }
 
     /// Narrows a bracket down; gives its lower end.
-    fn zoom(&mut self, ends: [Trial; 2], budget: u64, iterations: &mut u64) -> Result<Trial> {
+    fn zoom(
+        &mut self,
+        ends: [TriedLength; 2],
+        budget: u64,
+        iterations: &mut u64,
+    ) -> Result<TriedLength> {
         let longest = largest(self.direction)?;
         let [mut low, mut high] = ends;
         if low.evaluation.loss > high.evaluation.loss {
@@ -155,7 +160,7 @@ impl<F: FnMut(f64) -> Result<Evaluation>> Search<'_, F> {
 
     /// The next length in a bracket. One that is close to an end, twice in a row or beyond it, is
     /// moved a tenth of the bracket away from there.
-    fn next_length(&self, low: &Trial, high: &Trial, is_stuck: &mut bool) -> f64 {
+    fn next_length(&self, low: &TriedLength, high: &TriedLength, is_stuck: &mut bool) -> f64 {
         let (min, max) = ordered(low.length, high.length);
         let length = cubic_minimum(low, high, (min, max));
         let margin = 0.1 * (max - min);
@@ -178,7 +183,7 @@ fn ordered(a: f64, b: f64) -> (f64, f64) {
 
 /// The minimum of the cubic polynomial through two trials with their slopes, within bounds; the
 /// middle of the bounds if it has none.
-fn cubic_minimum(a: &Trial, b: &Trial, (min, max): (f64, f64)) -> f64 {
+fn cubic_minimum(a: &TriedLength, b: &TriedLength, (min, max): (f64, f64)) -> f64 {
     let (first, second) = if a.length <= b.length { (a, b) } else { (b, a) };
     let distance = second.length - first.length;
     let fall = first.evaluation.loss - second.evaluation.loss;

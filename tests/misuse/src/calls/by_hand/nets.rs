@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use nn::checkpoint::{self, Generators};
 use nn::fields::ExtraRepr;
-use nn::optim::Optimizer;
-use nn::optim::lr_scheduler::{CosineAnnealingLR, LRSchedule, LRScheduler, LinearLR, StepLR};
 use nn::{
     Flatten, Forward, LayerNorm, LoadOptions, Member, MemberMut, Module, ReLU, StateDict, Stateful,
     sequential,

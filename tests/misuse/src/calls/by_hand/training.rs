@@ -1,5 +1,6 @@
 //! Optimizers, schedules of learning rates, initial values, clipped gradients, averages.
 
+use nn::amp::{GradScaler, GradScalerOptions};
 use nn::init::{self, FanMode, Nonlinearity};
 use nn::optim::lr_scheduler::{
     ChainedScheduler, CosineAnnealingLR, CosineAnnealingWarmRestarts, CyclicLR, LRSchedule,
@@ -11,7 +12,10 @@ use nn::optim::{
     NAdam, Optimizer, RAdam, RMSprop, Rprop,
 };
 use nn::utils::{ClipOptions, clip_grad_norm_, clip_grad_value_};
-use nn::{AveragedModel, Averaging, Module, Stateful};
+use nn::{
+    AveragedModel, Averaging, Forward, GRU, GRUCell, LSTM, LSTMCell, Module, RNN, RNNCell,
+    RNNNonlinearity, Stateful,
+};
 
 use crate::calls::entry::{CallEntry, entries};
 use crate::draw::Draw;
@@ -95,6 +99,11 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
             6 => return steps(d, NAdam::new(parameters, lr).momentum_decay(number).build().ok()?),
             7 => return steps(d, RAdam::new(parameters, lr).weight_decay(number).build().ok()?),
             8 => return steps(d, RMSprop::new(parameters, lr).momentum(number).build().ok()?),
+            10 => {
+                let muon = Muon::new(parameters, lr).ns_steps(d.rng().below(120) as u32);
+                let muon = muon.adjust_lr_fn(LrAdjustment::SpectralUnclamped).without_nesterov();
+                return steps(d, muon.build().ok()?);
+            }
             9 => return steps(d, Rprop::new(parameters, lr).step_sizes(number, lr).build().ok()?),
             _ => {}
         }
@@ -106,12 +115,6 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
             let optimizer = groups.lr(d.number()?).build();
             steps(d, optimizer.ok()?)
         }
-    };
-    "nn::optim::MuonBuilder::adjust_lr_fn", "nn::optim::MuonBuilder::ns_steps",
-    "nn::optim::AdafactorBuilder::eps" => |d| {
-        let muon = Muon::new([d.tensor()?], d.number()?).ns_steps(d.rng().below(120) as u32);
-        let muon = muon.adjust_lr_fn(LrAdjustment::SpectralUnclamped).without_nesterov();
-        steps(d, muon.build().ok()?)
     };
     "nn::optim::LBFGS::new", "nn::optim::LBFGS::step", "nn::optim::LBFGS::set_learning_rate",
     "nn::optim::LBFGS::load_state_dict", "nn::optim::LBFGSBuilder::history_size",
@@ -141,6 +144,42 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         }
         let _ = optimizer.load_state_dict(&state);
         d.look(Some(parameter));
+        Some(())
+    };
+    "nn::RNNBase::new", "nn::RNNBase::new_with", "nn::RNNBase::builder",
+    "nn::RNNBuilder::num_layers", "nn::RNNBuilder::dropout", "nn::RNNBuilder::tensors",
+    "nn::RNNBuilder::nonlinearity", "nn::RNNBuilder::proj_size" => |d| {
+        let (input, hidden) = (d.rng().below(4), d.rng().below(4));
+        let sequence = d.tensor()?;
+        if d.flag()? {
+            let builder = LSTM::builder(input, hidden).proj_size(d.rng().below(3));
+            let builder = builder.num_layers(d.rng().below(3)).dropout(d.number()?);
+            let mut layer = builder.tensors(d.options()?).bidirectional().build().ok()?;
+            if d.flag()? {
+                layer.eval();
+            }
+            let outcome = layer.forward(&(sequence, (d.tensor()?, d.tensor()?))).ok();
+            d.look(outcome.map(|(output, _)| output));
+        } else {
+            let builder = RNN::builder(input, hidden).nonlinearity(RNNNonlinearity::ReLU);
+            let layer = builder.batch_first().without_bias().build().ok()?;
+            d.look(layer.forward(&sequence).ok().map(|(output, _)| output));
+            let layer = GRU::new_with(input, hidden, d.options()?).ok()?;
+            let outcome = layer.forward(&(sequence, d.tensor()?)).ok();
+            d.look(outcome.map(|(output, _)| output));
+        }
+        Some(())
+    };
+    "nn::RNNCellBase::new", "nn::RNNCellBase::new_with", "nn::RNNCell::with_nonlinearity" => |d| {
+        let (input, hidden) = (d.rng().below(4), d.rng().below(4));
+        let cell = RNNCell::new(input, hidden).ok()?.with_nonlinearity(RNNNonlinearity::ReLU);
+        let (one, two, three) = (d.tensor()?, d.tensor()?, d.tensor()?);
+        d.look(cell.forward(&one).ok());
+        let cell = GRUCell::new_with(input, hidden, d.options()?).ok()?.without_bias();
+        d.look(cell.forward(&(one.clone(), two.clone())).ok());
+        let cell = LSTMCell::new(input, hidden).ok()?;
+        let outcome = cell.forward(&(one, (two, three))).ok();
+        d.look(outcome.map(|(hidden, _)| hidden));
         Some(())
     };
     "nn::init::uniform_", "nn::init::normal_", "nn::init::constant_", "nn::init::ones_",
@@ -177,9 +216,36 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         }
         let options = ClipOptions::new().norm_type(d.number()?);
         let options = if d.flag()? { options.error_if_nonfinite() } else { options };
-        d.look(clip_grad_norm_(&parameters, d.number()?, options).ok());
-        let _ = clip_grad_value_(&parameters, d.number()?);
+        let (norm, value) = (d.number()?, d.number()?);
+        d.look(clip_grad_norm_(&parameters, norm, options).ok());
+        let _ = clip_grad_value_(&parameters, value);
         d.look_at_all(Ok(parameters));
+        Some(())
+    };
+    "nn::amp::GradScaler::with_options", "nn::amp::GradScaler::scale",
+    "nn::amp::GradScaler::unscale_", "nn::amp::GradScaler::step" => |d| {
+        let options = GradScalerOptions {
+            init_scale: d.number()?,
+            growth_interval: d.word()?,
+            ..GradScalerOptions::default()
+        };
+        let mut scaler = if d.flag()? {
+            GradScaler::with_options(options).ok()?
+        } else {
+            GradScaler::new()
+        };
+        let mut optimizer = d.sgd()?.build().ok()?;
+        for parameter in optimizer.parameters() {
+            let _ = scaler.scale(&parameter).and_then(|y| y.sum(())).and_then(|y| y.backward());
+        }
+        if d.flag()? {
+            let _ = scaler.unscale_(&optimizer);
+        }
+        let _ = scaler.step(&mut optimizer);
+        scaler.update();
+        let state = scaler.state().ok()?;
+        let _ = scaler.set_state(&state);
+        d.look_at_all(Ok(optimizer.parameters()));
         Some(())
     };
     "nn::AveragedModel::new", "nn::AveragedModel::update_parameters" => |d| {
