@@ -48,7 +48,7 @@ pub fn dirac_(tensor: &Tensor, groups: usize) -> Result<Tensor> {
         return Err(wrong_dims(OP, tensor, "it must have three to five dimensions, [out, in, ..]"));
     }
     let outputs = tensor.shape()[0];
-    if groups == 0 || outputs % groups != 0 {
+    if groups == 0 || !outputs.is_multiple_of(groups) {
         let value = format!("{groups} for {outputs} channels");
         let why = "the number of output channels must be a multiple of it";
         return Err(Error::InvalidArgument { op: OP, argument: "groups", value, why });

@@ -2,12 +2,14 @@
 //!
 //! An optimizer is given parameters in the order of [`Module::parameters`](crate::Module), or any
 //! other. Frozen ones, and those that got no gradient, are left alone. Its state is saved and
-//! loaded under PyTorch's names ([`Optimizer::state_dict`]).
+//! loaded under PyTorch's names ([`Optimizer::state_dict`]). Each step changes a parameter and what is
+//! remembered of it in one pass over memory; those of [`Muon`], [`Adafactor`] and [`LBFGS`], which are
+//! no elementwise ones, take several.
 //!
 //! # Groups
 //! Parameters in groups have options of their own: `Sgd::new(body, 0.01).param_group(head).lr(0.1)`
-//! trains the head with ten times the rate ([`SgdBuilder::param_group`]). An [`LRScheduler`] changes
-//! the rate of each.
+//! trains the head with ten times the rate ([`SgdBuilder::param_group`]). An
+//! [`LRScheduler`](lr_scheduler::LRScheduler) changes the rate of each.
 //!
 //! # Parameters that move
 //! An optimizer follows its parameters: where a module was moved by [`Module::to`](crate::Module::to)

@@ -31,7 +31,7 @@ impl CellWeights {
     #[track_caller]
     pub(super) fn new(sizes: CellSizes, options: TensorOptions) -> Result<CellWeights> {
         let CellSizes { gates, input, hidden, projection, bias } = sizes;
-        let rows = gates.checked_mul(hidden).unwrap_or(usize::MAX);
+        let rows = gates.saturating_mul(hidden);
         let state = if projection > 0 { projection } else { hidden };
         let make = |shape: &[usize]| init::fan_in_uniform(shape, hidden, options);
         let (weight_ih, weight_hh) = (make(&[rows, input])?, make(&[rows, state])?);

@@ -110,8 +110,8 @@ impl LRSchedule for ChainedScheduler {
         if first == 0.0 {
             return 0.0;
         }
-        let factor = |schedule: &Box<dyn LRSchedule + Send>| schedule.rate(first, epoch) / first;
-        first * self.schedules.iter().map(factor).product::<f64>()
+        let factors = self.schedules.iter().map(|schedule| schedule.rate(first, epoch) / first);
+        first * factors.product::<f64>()
     }
 
     fn momentum(&self, epoch: u64) -> Option<f64> {
