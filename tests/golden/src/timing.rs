@@ -1,11 +1,12 @@
 //! Timed shapes.
 
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use tensor::{Backward, Device, Tensor, no_grad};
 
-use crate::adapter::{CaseOutput, PreparedCall};
+use crate::adapter::{CaseOutput, OptimizerGroup, PreparedCall, optimizer};
 use crate::argument::{ArgumentReader, CaseArgument, dtype};
 use crate::arguments::{TimeArguments, device};
 use crate::failure::CaseFailure;
@@ -43,9 +44,6 @@ pub(crate) fn run(arguments: &TimeArguments) -> Result<()> {
 
 /// The nanoseconds of one call.
 fn measured(folder: &CaseFolder, case: &TimedShape, device: Device) -> Result<u64, CaseFailure> {
-    if case.mode == "step" {
-        return Err(CaseFailure::Unsupported(case.op.clone()));
-    }
     tensor::manual_seed(case.id as u64);
     let mut reader = ArgumentReader::new(folder, device);
     let mut leaves = Vec::new();
@@ -54,11 +52,11 @@ fn measured(folder: &CaseFolder, case: &TimedShape, device: Device) -> Result<u6
         args.push(argument(&mut reader, written, device, &mut leaves)?);
     }
     let kwargs = reader.entries(&case.kwargs)?;
+    if case.mode == "step" {
+        return step(case, args, kwargs, device);
+    }
     let call = PreparedCall::new(timed_name(&case.op), &args, &kwargs, device)?.settled();
-    let finish = || match device {
-        Device::Cpu => Ok(()),
-        device => tensor::cuda::synchronize(device),
-    };
+    let finish = || finish(device);
     if case.mode == "fwd" {
         return no_grad(|| {
             fastest(
@@ -84,6 +82,37 @@ fn measured(folder: &CaseFolder, case: &TimedShape, device: Device) -> Result<u6
         },
         finish,
     )
+}
+
+/// Waits for a device.
+fn finish(device: Device) -> tensor::Result<()> {
+    match device {
+        Device::Cpu => Ok(()),
+        device => tensor::cuda::synchronize(device),
+    }
+}
+
+/// The nanoseconds of an optimizer's step.
+fn step(
+    case: &TimedShape,
+    args: Vec<CaseArgument>,
+    options: Vec<(String, CaseArgument)>,
+    device: Device,
+) -> Result<u64, CaseFailure> {
+    let Some(CaseArgument::List(items)) = args.into_iter().next() else {
+        return Err(CaseFailure::Elsewhere("no list of parameters".to_owned()));
+    };
+    let mut parameters = Vec::new();
+    for item in items {
+        if let CaseArgument::Tensor(parameter) = item {
+            let parameter = parameter.requires_grad_(true)?;
+            parameter.set_grad(Some(parameter.randn_like()?))?;
+            parameters.push(parameter);
+        }
+    }
+    let group = OptimizerGroup { parameters, options };
+    let optimizer = RefCell::new(optimizer(&case.op, &[group])?);
+    fastest(|| Ok(optimizer.borrow_mut().step()?), || finish(device))
 }
 
 /// The shortest mean time of a call over the blocks, in nanoseconds, after two calls to warm up.
