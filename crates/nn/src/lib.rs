@@ -81,7 +81,24 @@ pub use averaged_model::{AveragedModel, Averaging};
 pub use error::LayerError;
 pub use forward::Forward;
 pub use layers::{
-    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, AvgPool1d, AvgPool2d, AvgPool3d, ChannelShuffle, CircularPad1d, CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, Dropout, Embedding, Flatten, Fold, GELU, LayerNorm, Linear, LocalResponseNorm, MaxPool1d, MaxPool2d, MaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d, PadSides, PixelShuffle, PixelUnshuffle, ReLU, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, Sequential, Unfold, Upsample, ZeroPad1d, ZeroPad2d, ZeroPad3d, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, AlphaDropout, BCELoss, BCEWithLogitsLoss, BatchNorm1d, BatchNorm2d, BatchNorm3d, Bilinear, CELU, CosineEmbeddingLoss, CrossEntropyLoss, Dropout1d, Dropout2d, Dropout3d, ELU, EmbeddingBag, FeatureAlphaDropout, GLU, GaussianNLLLoss, GroupNorm, Hardshrink, Hardsigmoid, Hardswish, Hardtanh, HingeEmbeddingLoss, HuberLoss, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, KLDivLoss, L1Loss, LeakyReLU, LogSigmoid, LogSoftmax, MSELoss, MarginRankingLoss, Mish, MultiLabelMarginLoss, MultiLabelSoftMarginLoss, MultiMarginLoss, NLLLoss, PReLU, PoissonNLLLoss, RMSNorm, ReLU6, SELU, SiLU, Sigmoid, SmoothL1Loss, SoftMarginLoss, Softmax, Softmax2d, Softmin, Softplus, Softshrink, Softsign, Tanh, Tanhshrink, Threshold, TripletMarginLoss, GRU, GRUCell, GRUKind, LSTM, LSTMCell, LSTMKind, RNN, RNNBase, RNNBuilder, RNNCell, RNNCellBase, RNNKind, RNNNonlinearity, RecurrentKind, RecurrentState,
+    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d, AlphaDropout, AvgPool1d, AvgPool2d, AvgPool3d, BCELoss, BCEWithLogitsLoss,
+    BatchNorm1d, BatchNorm2d, BatchNorm3d, Bilinear, CELU, ChannelShuffle, CircularPad1d,
+    CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, Conv1d, Conv2d,
+    Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, CosineEmbeddingLoss,
+    CrossEntropyLoss, Dropout, Dropout1d, Dropout2d, Dropout3d, ELU, Embedding, EmbeddingBag,
+    FeatureAlphaDropout, Flatten, Fold, GELU, GLU, GRU, GRUCell, GRUKind, GaussianNLLLoss,
+    GroupNorm, Hardshrink, Hardsigmoid, Hardswish, Hardtanh, HingeEmbeddingLoss, HuberLoss,
+    InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, KLDivLoss, L1Loss, LSTM, LSTMCell, LSTMKind,
+    LayerNorm, LeakyReLU, Linear, LocalResponseNorm, LogSigmoid, LogSoftmax, MSELoss,
+    MarginRankingLoss, MaxPool1d, MaxPool2d, MaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d,
+    Mish, MultiLabelMarginLoss, MultiLabelSoftMarginLoss, MultiMarginLoss, NLLLoss, PReLU,
+    PadSides, PixelShuffle, PixelUnshuffle, PoissonNLLLoss, RMSNorm, RNN, RNNBase, RNNBuilder,
+    RNNCell, RNNCellBase, RNNKind, RNNNonlinearity, ReLU, ReLU6, RecurrentKind, RecurrentState,
+    ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d, ReplicationPad2d,
+    ReplicationPad3d, SELU, Sequential, SiLU, Sigmoid, SmoothL1Loss, SoftMarginLoss, Softmax,
+    Softmax2d, Softmin, Softplus, Softshrink, Softsign, Tanh, Tanhshrink, Threshold,
+    TripletMarginLoss, Unfold, Upsample, ZeroPad1d, ZeroPad2d, ZeroPad3d,
 };
 pub use module::{AsModule, Member, MemberMut, Module};
 pub use nn_derive::Module;

@@ -103,7 +103,14 @@ pub use gpu_runtime as runtime;
 pub use serialization::ndarray;
 pub use serialization::{Error as SerializationError, numpy, pytorch, safetensors};
 pub use tensor::{
-    AdaptivePoolSize, AvgPoolOptions, BlockOptions, Blocking, DType, Data, DefaultGuard, Device, Dims, Element, Error, ExecutionContext, ExecutionContextGuard, Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, Generator, GeneratorState, GridIndexing, GridSampleMode, GridSamplePadding, IndexRange, Integer, Interpolation, InterpolationMode, MaxPoolOptions, MaxUnpoolOptions, MemoryFormat, Number, PadMode, PendingTensor, PerAxis, ReadGuard, ReduceDims, Result, RoundingMode, Scalar, ScaleFactors, SeedGuard, Shape, SplitPoints, StackBuffer, Steps, Storage, Tensor, TensorId, TensorIndex, ConvOptions, ConvPadding, ConvTransposeOptions, ExpandingArray, BagMode, EmbeddingOptions, Reduction,
+    AdaptivePoolSize, AvgPoolOptions, BagMode, BlockOptions, Blocking, ConvOptions, ConvPadding,
+    ConvTransposeOptions, DType, Data, DefaultGuard, Device, Dims, Element, EmbeddingOptions,
+    Error, ExecutionContext, ExecutionContextGuard, ExpandingArray, Fused, FusedMany, FusedOperand,
+    FusedOperands, FusedValue, Generator, GeneratorState, GridIndexing, GridSampleMode,
+    GridSamplePadding, IndexRange, Integer, Interpolation, InterpolationMode, MaxPoolOptions,
+    MaxUnpoolOptions, MemoryFormat, Number, PadMode, PendingTensor, PerAxis, ReadGuard, ReduceDims,
+    Reduction, Result, RoundingMode, Scalar, ScaleFactors, SeedGuard, Shape, SplitPoints,
+    StackBuffer, Steps, Storage, Tensor, TensorId, TensorIndex,
     TensorIndex::{Ellipsis, NewAxis},
     TensorIndices, TensorOptions, TensorOrScalar, To, ViewShape, cpu, default_device,
     default_dtype, enter_default_device, enter_default_dtype, enter_manual_seed, fold_in, fuse,

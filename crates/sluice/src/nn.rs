@@ -25,5 +25,24 @@
 //! ```
 
 pub use nn::{
-    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, AsModule, AvgPool1d, AvgPool2d, AvgPool3d, ChannelShuffle, CircularPad1d, CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, Dropout, Embedding, Flatten, Fold, Forward, GELU, LayerError, LayerNorm, Linear, LoadOptions, LoadReport, LocalResponseNorm, MaxPool1d, MaxPool2d, MaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d, Member, MemberMut, Module, PadSides, PixelShuffle, PixelUnshuffle, ReLU, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, Result, Sequential, StateDict, StateError, Stateful, Unfold, Upsample, ZeroPad1d, ZeroPad2d, ZeroPad3d, fields, init, loss, sequential, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, AlphaDropout, BCELoss, BCEWithLogitsLoss, BatchNorm1d, BatchNorm2d, BatchNorm3d, Bilinear, CELU, CosineEmbeddingLoss, CrossEntropyLoss, Dropout1d, Dropout2d, Dropout3d, ELU, EmbeddingBag, FeatureAlphaDropout, GLU, GaussianNLLLoss, GroupNorm, Hardshrink, Hardsigmoid, Hardswish, Hardtanh, HingeEmbeddingLoss, HuberLoss, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, KLDivLoss, L1Loss, LeakyReLU, LogSigmoid, LogSoftmax, MSELoss, MarginRankingLoss, Mish, MultiLabelMarginLoss, MultiLabelSoftMarginLoss, MultiMarginLoss, NLLLoss, PReLU, PoissonNLLLoss, RMSNorm, ReLU6, SELU, SiLU, Sigmoid, SmoothL1Loss, SoftMarginLoss, Softmax, Softmax2d, Softmin, Softplus, Softshrink, Softsign, Tanh, Tanhshrink, Threshold, TripletMarginLoss, AveragedModel, Averaging, utils, GRU, GRUCell, GRUKind, LSTM, LSTMCell, LSTMKind, RNN, RNNBase, RNNBuilder, RNNCell, RNNCellBase, RNNKind, RNNNonlinearity, RecurrentKind, RecurrentState, amp,
+    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d, AlphaDropout, AsModule, AveragedModel, Averaging, AvgPool1d, AvgPool2d,
+    AvgPool3d, BCELoss, BCEWithLogitsLoss, BatchNorm1d, BatchNorm2d, BatchNorm3d, Bilinear, CELU,
+    ChannelShuffle, CircularPad1d, CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d,
+    ConstantPad3d, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d,
+    CosineEmbeddingLoss, CrossEntropyLoss, Dropout, Dropout1d, Dropout2d, Dropout3d, ELU,
+    Embedding, EmbeddingBag, FeatureAlphaDropout, Flatten, Fold, Forward, GELU, GLU, GRU, GRUCell,
+    GRUKind, GaussianNLLLoss, GroupNorm, Hardshrink, Hardsigmoid, Hardswish, Hardtanh,
+    HingeEmbeddingLoss, HuberLoss, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, KLDivLoss,
+    L1Loss, LSTM, LSTMCell, LSTMKind, LayerError, LayerNorm, LeakyReLU, Linear, LoadOptions,
+    LoadReport, LocalResponseNorm, LogSigmoid, LogSoftmax, MSELoss, MarginRankingLoss, MaxPool1d,
+    MaxPool2d, MaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d, Member, MemberMut, Mish, Module,
+    MultiLabelMarginLoss, MultiLabelSoftMarginLoss, MultiMarginLoss, NLLLoss, PReLU, PadSides,
+    PixelShuffle, PixelUnshuffle, PoissonNLLLoss, RMSNorm, RNN, RNNBase, RNNBuilder, RNNCell,
+    RNNCellBase, RNNKind, RNNNonlinearity, ReLU, ReLU6, RecurrentKind, RecurrentState,
+    ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d, ReplicationPad2d,
+    ReplicationPad3d, Result, SELU, Sequential, SiLU, Sigmoid, SmoothL1Loss, SoftMarginLoss,
+    Softmax, Softmax2d, Softmin, Softplus, Softshrink, Softsign, StateDict, StateError, Stateful,
+    Tanh, Tanhshrink, Threshold, TripletMarginLoss, Unfold, Upsample, ZeroPad1d, ZeroPad2d,
+    ZeroPad3d, amp, fields, init, loss, sequential, utils,
 };

@@ -123,7 +123,12 @@ pub use integer::Integer;
 
 pub use dispatch::{Blocking, CudaView};
 pub use ops::{
-    AdaptivePoolSize, AvgPoolOptions, BlockOptions, Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, GridIndexing, GridSampleMode, GridSamplePadding, IndexRange, Interpolation, InterpolationMode, MaxPoolOptions, MaxUnpoolOptions, MemoryFormat, MovedLeaf, PadMode, PendingTensor, PerAxis, RoundingMode, ScaleFactors, SplitPoints, TensorIndex, ConvOptions, ConvPadding, ConvTransposeOptions, ExpandingArray, BagMode, EmbeddingOptions, Reduction,
+    AdaptivePoolSize, AvgPoolOptions, BagMode, BlockOptions, ConvOptions, ConvPadding,
+    ConvTransposeOptions, EmbeddingOptions, ExpandingArray, Fused, FusedMany, FusedOperand,
+    FusedOperands, FusedValue, GridIndexing, GridSampleMode, GridSamplePadding, IndexRange,
+    Interpolation, InterpolationMode, MaxPoolOptions, MaxUnpoolOptions, MemoryFormat, MovedLeaf,
+    PadMode, PendingTensor, PerAxis, Reduction, RoundingMode, ScaleFactors, SplitPoints,
+    TensorIndex,
     TensorIndex::{Ellipsis, NewAxis},
     TensorIndices, TensorOrScalar, To, ViewShape, fuse, fuse_many,
 };

@@ -1,10 +1,10 @@
 //! The layers, a file each; functions and losses as modules are tables.
 
-mod blocks;
-mod conv;
 mod activations;
 mod batch_norm;
 mod bilinear;
+mod blocks;
+mod conv;
 mod dropout;
 mod dropouts;
 mod embedding;
@@ -15,9 +15,9 @@ mod group_norm;
 mod layer_norm;
 mod linear;
 mod local_response_norm;
+mod losses;
 mod padding;
 mod pooling;
-mod losses;
 mod prelu;
 mod recurrent;
 mod relu;
@@ -25,8 +25,6 @@ mod rms_norm;
 mod sequential;
 mod upsample;
 
-pub use blocks::{Fold, Unfold};
-pub use conv::{Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d};
 pub use activations::{
     CELU, ELU, GLU, Hardshrink, Hardsigmoid, Hardswish, Hardtanh, LeakyReLU, LogSigmoid,
     LogSoftmax, Mish, ReLU6, SELU, SiLU, Sigmoid, Softmax, Softmax2d, Softmin, Softplus,
@@ -36,6 +34,8 @@ pub use batch_norm::{
     BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d,
 };
 pub use bilinear::Bilinear;
+pub use blocks::{Fold, Unfold};
+pub use conv::{Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d};
 pub use dropout::Dropout;
 pub use dropouts::{AlphaDropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout};
 pub use embedding::Embedding;
@@ -46,6 +46,12 @@ pub use group_norm::GroupNorm;
 pub use layer_norm::LayerNorm;
 pub use linear::Linear;
 pub use local_response_norm::LocalResponseNorm;
+pub use losses::{
+    BCELoss, BCEWithLogitsLoss, CosineEmbeddingLoss, CrossEntropyLoss, GaussianNLLLoss,
+    HingeEmbeddingLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss, MarginRankingLoss,
+    MultiLabelMarginLoss, MultiLabelSoftMarginLoss, MultiMarginLoss, NLLLoss, PoissonNLLLoss,
+    SmoothL1Loss, SoftMarginLoss, TripletMarginLoss,
+};
 pub use padding::{
     CircularPad1d, CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d, ConstantPad3d,
     PadSides, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d,
@@ -55,12 +61,6 @@ pub use pooling::{
     AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d,
     AdaptiveMaxPool3d, AvgPool1d, AvgPool2d, AvgPool3d, MaxPool1d, MaxPool2d, MaxPool3d,
     MaxUnpool1d, MaxUnpool2d, MaxUnpool3d,
-};
-pub use losses::{
-    BCELoss, BCEWithLogitsLoss, CosineEmbeddingLoss, CrossEntropyLoss, GaussianNLLLoss,
-    HingeEmbeddingLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss, MarginRankingLoss,
-    MultiLabelMarginLoss, MultiLabelSoftMarginLoss, MultiMarginLoss, NLLLoss, PoissonNLLLoss,
-    SmoothL1Loss, SoftMarginLoss, TripletMarginLoss,
 };
 pub use prelu::PReLU;
 pub use recurrent::{

@@ -1,8 +1,8 @@
 //! The operations on tensors. An elementwise operation is data (`pointwise`), one line in a file of
 //! its family (`elementwise`); the methods of [`Tensor`](crate::Tensor) apply it.
 
-mod columns;
 mod bilinear;
+mod columns;
 mod contract;
 mod conv;
 mod convert;

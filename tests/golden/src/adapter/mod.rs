@@ -132,7 +132,10 @@ fn table() -> &'static HashMap<&'static str, Vec<&'static AdapterRow>> {
             linear::ROWS,
             convolutions::ROWS,
             losses::ROWS,
-            windows::POOLS, windows::SAMPLES, norms::ROWS, similarity::ROWS,
+            windows::POOLS,
+            windows::SAMPLES,
+            norms::ROWS,
+            similarity::ROWS,
         ];
         let mut table: HashMap<&str, Vec<&AdapterRow>> = HashMap::new();
         for row in families.into_iter().flatten() {

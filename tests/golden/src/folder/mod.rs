@@ -16,7 +16,7 @@ use safetensors::SafeTensors;
 
 pub(crate) use array::{HostArray, HostNumbers, decode, size_of};
 pub(crate) use case::{
-    CaseHeader, ExamStep, ExpectedGradients, ModuleCase, OpCase, ProgramCase, TimedShape, OptimCase,
+    CaseHeader, ExamStep, ExpectedGradients, ModuleCase, OpCase, OptimCase, ProgramCase, TimedShape,
 };
 pub(crate) use stored::StoredTensor;
 pub(crate) use written::WrittenValue;
