@@ -2,6 +2,7 @@
 // stops the kernel with an assertion.
 #include <cassert>
 
+#include "arithmetic.cuh"
 #include "dtype.cuh"
 #include "layout.cuh"
 #include "tables.cuh"
@@ -142,6 +143,46 @@ __device__ void atomic_add(Stored<T>* address, Stored<T> value) {
     }
 }
 
+// Stores a function of the element and a value by comparing and swapping, for words that have no
+// other atomic operation for it.
+template <class Op, class T>
+__device__ void fold_by_swapping(T* address, T value) {
+    using Word = std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>;
+    Word* const place = reinterpret_cast<Word*>(address);
+    // A wrong guess costs one more turn, and what is there is never read but atomically.
+    Word seen = 0, before;
+    do {
+        before = seen;
+        T element;
+        memcpy(&element, &before, sizeof(element));
+        const T folded = Op::join(element, value);
+        Word after;
+        memcpy(&after, &folded, sizeof(after));
+        seen = atomicCAS(place, before, after);
+    } while (seen != before);
+}
+
+struct Product {
+    template <class V>
+    __device__ static V join(V a, V b) {
+        return times(a, b);
+    }
+};
+
+struct Larger {
+    template <class V>
+    __device__ static V join(V a, V b) {
+        return larger(a, b);
+    }
+};
+
+struct Smaller {
+    template <class V>
+    __device__ static V join(V a, V b) {
+        return smaller(a, b);
+    }
+};
+
 template <class T>
 __device__ void gather(const Index& args) {
     T* const out = static_cast<T*>(args.out);
@@ -170,6 +211,16 @@ __device__ void add(const Index& args) {
     });
 }
 
+// The same for other functions than sums.
+template <class T, class Op>
+__device__ void fold(const Index& args) {
+    T* const out = static_cast<T*>(args.out);
+    const T* const source = static_cast<const T*>(args.source);
+    for_each_choice<true>(args, [&](int64_t position, int64_t element) {
+        fold_by_swapping<Op>(&out[element], source[position]);
+    });
+}
+
 constexpr bool ELEMENTS = true;
 constexpr bool SLICES = false;
 constexpr bool READS = false;
@@ -184,9 +235,16 @@ constexpr bool WRITES = true;
 #define ADD(name, CHOICE, T) \
     extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Index args) { add<T, CHOICE>(args); }
 
+#define FOLD(name, Op, T) \
+    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Index args) { fold<T, Op>(args); }
+#define FOR_WORDS(ENTRY, name, Op) ENTRY(name, Op, f64) ENTRY(name, Op, f32) ENTRY(name, Op, i64)
+
 FOR_SIZES(MOVE, gather, gather)
 FOR_SIZES(MOVE, scatter, scatter)
 FOR_SIZES(COPY, index_select, READS)
 FOR_SIZES(COPY, index_copy, WRITES)
 FOR_ALL(ADD, scatter_add, ELEMENTS)
 FOR_ALL(ADD, index_add, SLICES)
+FOR_WORDS(FOLD, scatter_prod, Product)
+FOR_WORDS(FOLD, scatter_amax, Larger)
+FOR_WORDS(FOLD, scatter_amin, Smaller)

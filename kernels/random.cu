@@ -42,6 +42,10 @@ struct Uniform {
     }
 };
 
+// The step between the numbers of `unit`.
+template <class T>
+constexpr double STEP = std::is_same_v<T, f64> ? TO_53_BITS : TO_24_BITS;
+
 // Box and Muller's transformation, which gives two numbers. The radius is taken from (0, 1], where
 // the logarithm is finite.
 struct Normal {
@@ -50,10 +54,9 @@ struct Normal {
 
     template <class T>
     __device__ static void fill(const Random& args, const Words& words, T (&values)[COUNT<T>]) {
-        constexpr double STEP = std::is_same_v<T, f64> ? TO_53_BITS : TO_24_BITS;
 #pragma unroll
         for (int lane = 0; lane < COUNT<T>; lane += 2) {
-            const double radius = exact::add(unit<T>(words, lane), STEP);
+            const double radius = exact::add(unit<T>(words, lane), STEP<T>);
             const double length = __dsqrt_rn(exact::mul(-2.0, exact::log(radius)));
             const exact::CosSin turned = exact::cos_sin_turns(unit<T>(words, lane + 1));
             const auto normal = [&](double part) {
@@ -61,6 +64,21 @@ struct Normal {
             };
             values[lane] = normal(turned.cos);
             values[lane + 1] = normal(turned.sin);
+        }
+    }
+};
+
+// Exponentially distributed, of rate a: the logarithm of a number in (0, 1].
+struct Exponential {
+    template <class T>
+    static constexpr int COUNT = REALS_OF_BLOCK<T>;
+
+    template <class T>
+    __device__ static void fill(const Random& args, const Words& words, T (&values)[COUNT<T>]) {
+#pragma unroll
+        for (int lane = 0; lane < COUNT<T>; ++lane) {
+            const double part = exact::add(unit<T>(words, lane), STEP<T>);
+            values[lane] = round_to<T>(__ddiv_rn(-exact::log(part), args.a));
         }
     }
 };
@@ -151,6 +169,7 @@ __device__ void drop(const Random& args) {
 
 FOR_FLOATS(RANDOM, uniform, Uniform)
 FOR_FLOATS(RANDOM, normal, Normal)
+FOR_FLOATS(RANDOM, exponential, Exponential)
 FOR_ALL(RANDOM, random, Integers)
 FOR_ALL(RANDOM, bernoulli, Bernoulli)
 FOR_FLOATS(DROPOUT, dropout, )

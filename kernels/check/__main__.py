@@ -10,6 +10,7 @@ import sys
 import torch
 
 import others
+import selected
 import windows
 from driver import Driver
 
@@ -22,7 +23,7 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     driver = Driver(parser.parse_args().library)
     checks, failures = 0, 0
-    for family in (others.check, windows.check, others.out_of_range):
+    for family in (others.check, windows.check, selected.check, others.out_of_range):
         for name, problem in family(driver):
             checks += 1
             if problem:

@@ -76,6 +76,21 @@ class Scan(Structure):
     ]
 
 
+class Sort(Structure):
+    # `source` is the struct's `from`, which is a word of Python.
+    _fields_ = [
+        ("out", c_uint64), ("input", c_uint64), ("source", c_uint64), ("to", c_uint64),
+        *[(name, c_int64) for name in "rows size first count width run descending".split()],
+    ]
+
+
+class Search(Structure):
+    _fields_ = [
+        *[(name, c_uint64) for name in "out sorted values sorter".split()],
+        *[(name, c_int64) for name in "rows size count right".split()],
+    ]
+
+
 class Range(Structure):
     _fields_ = [
         ("out", c_uint64), ("numel", c_int64), ("start", c_double), ("step", c_double),

@@ -167,6 +167,29 @@ struct Convolution {
     int64_t rows, columns, parts, tile;
 };
 
+// The order of `rows` dense rows of `size` elements, of which the places from `first` on, `count` of
+// them, are wanted. Rows of several chunks take several launches: the first, with `run` 0, leaves the
+// smallest items of each chunk in `to`; the others merge runs of `run` elements each from `from` to
+// `to`, where `width` items are for each row, and the last one writes `out`.
+struct Sort {
+    int64_t* out;
+    const void* in;
+    const void* from;
+    void* to;
+    int64_t rows, size, first, count;
+    int64_t width, run, descending;
+};
+
+// The places of [rows, count] values in [rows, size] elements, which are sorted, or are so in the order
+// of `sorter` if that is not null. With `right` equal elements come before a value.
+struct Search {
+    int64_t* out;
+    const void* sorted;
+    const void* values;
+    const int64_t* sorter;
+    int64_t rows, size, count, right;
+};
+
 // Dense arrays of `rows` rows, one beside the other in the rows of `out`, which are `row_bytes` long:
 // array p takes widths[p] bytes from starts[p] on of each, and the blocks from first_blocks[p] to
 // first_blocks[p + 1] of the grid copy it. Everything, addresses too, is a multiple of `unit` bytes:
@@ -193,6 +216,8 @@ static_assert(sizeof(NormParameters) == 80 && offsetof(NormParameters, parts) ==
 static_assert(sizeof(Index) == 56);
 static_assert(sizeof(Random) == 80 && offsetof(Random, low) == 48);
 static_assert(sizeof(Scan) == 56 && offsetof(Scan, parts) == 48);
+static_assert(sizeof(Sort) == 88 && offsetof(Sort, width) == 64);
+static_assert(sizeof(Search) == 64);
 static_assert(sizeof(Range) == 48 && offsetof(Range, istart) == 32);
 static_assert(sizeof(Convolution) == 240 && offsetof(Convolution, input) == 64 &&
               offsetof(Convolution, rows) == 208);

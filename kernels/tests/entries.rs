@@ -18,6 +18,8 @@ const TABLE: &[(&str, &str, usize)] = &[
     ("sum prod amax amin argmax argmin any all", ALL, 320),
     ("mean", FLOATS, 320),
     ("cumsum cumprod", GATHERED, 56),
+    ("argsort", "f32 f64 i64 i32", 88),
+    ("searchsorted", "f32 f64 i64", 64),
     ("matmul", NUMBERS, 296),
     ("matmul_rows", FLOATS, 296),
     ("matmul_large", SINGLES, 296),
@@ -27,8 +29,9 @@ const TABLE: &[(&str, &str, usize)] = &[
     ("layer_norm_parameters", FLOATS, 80),
     ("gather scatter index_select index_copy", SIZES, 56),
     ("scatter_add index_add", ALL, 56),
+    ("scatter_prod scatter_amax scatter_amin", "f32 f64 i64", 56),
     ("cat", "u8", 1832),
-    ("uniform normal dropout", FLOATS, 80),
+    ("uniform normal exponential dropout", FLOATS, 80),
     ("random bernoulli", ALL, 80),
     ("arange", NUMBERS, 48),
     ("max_pool avg_pool", GATHERED, 192),
@@ -119,7 +122,7 @@ fn ptx_is_for_sm_75_and_a_driver_of_cuda_12_0_reads_it() {
 fn any_block_that_a_gpu_can_run_can_be_launched() {
     for module in kernels::modules() {
         let Some(text) = ptx(module) else { continue };
-        let fixed = ["conv", "matmul", "cumsum", "cumprod"];
+        let fixed = ["conv", "matmul", "cumsum", "cumprod", "argsort"];
         let is_fixed = fixed.iter().any(|operation| module.name.starts_with(operation));
         let threads = if is_fixed { 256 } else { 1024 };
         let bound = format!("\n.maxntid {threads}, 1, 1\n");

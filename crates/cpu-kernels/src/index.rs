@@ -103,16 +103,38 @@ pub enum IndexOperation {
     /// The source's elements are added to those of the output that the indices choose
     /// (`scatter_add`).
     ScatterAdd,
+    /// The elements of the output that the indices choose are multiplied by the source's.
+    ScatterProd,
+    /// The elements of the output that the indices choose become the larger of them and the
+    /// source's; NaN is larger than all numbers.
+    ScatterMax,
+    /// The elements of the output that the indices choose become the smaller of them and the
+    /// source's; NaN is smaller than all numbers.
+    ScatterMin,
 }
 
 impl IndexOperation {
     /// Whether there is an index for each element, and not for each slice.
     pub const fn is_per_element(self) -> bool {
-        matches!(
+        !matches!(
             self,
-            IndexOperation::Gather | IndexOperation::Scatter | IndexOperation::ScatterAdd
+            IndexOperation::Select | IndexOperation::CopySlices | IndexOperation::AddSlices
         )
     }
+}
+
+/// The write of a dtype that leaves a function of the old and the new element.
+macro_rules! folding {
+    ($function:ident, $per_element:literal, $dtype:expr, $set:expr) => {
+        folding!(@ $function, $per_element, $dtype, $set, F64 F32 F16 BF16 I64 I32 I16 I8 U8 Bool)
+    };
+    (@ $function:ident, $per_element:literal, $dtype:expr, $set:expr, $($name:ident)+) => {
+        match $dtype {
+            $(DType::$name => {
+                $set.version::<Write<$function<stored_as!($name)>, $per_element>>()
+            })+
+        }
+    };
 }
 
 /// An indexed operation for one dtype. Truth values are added with "or".
@@ -164,8 +186,11 @@ impl IndexKernel {
     pub fn in_set(operation: IndexOperation, dtype: DType, set: InstructionSet) -> IndexKernel {
         assert!(set.is_supported(), "the processor does not have {}", set.name());
         let run = match operation {
-            IndexOperation::AddSlices => adding::<false>(dtype, set),
-            IndexOperation::ScatterAdd => adding::<true>(dtype, set),
+            IndexOperation::AddSlices => folding!(Summed, false, dtype, set),
+            IndexOperation::ScatterAdd => folding!(Summed, true, dtype, set),
+            IndexOperation::ScatterProd => folding!(Multiplied, true, dtype, set),
+            IndexOperation::ScatterMax => folding!(Larger, true, dtype, set),
+            IndexOperation::ScatterMin => folding!(Smaller, true, dtype, set),
             _ => match dtype.size() {
                 1 => moving::<u8>(operation, set),
                 2 => moving::<u16>(operation, set),
@@ -223,17 +248,6 @@ fn moving<T: Copy + 'static>(operation: IndexOperation, set: InstructionSet) -> 
         IndexOperation::CopySlices => set.version::<Write<Replaced<T>, false>>(),
         _ => set.version::<Write<Replaced<T>, true>>(),
     }
-}
-
-fn adding<const PER_ELEMENT: bool>(dtype: DType, set: InstructionSet) -> Version<Select<u8>> {
-    macro_rules! by_dtype {
-        ($($dtype:ident)+) => {
-            match dtype {
-                $(DType::$dtype => set.version::<Write<Summed<stored_as!($dtype)>, PER_ELEMENT>>(),)+
-            }
-        };
-    }
-    by_dtype!(F64 F32 F16 BF16 I64 I32 I16 I8 U8 Bool)
 }
 
 /// [`IndexOperation::Select`], of elements of a size.
@@ -326,16 +340,31 @@ impl<T: Copy + 'static> Written for Replaced<T> {
     }
 }
 
-/// The sum of the two.
-struct Summed<S>(PhantomData<S>);
+macro_rules! folded {
+    ($($(#[$attr:meta])* $name:ident: $function:ident;)+) => {$(
+        $(#[$attr])*
+        struct $name<S>(PhantomData<S>);
 
-impl<S: StoredValue> Written for Summed<S> {
-    type Element = S;
+        impl<S: StoredValue> Written for $name<S> {
+            type Element = S;
 
-    #[inline(always)]
-    fn of(old: S, new: S) -> S {
-        S::store(old.load().plus(new.load()))
-    }
+            #[inline(always)]
+            fn of(old: S, new: S) -> S {
+                S::store(old.load().$function(new.load()))
+            }
+        }
+    )+};
+}
+
+folded! {
+    /// The sum of the two.
+    Summed: plus;
+    /// The product of the two.
+    Multiplied: times;
+    /// The larger of the two.
+    Larger: larger;
+    /// The smaller of the two.
+    Smaller: smaller;
 }
 
 /// The operations that write the elements which indices choose.

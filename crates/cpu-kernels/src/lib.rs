@@ -2,8 +2,8 @@
 //!
 //! - [`program`]: elementwise functions, which are [expressions](expression::Expression) of any
 //!   size, over operands of any dtype and layout.
-//! - [`reduce`], [`softmax`], [`layer_norm`], [`index`], [`matmul`], [`conv`], [`pooling`] and
-//!   [`resample`]: what is no function of single elements.
+//! - [`reduce`], [`softmax`], [`layer_norm`], [`index`], [`sort`], [`search`], [`matmul`], [`conv`],
+//!   [`pooling`] and [`resample`]: what is no function of single elements.
 //! - [`random`] and [`range`]: elements from nothing.
 //! - [`pool`]: the threads that work is split between.
 //! - [`instruction_set`]: which instructions the processor has, and loops that are compiled for each
@@ -22,7 +22,8 @@
 // Layers, the top one first; a module imports only from lines below its own.
 //
 //   conv
-//   index, layer_norm, matmul, pooling, program, random, range, resample, scan, softmax
+//   index, layer_norm, matmul, pooling, program, random, range, resample, scan, search, softmax,
+//   sort
 //   movers, reduce
 //   blocks, matrix
 //   convert, functions, thread_scratch
@@ -49,10 +50,12 @@ pub mod reduce;
 pub mod resample;
 mod runs;
 pub mod scan;
+pub mod search;
 mod shared;
 mod shared_pointer;
 pub mod softmax;
 mod thread_scratch;
+pub mod sort;
 mod values;
 
 pub use instruction_set::InstructionSet;

@@ -103,18 +103,11 @@ pub use gpu_runtime as runtime;
 pub use serialization::ndarray;
 pub use serialization::{Error as SerializationError, numpy, pytorch, safetensors};
 pub use tensor::{
-    AdaptivePoolSize, AvgPoolOptions, BagMode, BlockOptions, Blocking, ConvOptions, ConvPadding,
-    ConvTransposeOptions, DType, Data, DefaultGuard, Device, Dims, Element, EmbeddingOptions,
-    Error, ExecutionContext, ExecutionContextGuard, ExpandingArray, Fused, FusedMany, FusedOperand,
-    FusedOperands, FusedValue, Generator, GeneratorState, GridIndexing, GridSampleMode,
-    GridSamplePadding, IndexRange, Integer, Interpolation, InterpolationMode, MaxPoolOptions,
-    MaxUnpoolOptions, MemoryFormat, Number, PadMode, PendingTensor, PerAxis, ReadGuard, ReduceDims,
-    Reduction, Result, RoundingMode, Scalar, ScaleFactors, SeedGuard, Shape, SplitPoints,
-    StackBuffer, Steps, Storage, Tensor, TensorId, TensorIndex,
+    AdaptivePoolSize, AvgPoolOptions, BagMode, BlockOptions, Blocking, ConvOptions, ConvPadding, ConvTransposeOptions, DType, Data, DefaultGuard, Device, Dims, Element, EmbeddingOptions, Error, ExecutionContext, ExecutionContextGuard, ExpandingArray, Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, Generator, GeneratorState, GridIndexing, GridSampleMode, GridSamplePadding, IndexRange, Integer, Interpolation, InterpolationMode, MaxPoolOptions, MaxUnpoolOptions, MemoryFormat, Number, PadMode, PendingTensor, PerAxis, ReadGuard, ReduceDims, Reduction, Result, RoundingMode, Scalar, ScaleFactors, SeedGuard, Shape, SplitPoints, StackBuffer, Steps, Storage, Tensor, TensorId, TensorIndex, MatrixNorm, QuantileInterpolation, ScatterReduction,
     TensorIndex::{Ellipsis, NewAxis},
-    TensorIndices, TensorOptions, TensorOrScalar, To, ViewShape, cpu, default_device,
-    default_dtype, enter_default_device, enter_default_dtype, enter_manual_seed, fold_in, fuse,
-    fuse_many, generator, initial_seed, keepdim, manual_seed, set_default_device,
+    TensorIndices, TensorOptions, TensorOrScalar, To, UniqueElements, ViewShape, cpu,
+    default_device, default_dtype, enter_default_device, enter_default_dtype, enter_manual_seed,
+    fold_in, fuse, fuse_many, generator, initial_seed, keepdim, manual_seed, set_default_device,
     set_default_dtype, set_num_threads, tensor, with_default_device, with_default_dtype,
     with_folded_seed, with_manual_seed,
 };

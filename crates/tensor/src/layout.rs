@@ -2,6 +2,7 @@
 //! layouts of its views.
 
 mod contiguous_runs;
+mod overlap;
 mod problem;
 mod region;
 mod result;
@@ -152,7 +153,7 @@ impl Layout {
 
     /// Whether two elements are the same element of the storage.
     pub(crate) fn overlaps_itself(&self) -> bool {
-        (0..self.shape.len()).any(|dim| self.repeats(dim))
+        !self.contiguous && self.numel > 0 && overlap::overlaps(&self.shape, &self.strides)
     }
 
     /// The layout with each element once: the dimensions that repeat have size 1.
@@ -165,8 +166,8 @@ impl Layout {
         self.corner(&sizes)
     }
 
-    /// Whether the elements along a dimension are all the same element of the storage. Views made
-    /// by this crate repeat elements in no other way.
+    /// Whether the elements along a dimension are all the same element of the storage. Windows
+    /// ([`Layout::unfold`]) and `as_strided` have elements several times in other ways too.
     pub(crate) fn repeats(&self, dim: usize) -> bool {
         self.shape[dim] > 1 && self.strides[dim] == 0
     }
@@ -326,6 +327,20 @@ impl Layout {
         };
         strides.push(step);
         Layout::strided(shape, strides, start)
+    }
+
+    /// Windows of `size` neighbours along `dim`, every `step`th of them, as a new last dimension; one
+    /// must fit, and `step` is not 0.
+    ///
+    /// # Errors
+    /// As [`Layout::strided`].
+    pub(crate) fn unfold(&self, dim: usize, size: usize, step: usize) -> Result<Layout, NoLayout> {
+        let windows = (self.shape[dim] - size) / step + 1;
+        let starts = self.slice(dim, 0, windows, step)?;
+        let (mut shape, mut strides) = (starts.shape.to_vec(), starts.strides.clone());
+        shape.push(size);
+        strides.push(self.strides[dim]);
+        Layout::strided(shape.into(), strides, starts.offset)
     }
 
     /// The layout with the elements along some dimensions in reverse order.

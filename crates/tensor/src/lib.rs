@@ -123,14 +123,9 @@ pub use integer::Integer;
 
 pub use dispatch::{Blocking, CudaView};
 pub use ops::{
-    AdaptivePoolSize, AvgPoolOptions, BagMode, BlockOptions, ConvOptions, ConvPadding,
-    ConvTransposeOptions, EmbeddingOptions, ExpandingArray, Fused, FusedMany, FusedOperand,
-    FusedOperands, FusedValue, GridIndexing, GridSampleMode, GridSamplePadding, IndexRange,
-    Interpolation, InterpolationMode, MaxPoolOptions, MaxUnpoolOptions, MemoryFormat, MovedLeaf,
-    PadMode, PendingTensor, PerAxis, Reduction, RoundingMode, ScaleFactors, SplitPoints,
-    TensorIndex,
+    AdaptivePoolSize, AvgPoolOptions, BagMode, BlockOptions, ConvOptions, ConvPadding, ConvTransposeOptions, EmbeddingOptions, ExpandingArray, Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, GridIndexing, GridSampleMode, GridSamplePadding, IndexRange, Interpolation, InterpolationMode, MaxPoolOptions, MaxUnpoolOptions, MemoryFormat, MovedLeaf, PadMode, PendingTensor, PerAxis, Reduction, RoundingMode, ScaleFactors, SplitPoints, TensorIndex, MatrixNorm, QuantileInterpolation, ScatterReduction,
     TensorIndex::{Ellipsis, NewAxis},
-    TensorIndices, TensorOrScalar, To, ViewShape, fuse, fuse_many,
+    TensorIndices, TensorOrScalar, To, UniqueElements, ViewShape, fuse, fuse_many,
 };
 pub use options::TensorOptions;
 pub use random::{

@@ -10,13 +10,16 @@ use proptest::prelude::*;
 use crate::guarded::Guarded;
 use crate::values::{assert_same, decode, encode, numbers, rounded};
 
-const OPERATIONS: [IndexOperation; 6] = [
+const OPERATIONS: [IndexOperation; 9] = [
     IndexOperation::Select,
     IndexOperation::Gather,
     IndexOperation::CopySlices,
     IndexOperation::Scatter,
     IndexOperation::AddSlices,
     IndexOperation::ScatterAdd,
+    IndexOperation::ScatterProd,
+    IndexOperation::ScatterMax,
+    IndexOperation::ScatterMin,
 ];
 
 /// The output of an operation, by a loop over the chosen side.
@@ -40,6 +43,9 @@ fn expected(
             IndexOperation::AddSlices | IndexOperation::ScatterAdd => {
                 out[large] = round(out[large] + source[small]);
             }
+            IndexOperation::ScatterProd => out[large] = round(out[large] * source[small]),
+            IndexOperation::ScatterMax => out[large] = out[large].max(source[small]),
+            IndexOperation::ScatterMin => out[large] = out[large].min(source[small]),
         }
     }
     out
@@ -53,8 +59,12 @@ fn check(shape: IndexShape, seed: usize) {
         for operation in OPERATIONS {
             let reads = matches!(operation, IndexOperation::Select | IndexOperation::Gather);
             let [outputs, sources] = if reads { [small, large] } else { [large, small] };
-            let [out, source] =
+            let [out, mut source] =
                 [outputs, sources].map(|count| rounded(dtype, &numbers(count + 1)[1..]));
+            if operation == IndexOperation::ScatterProd {
+                // So that no product is too large.
+                source = rounded(dtype, &source.iter().map(|x| x.signum()).collect::<Vec<_>>());
+            }
             let round = |x: f64| rounded(dtype, &[x])[0];
             let wanted = expected(operation, shape, (&out, &source, &index), round);
             for &set in InstructionSet::supported() {

@@ -8,6 +8,7 @@ mod matmul;
 mod random;
 mod reductions;
 mod scans;
+mod selected;
 mod softmax;
 mod values;
 mod windows;

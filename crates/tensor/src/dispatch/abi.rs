@@ -183,6 +183,45 @@ pub(crate) struct ScanCall {
     pub(crate) joins: i32,
 }
 
+/// The order of dense `[rows, size]` elements: the places in their rows of those that come at `count`
+/// places from `first` on, into `[rows, count]`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Sort {
+    pub(crate) out: u64,
+    pub(crate) input: u64,
+    /// The addresses of `width` items for each row, for CUDA's launches on rows of several chunks:
+    /// the runs that one reads, and those that it writes.
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    pub(crate) rows: i64,
+    pub(crate) size: i64,
+    pub(crate) first: i64,
+    pub(crate) count: i64,
+    pub(crate) width: i64,
+    /// The length of the runs that are merged; 0 in the first launch, which makes them.
+    pub(crate) run: i64,
+    /// Whether the largest elements come first: 0 or 1.
+    pub(crate) descending: i64,
+}
+
+/// The places of dense `[rows, count]` values in dense `[rows, size]` elements, which are sorted, or
+/// are so in the order of `sorter`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Search {
+    pub(crate) out: u64,
+    pub(crate) sorted: u64,
+    pub(crate) values: u64,
+    /// The address of `[rows, size]` times `i64`, or 0.
+    pub(crate) sorter: u64,
+    pub(crate) rows: i64,
+    pub(crate) size: i64,
+    pub(crate) count: i64,
+    /// Whether equal elements come before a value: 0 or 1.
+    pub(crate) right: i64,
+}
+
 /// `start + i * step` into dense memory; integers use `istart` and `istep`.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -257,6 +296,8 @@ const _: () = {
     assert!(size_of::<NormParameters>() == 80 && offset_of!(NormParameters, parts) == 64);
     assert!(size_of::<Random>() == 80 && offset_of!(Random, low) == 48);
     assert!(size_of::<ScanCall>() == 56 && offset_of!(ScanCall, parts) == 48);
+    assert!(size_of::<Sort>() == 88 && offset_of!(Sort, width) == 64);
+    assert!(size_of::<Search>() == 64);
     assert!(size_of::<Range>() == 48 && offset_of!(Range, istart) == 32);
     assert!(size_of::<Convolution>() == 240 && offset_of!(Convolution, input) == 64);
     assert!(offset_of!(Convolution, rows) == 208);

@@ -3,8 +3,7 @@
 use gpu_runtime::LaunchConfig;
 
 use super::abi::{
-    Cat, Convolution, Index, Matmul, NormParameters, NormalizedRows, PooledWindows, Random, Range,
-    Reduce, Resample, Rowwise, ScanCall,
+    Cat, Convolution, Index, Matmul, NormParameters, NormalizedRows, PooledWindows, Random, Range, Reduce, Resample, Rowwise, ScanCall, Search, Sort,
 };
 
 /// The number of threads per block of the kernels that go through elements one by one.
@@ -108,6 +107,19 @@ impl KernelArgs for ScanCall {
         let jobs = self.outer.saturating_mul(i64::from(self.parts));
         let grid = jobs.clamp(1, i64::from(blocks) * 2) as u32;
         LaunchConfig { grid: [grid, 1, 1], block: [THREADS, 1, 1], shared_bytes: 0 }
+    }
+}
+
+impl KernelArgs for Sort {
+    fn launch(&self, blocks: u32) -> LaunchConfig {
+        // No row has more items than elements; short ones share a block.
+        one_dimensional(self.rows.saturating_mul(self.size), blocks)
+    }
+}
+
+impl KernelArgs for Search {
+    fn launch(&self, blocks: u32) -> LaunchConfig {
+        one_dimensional(self.rows.saturating_mul(self.count), blocks)
     }
 }
 

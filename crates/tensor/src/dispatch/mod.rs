@@ -30,6 +30,8 @@ mod resample;
 mod row_lanes;
 mod rowwise;
 mod scan;
+mod search;
+mod sort;
 mod spread;
 mod transfer;
 
@@ -49,6 +51,8 @@ pub(crate) use reduce::{reduce, reduced_shape};
 pub(crate) use resample::{ResampledShape, resample};
 pub(crate) use rowwise::rowwise;
 pub(crate) use scan::{cumulate, scan};
+pub(crate) use search::searched;
+pub(crate) use sort::{argsort, sorted_dtype};
 pub(crate) use spread::{SpreadForm, spread_and_mean};
 pub use transfer::Blocking;
 pub(crate) use transfer::{send_bytes, transfer};

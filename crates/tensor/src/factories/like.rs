@@ -182,6 +182,36 @@ impl Tensor {
         Tensor::randn(self.same_shape(), options.into().or_as(self))
     }
 
+    /// A tensor of random integers in [low, high), with this tensor's shape, device and dtype.
+    ///
+    /// ```
+    /// use tensor::{DType, Tensor};
+    /// let dice = Tensor::zeros([100], DType::I64)?.randint_like(1, 7)?;
+    /// assert!(dice.min()?.item::<i64>()? >= 1 && dice.max()?.item::<i64>()? <= 6);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::randint`].
+    #[track_caller]
+    pub fn randint_like(&self, low: i64, high: i64) -> Result<Tensor> {
+        self.randint_like_with(low, high, ())
+    }
+
+    /// [`Tensor::randint_like`], except where the options say otherwise.
+    ///
+    /// # Errors
+    /// As [`Tensor::randint`].
+    #[track_caller]
+    pub fn randint_like_with(
+        &self,
+        low: i64,
+        high: i64,
+        options: impl Into<TensorOptions>,
+    ) -> Result<Tensor> {
+        Tensor::randint(low, high, self.same_shape(), options.into().or_as(self))
+    }
+
     fn same_shape(&self) -> &Shape {
         self.layout().shape()
     }

@@ -9,6 +9,7 @@ mod literal;
 mod matrices;
 mod new;
 mod range;
+mod samples;
 mod stack_buffer;
 
 pub use data::{Data, Number};

@@ -1,4 +1,5 @@
-//! CPU kernels of `gather`, `index_select`, `scatter`, `index_copy`, `scatter_add` and `index_add`.
+//! CPU kernels of `gather`, `index_select`, `scatter`, `index_copy`, `scatter_add`,
+//! `index_add` and `scatter_reduce`.
 //!
 //! The dispatcher has checked the indices, while holding the locks that these kernels run under.
 
@@ -31,6 +32,12 @@ indexed! {
     INDEX_COPY: CopySlices;
     /// Sums into elements that have an index each.
     SCATTER_ADD: ScatterAdd;
+    /// Products into elements that have an index each.
+    SCATTER_PROD: ScatterProd;
+    /// The larger ones into elements that have an index each.
+    SCATTER_AMAX: ScatterMax;
+    /// The smaller ones into elements that have an index each.
+    SCATTER_AMIN: ScatterMin;
     /// Sums into slices that an index chooses.
     INDEX_ADD: AddSlices;
 }

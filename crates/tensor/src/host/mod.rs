@@ -14,4 +14,6 @@ pub(crate) mod range;
 pub(crate) mod reduce;
 pub(crate) mod resample;
 pub(crate) mod scan;
+pub(crate) mod search;
 pub(crate) mod softmax;
+pub(crate) mod sort;

@@ -24,6 +24,8 @@ distributions! {
     UNIFORM: Uniform;
     /// Floats of mean a and standard deviation b.
     NORMAL: Normal;
+    /// Floats that are exponentially distributed with rate a.
+    EXPONENTIAL: Exponential;
     /// Whole numbers in [low, high).
     RANDOM: Integers;
     /// One with probability a, else zero.

@@ -18,6 +18,10 @@ impl LayoutRegion {
         &self.whole
     }
 
+    pub(crate) fn part(&self) -> &Layout {
+        &self.part
+    }
+
     /// The layout of the part in a storage where the whole begins at `offset`.
     ///
     /// # Errors

@@ -37,6 +37,40 @@ fn a_part_of_a_layout_is_what_its_numbers_say() {
 }
 
 #[test]
+fn a_layout_overlaps_itself_if_two_elements_have_one_position() {
+    let sizes = [[1, 1, 1], [2, 3, 1], [2, 2, 2], [3, 2, 4], [4, 3, 2], [0, 2, 3]];
+    let strides = [0isize, 1, 2, 3, 4, 5, 6, 7, -3];
+    for shape in sizes {
+        for (&a, &b, &c) in strides
+            .iter()
+            .flat_map(|a| strides.iter().map(move |b| (a, b)))
+            .flat_map(|(a, b)| strides.iter().map(move |c| (a, b, c)))
+        {
+            let layout = strided(&shape, &[a, b, c], 100).expect("it fits");
+            let mut positions: Vec<isize> = (0..shape[0] as isize)
+                .flat_map(|i| (0..shape[1] as isize).map(move |j| i * a + j * b))
+                .flat_map(|at| (0..shape[2] as isize).map(move |k| at + k * c))
+                .collect();
+            let count = positions.len();
+            positions.sort_unstable();
+            positions.dedup();
+            let overlaps = positions.len() < count;
+            assert_eq!(layout.overlaps_itself(), overlaps, "{shape:?} {:?}", [a, b, c]);
+        }
+    }
+}
+
+#[test]
+fn large_layouts_are_known_to_overlap_or_not_at_once() {
+    let windows = strided(&[1 << 20, 1 << 10], &[1, 1], 0).expect("it fits");
+    assert!(windows.overlaps_itself());
+    let apart = strided(&[1 << 20, 1 << 10, 2], &[1 << 10, 1, 1 << 30], 0).expect("it fits");
+    assert!(!apart.overlaps_itself());
+    let coprime = strided(&[1 << 20, 1 << 20], &[(1 << 21) + 1, 1 << 21], 0).expect("it fits");
+    assert!(!coprime.overlaps_itself());
+}
+
+#[test]
 fn what_begins_before_its_storage_is_no_layout() {
     assert!(matches!(strided(&[4], &[-1], 2), Err(NoLayout::Outside(_))));
 }

@@ -201,7 +201,7 @@ fn resolved(op: &'static str, x: &Tensor, dims: &[isize]) -> Result<Vec<usize>> 
     Ok(resolved)
 }
 
-fn mismatch(op: &'static str, a: &Tensor, b: &Tensor, rule: &'static str) -> Error {
+pub(super) fn mismatch(op: &'static str, a: &Tensor, b: &Tensor, rule: &'static str) -> Error {
     let shapes = vec![("self", a.layout().shape().clone()), ("other", b.layout().shape().clone())];
     Error::ShapeMismatch { op, shapes, rule }
 }

@@ -87,4 +87,25 @@ impl Tensor {
     ) -> Result<Tensor> {
         self.overwritten_by("baddbmm_", &self.baddbmm(a, b, beta, alpha)?)
     }
+
+    /// [`Tensor::addbmm`] in place; gives the same handle.
+    ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let (a, b) = (Tensor::ones([5, 2, 3], ())?, Tensor::ones([5, 3, 4], ())?);
+    /// let sum = Tensor::ones([2, 4], ())?;
+    /// sum.addbmm_(&a, &b, 1.0, 1.0)?;
+    /// assert_eq!(sum.i((0, 0))?.item::<f32>()?, 16.0);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn addbmm_(
+        &self,
+        a: &Tensor,
+        b: &Tensor,
+        beta: impl Into<Scalar>,
+        alpha: impl Into<Scalar>,
+    ) -> Result<Tensor> {
+        self.overwritten_by("addbmm_", &self.addbmm(a, b, beta, alpha)?)
+    }
 }

@@ -368,7 +368,19 @@ fn extreme(reduction: &'static ReductionOp, x: &Tensor, dims: &ReduceDims) -> Re
     let folded = Folded::new(op, x, dims)?;
     not_of_nothing(op, x, &folded.dims)?;
     let output = fold(reduction, x, &folded)?;
-    Ok(record(op, [x], output, |saving| {
+    Ok(record_chosen(op, x, output, folded))
+}
+
+/// Records that each element of `output` is one of those of `x` that it is made of. Those that are
+/// equal to it share the gradient.
+#[track_caller]
+pub(super) fn record_chosen(
+    op: &'static str,
+    x: &Tensor,
+    output: Tensor,
+    folded: Folded,
+) -> Tensor {
+    record(op, [x], output, |saving| {
         let (x, output) = (saving.save(x), saving.save_output());
         move |grad: &Tensor, _| {
             let (x, output) = (x.get()?, folded.restore(&output.get()?)?);
@@ -377,7 +389,7 @@ fn extreme(reduction: &'static ReductionOp, x: &Tensor, dims: &ReduceDims) -> Re
             let share = folded.restore(grad)?.div(&count)?;
             Ok([Some(Tensor::where_cond(&chosen, &share, 0)?)])
         }
-    }))
+    })
 }
 
 /// The number of true elements along the dimensions, which stay with size 1; without dimensions each

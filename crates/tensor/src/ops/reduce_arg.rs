@@ -7,6 +7,7 @@ use gpu_runtime::at_place;
 use super::convert::dense;
 use super::reduce::not_of_nothing;
 use super::repeated::Once;
+use super::sort::{chosen, one_dim};
 use crate::dims::{ReduceDims, resolve_dim};
 use crate::dispatch::abi::Reduce;
 use crate::dispatch::{self, Operator, Signature};
@@ -90,18 +91,10 @@ fn extremes(
     x: &Tensor,
     dims: ReduceDims,
 ) -> Result<(Tensor, Tensor)> {
-    let Some(dim) = dims.at_most_one(operator.name())? else {
-        return Err(dims.not_one(operator.name()));
-    };
-    let keepdim = dims.keepdim;
+    let (dim, keepdim) = (one_dim(operator.name(), &dims)?, dims.keepdim);
     // Truth values have extremes, though no places of them by themselves.
     let ordered = if x.dtype() == DType::Bool { dense(x, DType::U8)? } else { x.clone() };
-    let indices = arg(operator, &ordered, &dims.keepdim(true))?;
-    let values = x.gather(dim, &indices)?;
-    if keepdim || x.dims() == 0 {
-        return Ok((values, indices));
-    }
-    Ok((values.squeeze(dim)?, indices.squeeze(dim)?))
+    chosen(x, dim, arg(operator, &ordered, &dims.keepdim(true))?, keepdim)
 }
 
 #[track_caller]

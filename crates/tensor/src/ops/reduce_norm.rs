@@ -7,10 +7,67 @@ use gpu_runtime::at_place;
 use super::reduce::{Folded, count_true};
 use super::scan::widened;
 use crate::autograd::record;
-use crate::dims::ReduceDims;
+use crate::dims::{ReduceDims, different_dims, keepdim as kept, resolve_dim};
 use crate::{Result, Tensor, no_grad};
 
+/// A norm of matrices that needs no singular values (`torch.linalg.matrix_norm`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MatrixNorm {
+    /// The root of the sum of the squares: Frobenius' norm.
+    #[default]
+    Fro,
+    /// The largest sum of absolute values in a column (`ord=1`).
+    One,
+    /// The smallest sum of absolute values in a column (`ord=-1`).
+    NegOne,
+    /// The largest sum of absolute values in a row (`ord=inf`).
+    Inf,
+    /// The smallest sum of absolute values in a row (`ord=-inf`).
+    NegInf,
+}
+
 impl Tensor {
+    /// The norms of the matrices that two dimensions form, that of the rows first. The dimensions
+    /// stay with size 1 if `keepdim` says so.
+    ///
+    /// ```
+    /// use tensor::{MatrixNorm, tensor};
+    /// let x = tensor![[1.0, -2.0], [3.0, 4.0]]?;
+    /// assert_eq!(x.matrix_norm(MatrixNorm::One, [0, 1], false)?.item::<f32>()?, 6.0);
+    /// assert_eq!(x.matrix_norm(MatrixNorm::Inf, [0, 1], false)?.item::<f32>()?, 7.0);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The dtype is not a floating one; a dimension does not exist, both are the same, or there is no
+    /// sum to choose.
+    #[track_caller]
+    pub fn matrix_norm(
+        &self,
+        order: MatrixNorm,
+        dims: [isize; 2],
+        keepdim: bool,
+    ) -> Result<Tensor> {
+        const OP: &str = "matrix_norm";
+        self.expect_floats(OP)?;
+        self.at_least(OP, 2)?;
+        let [row, column] = [dims[0], dims[1]].map(|dim| resolve_dim(OP, dim, self.dims()));
+        let (row, column) = (row?, column?);
+        different_dims(OP, row, column)?;
+        let sums = |over: usize| self.abs()?.sum(kept(over));
+        let norms = match order {
+            MatrixNorm::Fro => self.norm(2, ReduceDims::from([row, column]).keepdim(true))?,
+            MatrixNorm::One => sums(row)?.amax(kept(column))?,
+            MatrixNorm::NegOne => sums(row)?.amin(kept(column))?,
+            MatrixNorm::Inf => sums(column)?.amax(kept(row))?,
+            MatrixNorm::NegInf => sums(column)?.amin(kept(row))?,
+        };
+        match keepdim {
+            true => Ok(norms),
+            false => norms.squeeze(row.max(column) as isize)?.squeeze(row.min(column) as isize),
+        }
+    }
+
     /// The `p`-norms over some dimensions, or over all: the sum of the `p`-th powers of the absolute
     /// values to the power of `1 / p`. An infinite `p` gives the largest absolute
     /// value, or the smallest; 0 the number of elements that differ from zero. Halves are computed

@@ -4,11 +4,12 @@
 //! differentiated any number of times.
 
 use super::convert::copy_into;
+use super::view_strided::positions;
 use crate::autograd::record;
 use crate::dims::keepdim;
 use crate::layout::{Layout, LayoutRegion};
 use crate::tensor::ViewCreation;
-use crate::{Result, Shape, Tensor};
+use crate::{Result, Shape, Tensor, no_grad};
 
 impl Tensor {
     /// The part of the tensor that lies where `layout`, of the same storage, says (`as_strided`).
@@ -51,7 +52,11 @@ impl Tensor {
             return self.sum(keepdim(&repeated))?.spread(&once);
         }
         let whole = new_whole(self, region)?;
-        copy_into(&whole.alias(region.part_in(whole.offset()))?, self)?;
+        if region.part().overlaps_itself() {
+            add_into(&whole, region, self)?;
+        } else {
+            copy_into(&whole.alias(region.part_in(whole.offset()))?, self)?;
+        }
         Ok(record("as_strided_backward", [self], whole, |_| {
             let region = region.clone();
             move |grad: &Tensor, _| Ok([Some(grad.taken(&region)?)])
@@ -98,6 +103,16 @@ fn new_whole(like: &Tensor, region: &LayoutRegion) -> Result<Tensor> {
     let len = layout.end() - layout.start().min(layout.end());
     let all = Tensor::zeros(Shape::from([len]), (like.dtype(), like.device()))?;
     all.alias(layout.clone().at(layout.offset() - layout.start()))
+}
+
+/// Adds the elements of a part that has some places several times to the whole.
+#[track_caller]
+fn add_into(whole: &Tensor, region: &LayoutRegion, part: &Tensor) -> Result<()> {
+    let layout = region.part_in(whole.offset()).map_err(|problem| problem.of(part.dtype()))?;
+    let positions = Tensor::from_vec(positions(&layout), [layout.numel()], part.device())?;
+    let all = Layout::contiguous([whole.layout().end()].into());
+    let (memory, elements) = (whole.alias(all)?, part.detach().flatten()?);
+    no_grad(|| memory.index_add_(0, &positions, &elements)).map(|_| ())
 }
 
 /// A gradient in the layout of the region's whole: itself if it lies so.

@@ -25,7 +25,7 @@ impl Once {
     /// `None` if there are none, or it is not worth it.
     pub(super) fn of(x: &Tensor, dims: &[usize], keepdim: bool) -> Result<Option<Once>> {
         let layout = x.layout();
-        if x.numel() < MANY || !layout.overlaps_itself() {
+        if x.numel() < MANY || !(0..x.dims()).any(|dim| layout.repeats(dim)) {
             return Ok(None);
         }
         let repeated = dims.iter().filter(|&&dim| layout.repeats(dim));

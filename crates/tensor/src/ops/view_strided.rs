@@ -1,10 +1,11 @@
-//! Views of any strides: `as_strided`.
+//! Views of any strides: windows, and `as_strided`.
 
 use smallvec::SmallVec;
 
 use crate::autograd::record;
+use crate::dims::resolve_dim;
 use crate::layout::{Layout, Strides};
-use crate::{Error, Result, Shape, Tensor};
+use crate::{DType, Error, Result, Shape, Tensor};
 
 impl Tensor {
     /// The position of the first element in the storage, in elements.
@@ -58,6 +59,59 @@ impl Tensor {
     }
 }
 
+impl Tensor {
+    /// Windows of `size` neighbours along a dimension, every `step`th of them, as a new last
+    /// dimension: a view, in which an element may be seen several times. Its gradient is the sum of
+    /// theirs.
+    ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let windows = Tensor::arange(5.0f32, ())?.unfold(0, 3, 1)?;
+    /// assert_eq!(windows.shape(), [3, 3]);
+    /// assert_eq!(windows.select(0, 1)?.to_vec::<f32>()?, [1.0, 2.0, 3.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is no such dimension; a window is larger than it; `step` is 0.
+    pub fn unfold(&self, dim: isize, size: usize, step: usize) -> Result<Tensor> {
+        const OP: &str = "unfold";
+        let own = resolve_dim(OP, dim, self.dims())?;
+        let length = self.shape().get(own).copied().unwrap_or(1);
+        let refuse = |argument, value: usize, why| {
+            Err(Error::InvalidArgument { op: OP, argument, value: value.to_string(), why })
+        };
+        if size > length {
+            return refuse("size", size, "a window is no larger than the dimension");
+        }
+        if step == 0 {
+            return refuse("step", step, "it must be 1 or more");
+        }
+        // A number is its own only window.
+        if self.dims() == 0 {
+            return self.unsqueeze(0)?.narrow(0, 0, size);
+        }
+        let view = self.shown(self.layout().unfold(own, size, step))?;
+        Ok(record(OP, [self], view, |_| {
+            let shape = self.layout().shape().clone();
+            // Beyond the dimension there is no second window.
+            let step = step.min(length);
+            move |grad: &Tensor, _| Ok([Some(folded(grad, &shape, own, size, step)?)])
+        }))
+    }
+}
+
+/// The gradient of a tensor of whose dimension `dim` windows were seen: the sums of theirs.
+fn folded(grad: &Tensor, shape: &Shape, dim: usize, size: usize, step: usize) -> Result<Tensor> {
+    let places = |count: usize| Tensor::arange(count, (DType::I64, grad.device()));
+    let windows = places(grad.shape()[dim])?.mul(step)?.unsqueeze(1)?;
+    let index = windows.add(&places(size)?)?.flatten()?;
+    let (dim, next) = (dim as isize, dim as isize + 1);
+    let elements = grad.movedim(-1, next)?.flatten_dims(dim, next)?;
+    let zeros = Tensor::zeros(shape, (grad.dtype(), grad.device()))?;
+    zeros.index_add(dim, &index, &elements)
+}
+
 /// The gradient of a tensor with the layout `own`, of whose storage the layout `seen` was a view:
 /// the view's gradients are added up where the view has its elements, and read where the tensor has
 /// its own. Where the tensor itself has an element several times, each gets an equal share.
@@ -77,7 +131,7 @@ fn gathered(own: &Layout, seen: &Layout, grad: &Tensor) -> Result<Tensor> {
 }
 
 /// The positions of a layout's elements in the storage, in row-major order.
-fn positions(layout: &Layout) -> Vec<i64> {
+pub(super) fn positions(layout: &Layout) -> Vec<i64> {
     let mut positions: Vec<i64> = vec![layout.offset() as i64; layout.numel().min(1)];
     for (&size, &stride) in layout.shape().iter().zip(layout.strides()) {
         let steps: SmallVec<[i64; 8]> = (0..size as i64).map(|at| at * stride as i64).collect();

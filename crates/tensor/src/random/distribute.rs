@@ -13,6 +13,7 @@ use crate::{DType, Error, Result, Tensor};
 
 static UNIFORM: Operator<Random> = Operator::new("uniform", kernels::UNIFORM);
 static NORMAL: Operator<Random> = Operator::new("normal", kernels::NORMAL);
+static EXPONENTIAL: Operator<Random> = Operator::new("exponential", kernels::EXPONENTIAL);
 static RANDOM: Operator<Random> = Operator::new("random", kernels::RANDOM);
 static BERNOULLI: Operator<Random> = Operator::new("bernoulli", kernels::BERNOULLI);
 
@@ -33,6 +34,16 @@ pub(crate) fn normal(target: &Tensor, mean: f64, deviation: f64) -> Result<()> {
         &NORMAL,
         target,
         DistributionParameters { a: mean, b: deviation, ..DistributionParameters::default() },
+    )
+}
+
+/// Fills the target with exponentially distributed floats.
+#[track_caller]
+pub(crate) fn exponential(target: &Tensor, rate: f64) -> Result<()> {
+    fill(
+        &EXPONENTIAL,
+        target,
+        DistributionParameters { a: rate, ..DistributionParameters::default() },
     )
 }
 

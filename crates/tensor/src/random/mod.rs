@@ -10,6 +10,7 @@ mod ops;
 mod seed;
 
 pub use generator::{Generator, GeneratorState};
+pub(crate) use ops::expect;
 pub use seed::{
     SeedGuard, enter_manual_seed, fold_in, generator, initial_seed, manual_seed, with_folded_seed,
     with_manual_seed,

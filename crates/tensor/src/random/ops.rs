@@ -46,6 +46,26 @@ impl Tensor {
         self.overwrite(OP, || distribute::normal(self, mean, deviation))
     }
 
+    /// Overwrites the tensor with exponentially distributed random numbers of a rate: their mean is
+    /// `1 / rate`.
+    ///
+    /// ```
+    /// use tensor::Tensor;
+    /// let x = Tensor::empty([10_000], ())?.exponential_(2.0)?;
+    /// assert!((x.mean(())?.item::<f32>()? - 0.5).abs() < 0.05);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The dtype is not a floating-point one, the rate is not above 0, or the tensor requires
+    /// gradients and grad mode is on.
+    #[track_caller]
+    pub fn exponential_(&self, rate: f64) -> Result<Tensor> {
+        const OP: &str = "exponential_";
+        expect(OP, "rate", rate, rate > 0.0, "it must be above 0")?;
+        self.overwrite(OP, || distribute::exponential(self, rate))
+    }
+
     /// Overwrites the tensor with random whole numbers in [low, high).
     ///
     /// ```
@@ -92,7 +112,9 @@ impl Tensor {
     }
 }
 
-pub(super) fn expect(
+/// # Errors
+/// The argument does not hold what it must.
+pub(crate) fn expect(
     op: &'static str,
     argument: &'static str,
     value: f64,

@@ -16,6 +16,7 @@ from indexing import indexing
 from operations import FAMILIES
 from printing import printed
 from promotion import table
+from sorting import sorting
 from training import training
 from windows import samples, windows
 
@@ -23,7 +24,7 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     others = {
         "promotion": table, "printed": printed, "gradients": gradients, "training": training,
-        "gathered": gathered, "indexing": indexing, "windows": windows, "samples": samples, "convolutions": convolutions, "convolution_dtypes": convolution_dtypes, "functional": functional,
+        "gathered": gathered, "indexing": indexing, "windows": windows, "samples": samples, "convolutions": convolutions, "convolution_dtypes": convolution_dtypes, "functional": functional, "sorting": sorting,
     }
     for name, family in {**FAMILIES, **elementwise.FAMILIES, **others}.items():
         write(name, list(family()))

@@ -4,6 +4,7 @@ use tensor::{ReduceDims, Result, RoundingMode, Scalar, Tensor, TensorIndex};
 
 use crate::apply_windows::WINDOWS;
 use crate::convolutions::convolve;
+use crate::apply_selected::{COMBINED, SORTED, of_squares};
 use crate::expected::{Case, dtype_named};
 use crate::functional::FUNCTIONAL;
 
@@ -23,6 +24,9 @@ pub(crate) fn apply(case: &Case, x: &[Tensor]) -> Result<Tensor> {
         .or_else(|| one_of(MOVEMENT))
         .or_else(|| one_of(WINDOWS))
         .or_else(|| convolve(case, x))
+        .or_else(|| one_of(SORTED))
+        .or_else(|| one_of(COMBINED))
+        .or_else(|| of_squares(case, x))
         .unwrap_or_else(|| panic!("no operation {op} here"))
 }
 

@@ -3,6 +3,7 @@
 mod agreement;
 mod apply;
 mod apply_windows;
+mod apply_selected;
 mod autograd;
 mod context;
 mod convolutions;
@@ -39,6 +40,7 @@ mod reuse;
 mod scans;
 mod serial;
 mod sizes;
+mod sorting;
 mod sums;
 mod values;
 mod views;

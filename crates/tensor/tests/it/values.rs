@@ -79,6 +79,11 @@ fn indexing_and_joining_give_pytorchs_numbers() -> Result<()> {
 }
 
 #[test]
+fn sorts_selections_and_searches_give_pytorchs_numbers() -> Result<()> {
+    check("sorting")
+}
+
+#[test]
 fn a_quotient_of_integers_is_rounded_down_at_the_ends_of_their_range_too() -> Result<()> {
     for_each_device(|device| {
         let a = [i64::MIN, i64::MIN + 1, i64::MAX, i64::MAX - 1, -1, 0, 1, 7, -7, i64::MIN];

@@ -1,6 +1,6 @@
 //! Indexing.
 
-use tensor::{Tensor, TensorIndex, TensorIndices, TensorOrScalar};
+use tensor::{ScatterReduction, Tensor, TensorIndex, TensorIndices, TensorOrScalar};
 
 use super::rows::{AdapterRow, BoundCall, give, row};
 use crate::argument::CaseArgument;
@@ -15,10 +15,12 @@ pub(super) static ROWS: &[AdapterRow] = &[
         give(c.x()?.scatter_(c.get("dim")?, c.get("index")?, c.operand("src")?))
     }),
     row("scatter", "x, dim, index, src, *, reduce", |c| {
-        give(c.x()?.scatter_add(c.get("dim")?, c.get("index")?, &added(c)?))
+        let (dim, index, source) = (c.get("dim")?, c.get("index")?, source_of_each(c)?);
+        give(c.x()?.scatter_reduce(dim, index, &source, word(c)?, true))
     }),
     row("scatter_", "x, dim, index, src, *, reduce", |c| {
-        give(c.x()?.scatter_add_(c.get("dim")?, c.get("index")?, &added(c)?))
+        let (dim, index, source) = (c.get("dim")?, c.get("index")?, source_of_each(c)?);
+        give(c.x()?.scatter_reduce_(dim, index, &source, word(c)?, true))
     }),
     row("scatter_add", "x, dim, index, src", |c| {
         give(c.x()?.scatter_add(c.get("dim")?, c.get("index")?, c.get("src")?))
@@ -76,6 +78,28 @@ pub(super) static ROWS: &[AdapterRow] = &[
     row("masked_scatter_", "x, mask, source", |c| {
         give(c.x()?.masked_scatter_(c.get("mask")?, c.get("source")?))
     }),
+    row("put", "x, index, source, accumulate=False", |c| {
+        give(c.x()?.put(c.get("index")?, c.get("source")?, c.get("accumulate")?))
+    }),
+    row("put_", "x, index, source, accumulate=False", |c| {
+        give(c.x()?.put_(c.get("index")?, c.get("source")?, c.get("accumulate")?))
+    }),
+    row("scatter_reduce", "x, dim, index, src, reduce, *, include_self=True", |c| {
+        let (dim, index, src) = (c.get("dim")?, c.get("index")?, c.get("src")?);
+        give(c.x()?.scatter_reduce(dim, index, src, reduction(c)?, c.get("include_self")?))
+    }),
+    row("scatter_reduce_", "x, dim, index, src, reduce, *, include_self=True", |c| {
+        let (dim, index, src) = (c.get("dim")?, c.get("index")?, c.get("src")?);
+        give(c.x()?.scatter_reduce_(dim, index, src, reduction(c)?, c.get("include_self")?))
+    }),
+    row("index_reduce", "x, dim, index, source, reduce, *, include_self=True", |c| {
+        let (dim, index, source) = (c.get("dim")?, c.get("index")?, c.get("source")?);
+        give(c.x()?.index_reduce(dim, index, source, reduction(c)?, c.get("include_self")?))
+    }),
+    row("index_reduce_", "x, dim, index, source, reduce, *, include_self=True", |c| {
+        let (dim, index, source) = (c.get("dim")?, c.get("index")?, c.get("source")?);
+        give(c.x()?.index_reduce_(dim, index, source, reduction(c)?, c.get("include_self")?))
+    }),
     row("take", "x, index", |c| give(c.x()?.take(c.get("index")?))),
     row("take_along_dim", "x, indices, dim=None", |c| {
         let index: &Tensor = c.get("indices")?;
@@ -86,18 +110,35 @@ pub(super) static ROWS: &[AdapterRow] = &[
     }),
 ];
 
-/// The tensor that a scatter with `reduce="add"` adds.
-fn added(c: &BoundCall) -> Result<Tensor, CaseFailure> {
-    let reduce: &str = c.get("reduce")?;
-    if reduce != "add" {
-        return Err(CaseFailure::Unsupported(format!("reduce={reduce}")));
+/// The words by which `scatter` names what it makes one element of several with.
+fn word(c: &BoundCall) -> Result<ScatterReduction, CaseFailure> {
+    match c.get("reduce")? {
+        "add" => Ok(ScatterReduction::Sum),
+        "multiply" => Ok(ScatterReduction::Prod),
+        other => Err(CaseFailure::Unsupported(format!("reduce={other}"))),
     }
+}
+
+/// The source of a scatter that reduces, which may be one number for all.
+fn source_of_each(c: &BoundCall) -> Result<Tensor, CaseFailure> {
     let (x, index): (&Tensor, &Tensor) = (c.x()?, c.get("index")?);
     match c.operand("src")? {
         TensorOrScalar::Tensor(src) => Ok(src.clone()),
         TensorOrScalar::Scalar(number) => {
             Ok(Tensor::full(index.shape(), number, (x.dtype(), x.device()))?)
         }
+    }
+}
+
+/// The function that makes one element of several.
+fn reduction(c: &BoundCall) -> Result<ScatterReduction, CaseFailure> {
+    match c.get("reduce")? {
+        "sum" => Ok(ScatterReduction::Sum),
+        "prod" => Ok(ScatterReduction::Prod),
+        "mean" => Ok(ScatterReduction::Mean),
+        "amax" => Ok(ScatterReduction::Amax),
+        "amin" => Ok(ScatterReduction::Amin),
+        other => Err(CaseFailure::Unsupported(format!("reduce={other}"))),
     }
 }
 

@@ -42,7 +42,30 @@ pub(super) static ROWS: &[AdapterRow] = &[
     row("addbmm", "x, a, b, *, beta=1, alpha=1", |c| {
         give(c.x()?.addbmm(c.get("a")?, c.get("b")?, c.scalar("beta")?, c.scalar("alpha")?))
     }),
+    row("addbmm_", "x, a, b, *, beta=1, alpha=1", |c| {
+        give(c.x()?.addbmm_(c.get("a")?, c.get("b")?, c.scalar("beta")?, c.scalar("alpha")?))
+    }),
     row("outer|ger", "x, other", |c| give(c.x()?.outer(c.get("other")?))),
+    row("cross|linalg.cross", "x, other, *, dim", |c| {
+        give(c.x()?.cross(c.get("other")?, c.get("dim")?))
+    }),
+    row("linalg.cross", "x, other", |c| give(c.x()?.cross(c.get("other")?, -1))),
+    row("cross", "x, other, dim=None", |c| {
+        let dim = match c.get::<Option<isize>>("dim")? {
+            Some(dim) => dim,
+            // PyTorch's documentation: the first one with size 3.
+            None => match c.x()?.shape().iter().position(|&size| size == 3) {
+                Some(dim) => dim as isize,
+                None => return Err(CaseFailure::Unsupported("no dimension of size 3".to_owned())),
+            },
+        };
+        give(c.x()?.cross(c.get("other")?, dim))
+    }),
+    row("linalg.vecdot", "x, y, *, dim=-1", |c| give(c.x()?.vecdot(c.get("y")?, c.get("dim")?))),
+    row("linalg.multi_dot", "tensors", |c| {
+        give(Tensor::multi_dot(&c.get::<Vec<&Tensor>>("tensors")?))
+    }),
+    row("matrix_power|linalg.matrix_power", "x, n", |c| give(c.x()?.matrix_power(c.get("n")?))),
     row("inner", "x, other", |c| give(c.x()?.inner(c.get("other")?))),
     row("kron", "x, other", |c| give(c.x()?.kron(c.get("other")?))),
     row("tensordot", "x, other, dims=2", |c| {

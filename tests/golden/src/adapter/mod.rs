@@ -24,6 +24,7 @@ mod scans;
 mod schedules;
 mod signature;
 mod similarity;
+mod sorting;
 mod views;
 mod windows;
 
@@ -124,7 +125,9 @@ fn table() -> &'static HashMap<&'static str, Vec<&'static AdapterRow>> {
             reductions::ROWS,
             reductions::EXTREMES,
             scans::ROWS,
+            sorting::ROWS,
             views::ROWS,
+            views::REPLACED,
             views::ORDERS,
             views::PARTS,
             views::JOINS,

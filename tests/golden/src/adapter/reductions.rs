@@ -1,6 +1,6 @@
 //! Reductions, and functions along a dimension.
 
-use tensor::{DType, ReduceDims, Tensor};
+use tensor::{DType, MatrixNorm, ReduceDims, Tensor};
 
 use super::convert::IntoOutputs;
 use super::rows::{AdapterRow, BoundCall, CallOutcome, give, row};
@@ -37,6 +37,16 @@ pub(super) static ROWS: &[AdapterRow] = &[
     row("norm", "x, p='fro', dim=None, keepdim=False, *, dtype=None", |c| norm(c, "p")),
     row("linalg.vector_norm", "x, ord=2, dim=None, keepdim=False, *, dtype=None", |c| {
         norm(c, "ord")
+    }),
+    row("linalg.matrix_norm", "x, ord='fro', dim=[], keepdim=False, *, dtype=None", matrix_norm),
+    row("linalg.norm", "x, ord=None, dim=None, keepdim=False, *, dtype=None", |c| {
+        let dims = c.dims("dim")?;
+        let is_matrix = dims.len() == 2 || (dims.is_empty() && c.x()?.dims() == 2);
+        match c.argument("ord")? {
+            CaseArgument::None => norm(c, "ord"),
+            _ if is_matrix => matrix_norm(c),
+            _ => norm(c, "ord"),
+        }
     }),
     row("dist", "x, other, p=2", |c| give(c.x()?.dist(c.get("other")?, c.get::<f64>("p")?))),
     row("any", "x, dim=None, keepdim=False", |c| give(c.x()?.any(reduce_dims(c)?))),
@@ -102,6 +112,28 @@ fn spread<T: IntoOutputs>(
 /// The dimensions of a reduction, which are the arguments `dim` and `keepdim`.
 fn reduce_dims(c: &BoundCall) -> Result<ReduceDims, CaseFailure> {
     Ok(ReduceDims::from(c.dims("dim")?).keepdim(c.get("keepdim")?))
+}
+
+/// A norm of the matrices that two dimensions form, the last ones if they are not given.
+fn matrix_norm(c: &BoundCall) -> CallOutcome {
+    let order = match c.argument("ord")? {
+        CaseArgument::Text(name) if name == "fro" => MatrixNorm::Fro,
+        CaseArgument::Text(_) => return Err(CaseFailure::Unsupported("nuclear norms".to_owned())),
+        _ => match c.get::<f64>("ord")? {
+            1.0 => MatrixNorm::One,
+            -1.0 => MatrixNorm::NegOne,
+            f64::INFINITY => MatrixNorm::Inf,
+            f64::NEG_INFINITY => MatrixNorm::NegInf,
+            order => return Err(CaseFailure::Unsupported(format!("the matrix norm {order}"))),
+        },
+    };
+    let (dims, keepdim) = (c.dims("dim")?, c.get("keepdim")?);
+    let dims = match *dims {
+        [] => [-2, -1],
+        [row, column] => [row, column],
+        _ => return Err(CaseFailure::Unsupported("other than two dimensions".to_owned())),
+    };
+    in_dtype(c, |x| x.matrix_norm(order, dims, keepdim))
 }
 
 /// A norm of vectors, whose order is the argument `order`.

@@ -45,6 +45,25 @@ pub(super) static ROWS: &[AdapterRow] = &[
     }),
 ];
 
+/// Windows, and copies with a part replaced.
+pub(super) static REPLACED: &[AdapterRow] = &[
+    row("unfold", "x, dimension, size, step", |c| {
+        give(c.x()?.unfold(c.get("dimension")?, c.get("size")?, c.get("step")?))
+    }),
+    row("select_scatter", "x, src, dim, index", |c| {
+        give(c.x()?.select_scatter(c.get("src")?, c.get("dim")?, c.get("index")?))
+    }),
+    row("slice_scatter", "x, src, dim=0, start=None, end=None, step=1", |c| {
+        let start = c.get::<Option<isize>>("start")?.unwrap_or(0);
+        let end = c.get::<Option<isize>>("end")?.unwrap_or(isize::MAX);
+        give(c.x()?.slice_scatter(c.get("src")?, c.get("dim")?, start, end, c.get("step")?))
+    }),
+    row("diagonal_scatter", "x, src, offset=0, dim1=0, dim2=1", |c| {
+        let (dim1, dim2) = (c.get("dim1")?, c.get("dim2")?);
+        give(c.x()?.diagonal_scatter(c.get("src")?, c.get("offset")?, dim1, dim2))
+    }),
+];
+
 /// Views of other dimensions, and copies in another order.
 pub(super) static ORDERS: &[AdapterRow] = &[
     row("T", "x", |c| give(c.x()?.numpy_t())),

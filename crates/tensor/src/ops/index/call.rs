@@ -96,6 +96,23 @@ pub(super) fn check_slices(
 }
 
 /// # Errors
+/// `source` has another shape than the slices of `x` at the entries of `index`.
+pub(super) fn check_selected(
+    op: &'static str,
+    x: &Tensor,
+    dim: usize,
+    index: &Tensor,
+    source: &Tensor,
+) -> Result<()> {
+    if *source.shape() == *selected_shape(x, dim, index) {
+        return Ok(());
+    }
+    let shapes = shapes([("self", x), ("index", index), ("source", source)]);
+    let rule = "`source` must have the shape of the slices of `self` at `index`";
+    Err(Error::ShapeMismatch { op, shapes, rule })
+}
+
+/// # Errors
 /// The two lie on different devices, or differ in dtype.
 pub(in crate::ops) fn check_source(op: &'static str, x: &Tensor, source: &Tensor) -> Result<()> {
     dispatch::same_device(op, &[("self", x), ("source", source)])?;

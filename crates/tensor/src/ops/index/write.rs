@@ -6,17 +6,17 @@ use gpu_runtime::at_place;
 use smallvec::smallvec;
 
 use super::call::{
-    IndexedCall, apart, check_elements, check_slices, check_source, cut, selected_shape, shapes,
+    IndexedCall, apart, check_elements, check_selected, check_slices, check_source, cut,
 };
 use crate::autograd::{InPlace, SavedTensor, Saving, WatchedTensor, record_many};
 use crate::dims::resolve_dim;
 use crate::dispatch::abi::Index;
-use crate::dispatch::{Operator, working_dtype};
+use crate::dispatch::{HostKernels, Operator, working_dtype};
 use crate::host::index as kernels;
 use crate::layout::{Layout, LayoutRegion, NoLayout};
 use crate::ops::convert::{convert, copy_into, dense};
 use crate::tensor::Gradients;
-use crate::{DType, Error, Result, Shape, Tensor};
+use crate::{DType, Result, Shape, Tensor};
 
 pub(super) static SCATTER: IndexWrite = IndexWrite {
     operator: Operator::per_element("scatter", kernels::SCATTER),
@@ -39,6 +39,18 @@ pub(in crate::ops) static INDEX_ADD: IndexWrite = IndexWrite {
     chosen: Chosen::Slices,
 };
 
+pub(super) static SCATTER_PROD: IndexWrite = folding("scatter_prod", kernels::SCATTER_PROD);
+pub(super) static SCATTER_AMAX: IndexWrite = folding("scatter_amax", kernels::SCATTER_AMAX);
+pub(super) static SCATTER_AMIN: IndexWrite = folding("scatter_amin", kernels::SCATTER_AMIN);
+
+const fn folding(name: &'static str, kernels: HostKernels<Index>) -> IndexWrite {
+    IndexWrite {
+        operator: Operator::per_element(name, kernels),
+        mode: WriteMode::Fold,
+        chosen: Chosen::Elements,
+    }
+}
+
 /// An operation that writes a source to where indices choose.
 pub(in crate::ops) struct IndexWrite {
     operator: Operator<Index>,
@@ -53,6 +65,8 @@ enum WriteMode {
     Replace,
     /// Their sum with the source's.
     Add,
+    /// Another function of them and the source's, whose gradients are in `reduce.rs`.
+    Fold,
 }
 
 /// The parts that there is an index for.
@@ -148,11 +162,7 @@ impl IndexWrite {
     ) -> Result<()> {
         let own = check_slices(op, target, dim, index)?;
         check_source(op, target, source)?;
-        if *source.shape() != *selected_shape(target, own, index) {
-            let shapes = shapes([("self", target), ("index", index), ("source", source)]);
-            let rule = "`source` must have the shape of the slices of `self` at `index`";
-            return Err(Error::ShapeMismatch { op, shapes, rule });
-        }
+        check_selected(op, target, own, index, source)?;
         let index = &apart(target, index)?;
         self.write_dense(target, source, |output, source| {
             IndexedCall { output, source, index, large: target.shape(), dim: own }
@@ -187,6 +197,10 @@ impl IndexWrite {
             // There are no CUDA kernels that add them.
             (WriteMode::Add, DType::U8 | DType::Bool) if target.is_cuda() => DType::I64,
             (WriteMode::Add, dtype) => dtype,
+            (WriteMode::Fold, _) if !target.is_cuda() => target.dtype(),
+            (WriteMode::Fold, DType::F16) => DType::F32,
+            (WriteMode::Fold, DType::U8 | DType::Bool) => DType::I64,
+            (WriteMode::Fold, dtype) => dtype,
         }
     }
 }
@@ -233,7 +247,7 @@ impl Picked {
     #[track_caller]
     fn of_target(&self, grad: &Tensor, index: &Tensor) -> Result<Tensor> {
         match (self.write.mode, self.write.chosen) {
-            (WriteMode::Add, _) => Ok(grad.clone()),
+            (WriteMode::Add | WriteMode::Fold, _) => Ok(grad.clone()),
             (WriteMode::Replace, Chosen::Elements) => grad.scatter(self.dim, index, 0),
             (WriteMode::Replace, Chosen::Slices) => grad.index_fill(self.dim, index, 0),
         }

@@ -80,6 +80,53 @@ impl Tensor {
         }))
     }
 
+    /// A copy with the elements of `source` at positions of the tensor as if it were flat, or added
+    /// there if `accumulate`; negative positions count from the end.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![[1, 2], [3, 4]]?;
+    /// let y = x.put(&tensor![-1, 0]?, &tensor![7, 8]?, false)?;
+    /// assert_eq!(y.to_vec::<i64>()?, [8, 2, 3, 7]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A position is out of range, or the positions are not of dtype `I64`; the source has not as many
+    /// elements, or another dtype or device.
+    #[track_caller]
+    pub fn put(&self, index: &Tensor, source: &Tensor, accumulate: bool) -> Result<Tensor> {
+        const OP: &str = "put";
+        index.expect_dtype(OP, DType::I64)?;
+        if index.numel() != source.numel() {
+            let shape = |x: &Tensor| x.layout().shape().clone();
+            let shapes = vec![("index", shape(index)), ("source", shape(source))];
+            let rule = "there must be one element for each position";
+            return Err(Error::ShapeMismatch { op: OP, shapes, rule });
+        }
+        let (index, source) = (index.flatten()?, source.flatten()?);
+        let flat = self.flatten()?.index_put(&index, &source, accumulate)?;
+        flat.reshape(self.layout().shape())
+    }
+
+    /// [`Tensor::put`] in place; gives the same handle.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1, 2]?;
+    /// x.put_(&tensor![0, 0]?, &tensor![5, 5]?, true)?;
+    /// assert_eq!(x.to_vec::<i64>()?, [11, 2]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::put`] and [`Tensor::copy_`].
+    #[track_caller]
+    pub fn put_(&self, index: &Tensor, source: &Tensor, accumulate: bool) -> Result<Tensor> {
+        let result = self.put(index, source, accumulate)?;
+        self.overwritten_by("put_", &result)
+    }
+
     /// [`Tensor::gather`] of two tensors that are broadcast in all dimensions but `dim`, as the
     /// indices of a sort need it.
     ///

@@ -13,6 +13,7 @@ mod operations;
 mod policies;
 mod replicas;
 mod runtime;
+mod selected;
 mod tensors;
 mod training;
 mod views;
@@ -35,7 +36,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static CallEntry> {
             graphs::ENTRIES,
             operations::ENTRIES,
             replicas::ENTRIES,
-            training::ENTRIES,
+            training::ENTRIES, selected::ENTRIES,
             views::ENTRIES,
             windows::ENTRIES,
         ])
