@@ -2,8 +2,10 @@
 //!
 //! An element becomes a key, an unsigned number whose order is that of the elements, with its place
 //! in the low bits: so no two items are equal, any method that sorts them is stable, and nothing but
-//! integers is compared. Keys of up to 32 bits share a word with the place, and long rows of those
-//! are sorted digit by digit.
+//! integers is compared. Keys of up to 32 bits share a word with the place, and long rows are sorted
+//! digit by digit where their keys lie in a range of few digits.
+
+use std::ops::Range;
 
 use expression::DType;
 
@@ -58,7 +60,10 @@ struct SortWork {
 const COST: usize = 256;
 
 /// The fewest items that are sorted digit by digit.
-const MIN_DIGITS: usize = 1024;
+const MIN_ITEMS: usize = 1024;
+
+/// The most digits by which that is faster than to compare items.
+const MAX_DIGITS: usize = 4;
 
 impl SortKernel {
     /// The kernel for a dtype.
@@ -91,7 +96,7 @@ impl SortKernel {
 /// # Safety
 /// The conditions of [`SortKernel::run`].
 unsafe fn sort_rows<S: StoredValue<Compute: SortKey>>(work: SortWork) {
-    let is_packed = S::Compute::DIGITS <= 4 && u32::try_from(work.shape.size).is_ok();
+    let is_packed = S::Compute::BYTES <= 4 && u32::try_from(work.shape.size).is_ok();
     // SAFETY: the conditions of this function.
     unsafe { if is_packed { sort_items::<S, u64>(work) } else { sort_items::<S, u128>(work) } }
 }
@@ -118,7 +123,7 @@ unsafe fn sort_items<S: StoredValue<Compute: SortKey>, T: SortItem>(work: SortWo
                 let key = element.load().key();
                 T::new(if work.descending { S::Compute::GREATEST_KEY - key } else { key }, place)
             }));
-            let chosen = choose(&mut items, &mut other, first..first + count, S::Compute::DIGITS);
+            let chosen = choose(&mut items, &mut other, first..first + count);
             for (place, item) in places.iter_mut().zip(chosen) {
                 *place = item.place();
             }
@@ -131,13 +136,11 @@ unsafe fn sort_items<S: StoredValue<Compute: SortKey>, T: SortItem>(work: SortWo
 fn choose<'a, T: SortItem>(
     items: &'a mut Vec<T>,
     other: &mut Vec<T>,
-    wanted: std::ops::Range<usize>,
-    digits: usize,
+    wanted: Range<usize>,
 ) -> &'a [T] {
     if wanted.end < items.len() {
         items.select_nth_unstable(wanted.end - 1);
-    } else if wanted.start == 0 && digits <= 4 && items.len() >= MIN_DIGITS {
-        sort_by_digits(items, other, digits);
+    } else if wanted.start == 0 && items.len() >= MIN_ITEMS && sort_by_digits(items, other) {
         return items;
     }
     let smallest = &mut items[..wanted.end];
@@ -149,47 +152,50 @@ fn choose<'a, T: SortItem>(
     chosen
 }
 
-/// Sorts items by their keys' digits, the lowest one first, which leaves equal ones in their order.
-/// Digits that all keys have in common are passed over.
-fn sort_by_digits<T: SortItem>(items: &mut Vec<T>, other: &mut Vec<T>, digits: usize) {
+/// Sorts items by the digits of their keys' distances from the least one, the lowest one first, which
+/// leaves equal ones in their order. If too many digits are not zero it does nothing, and says so.
+fn sort_by_digits<T: SortItem>(items: &mut Vec<T>, other: &mut Vec<T>) -> bool {
+    let least = items.iter().map(|item| item.key()).min().unwrap_or(0);
+    let bits = items.iter().fold(0, |bits, item| bits | (item.key() - least));
+    let shifts = (0..64).step_by(8).filter(|shift| (bits >> shift) as u8 != 0);
+    if shifts.clone().count() > MAX_DIGITS {
+        return false;
+    }
     other.clear();
     other.extend_from_slice(items);
-    let mut counts = [[0usize; 256]; 4];
-    for item in items.iter() {
-        for (digit, counts) in counts.iter_mut().enumerate().take(digits) {
-            counts[item.digit(digit)] += 1;
-        }
-    }
-    for (digit, counts) in counts.iter_mut().enumerate().take(digits) {
-        if counts.contains(&items.len()) {
-            continue;
+    for shift in shifts {
+        let digit = |item: T| usize::from(((item.key() - least) >> shift) as u8);
+        let mut places = [0usize; 256];
+        for &item in items.iter() {
+            places[digit(item)] += 1;
         }
         let mut next = 0;
-        for count in counts.iter_mut() {
-            next += std::mem::replace(count, next);
+        for place in &mut places {
+            next += std::mem::replace(place, next);
         }
         for &item in items.iter() {
-            let place = &mut counts[item.digit(digit)];
+            let place = &mut places[digit(item)];
             other[*place] = item;
             *place += 1;
         }
         std::mem::swap(items, other);
     }
+    true
 }
 
 /// A value that has a key: an unsigned number, in whose order it is sorted.
 trait SortKey {
     /// The number of bytes of a key, which is at most [`SortKey::GREATEST_KEY`].
-    const DIGITS: usize;
-    const GREATEST_KEY: u64 = u64::MAX >> (64 - 8 * Self::DIGITS);
+    const BYTES: usize;
+    const GREATEST_KEY: u64 = u64::MAX >> (64 - 8 * Self::BYTES);
 
     fn key(self) -> u64;
 }
 
 macro_rules! sort_keys {
-    ($($value:ty, $digits:literal: $x:ident => $key:expr;)+) => {$(
+    ($($value:ty, $bytes:literal: $x:ident => $key:expr;)+) => {$(
         impl SortKey for $value {
-            const DIGITS: usize = $digits;
+            const BYTES: usize = $bytes;
 
             #[inline(always)]
             fn key(self) -> u64 {
@@ -222,8 +228,7 @@ fn float_key(bits: u64, width: u32, is_zero: bool, is_nan: bool) -> u64 {
 trait SortItem: Copy + Ord + Send {
     fn new(key: u64, place: usize) -> Self;
     fn place(self) -> i64;
-    /// A byte of the key, the lowest one for 0.
-    fn digit(self, digit: usize) -> usize;
+    fn key(self) -> u64;
 }
 
 macro_rules! sort_items {
@@ -240,8 +245,8 @@ macro_rules! sort_items {
             }
 
             #[inline(always)]
-            fn digit(self, digit: usize) -> usize {
-                usize::from((self >> (<$half>::BITS as usize + 8 * digit)) as u8)
+            fn key(self) -> u64 {
+                (self >> <$half>::BITS) as u64
             }
         }
     )+};
