@@ -11,10 +11,6 @@ use test_support::isolate;
 
 use crate::four_devices;
 
-/// The calls that a fault is tried at, of each function: the first ones, and some of those that
-/// follow.
-const MAX_CALLS: u64 = 24;
-
 fn replicas() -> Result<Replicas<Sequential>> {
     let model = with_manual_seed(1, || {
         let layers = Sequential::new().push(Linear::new(6, 8)?).push(ReLU);
@@ -54,33 +50,47 @@ fn values(model: &dyn Module) -> Vec<f32> {
     model.parameters().into_iter().flat_map(values).collect()
 }
 
+/// Replicas whose next step is their second one, in which ranks agree on the order of gradients.
+fn after_a_step() -> Replicas<Sequential> {
+    let mut replicas = replicas().expect("no fault yet");
+    step(&mut replicas).expect("no fault yet");
+    replicas
+}
+
+/// Has a call of the driver fail in a step, after which the next one works. Whether the step failed.
+fn fail_in_a_step(replicas: &mut Replicas<Sequential>, call: &str, nth: u64) -> bool {
+    let fault = format!("call:{call}@{nth}=OUT_OF_MEMORY");
+    control::inject(&fault.parse().expect("a fault")).expect("a call");
+    let failed = step(replicas);
+    control::clear_faults();
+    if let Err(error) = &failed {
+        let text = error.to_string();
+        assert!(text.contains("cuda:"), "{call} {nth} names no device: {text}");
+    }
+    step(replicas).unwrap_or_else(|error| panic!("after {call} {nth}: {error}"));
+    replicas.verify().unwrap_or_else(|error| panic!("after {call} {nth}: {error}"));
+    assert!(values(replicas.model()).iter().all(|value| value.is_finite()));
+    failed.is_err()
+}
+
 #[test]
 fn a_call_that_fails_ends_the_step_and_the_next_one_works() {
     isolate(|| {
         four_devices();
         let calls = calls_of_a_step().expect("no fault yet");
         assert!(calls.contains_key("cuLaunchKernel"), "{calls:?}");
-        let mut steps = 0;
+        let (mut replicas, mut failed) = (after_a_step(), 0);
         for (call, count) in calls {
-            for nth in 1..=count.min(MAX_CALLS) {
-                let mut replicas = replicas().expect("no fault yet");
-                step(&mut replicas).expect("no fault yet");
-                let fault = format!("call:{call}@{nth}=OUT_OF_MEMORY");
-                control::inject(&fault.parse().expect("a fault")).expect("a call");
-                let failed = step(&mut replicas);
-                control::clear_faults();
-                // A free, a query or a trial may fail without harm.
-                if let Err(error) = failed {
-                    let text = error.to_string();
-                    assert!(text.contains("cuda:"), "{call} {nth} names no device: {text}");
+            for nth in 1..=count {
+                // After a step that failed, the next one is like the first.
+                match fail_in_a_step(&mut replicas, call, nth) {
+                    true => failed += 1,
+                    // A free, a query or a trial may fail without harm.
+                    false => replicas = after_a_step(),
                 }
-                step(&mut replicas).unwrap_or_else(|error| panic!("after {call} {nth}: {error}"));
-                replicas.verify().unwrap_or_else(|error| panic!("after {call} {nth}: {error}"));
-                assert!(values(replicas.model()).iter().all(|value| value.is_finite()));
-                steps += 1;
             }
         }
-        assert!(steps > 100, "{steps}");
+        assert!(failed > 100, "{failed}");
     })
     .run();
 }
