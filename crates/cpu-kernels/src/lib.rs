@@ -54,8 +54,8 @@ pub mod search;
 mod shared;
 mod shared_pointer;
 pub mod softmax;
-mod thread_scratch;
 pub mod sort;
+mod thread_scratch;
 mod values;
 
 pub use instruction_set::InstructionSet;

@@ -103,7 +103,15 @@ pub use gpu_runtime as runtime;
 pub use serialization::ndarray;
 pub use serialization::{Error as SerializationError, numpy, pytorch, safetensors};
 pub use tensor::{
-    AdaptivePoolSize, AvgPoolOptions, BagMode, BlockOptions, Blocking, ConvOptions, ConvPadding, ConvTransposeOptions, DType, Data, DefaultGuard, Device, Dims, Element, EmbeddingOptions, Error, ExecutionContext, ExecutionContextGuard, ExpandingArray, Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, Generator, GeneratorState, GridIndexing, GridSampleMode, GridSamplePadding, IndexRange, Integer, Interpolation, InterpolationMode, MaxPoolOptions, MaxUnpoolOptions, MemoryFormat, Number, PadMode, PendingTensor, PerAxis, ReadGuard, ReduceDims, Reduction, Result, RoundingMode, Scalar, ScaleFactors, SeedGuard, Shape, SplitPoints, StackBuffer, Steps, Storage, Tensor, TensorId, TensorIndex, MatrixNorm, QuantileInterpolation, ScatterReduction,
+    AdaptivePoolSize, AvgPoolOptions, BagMode, BlockOptions, Blocking, ConvOptions, ConvPadding,
+    ConvTransposeOptions, DType, Data, DefaultGuard, Device, Dims, Element, EmbeddingOptions,
+    Error, ExecutionContext, ExecutionContextGuard, ExpandingArray, Fused, FusedMany, FusedOperand,
+    FusedOperands, FusedValue, Generator, GeneratorState, GridIndexing, GridSampleMode,
+    GridSamplePadding, IndexRange, Integer, Interpolation, InterpolationMode, MatrixNorm,
+    MaxPoolOptions, MaxUnpoolOptions, MemoryFormat, Number, PadMode, PendingTensor, PerAxis,
+    QuantileInterpolation, ReadGuard, ReduceDims, Reduction, Result, RoundingMode, Scalar,
+    ScaleFactors, ScatterReduction, SeedGuard, Shape, SplitPoints, StackBuffer, Steps, Storage,
+    Tensor, TensorId, TensorIndex,
     TensorIndex::{Ellipsis, NewAxis},
     TensorIndices, TensorOptions, TensorOrScalar, To, UniqueElements, ViewShape, cpu,
     default_device, default_dtype, enter_default_device, enter_default_dtype, enter_manual_seed,

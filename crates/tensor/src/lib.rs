@@ -123,7 +123,12 @@ pub use integer::Integer;
 
 pub use dispatch::{Blocking, CudaView};
 pub use ops::{
-    AdaptivePoolSize, AvgPoolOptions, BagMode, BlockOptions, ConvOptions, ConvPadding, ConvTransposeOptions, EmbeddingOptions, ExpandingArray, Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, GridIndexing, GridSampleMode, GridSamplePadding, IndexRange, Interpolation, InterpolationMode, MaxPoolOptions, MaxUnpoolOptions, MemoryFormat, MovedLeaf, PadMode, PendingTensor, PerAxis, Reduction, RoundingMode, ScaleFactors, SplitPoints, TensorIndex, MatrixNorm, QuantileInterpolation, ScatterReduction,
+    AdaptivePoolSize, AvgPoolOptions, BagMode, BlockOptions, ConvOptions, ConvPadding,
+    ConvTransposeOptions, EmbeddingOptions, ExpandingArray, Fused, FusedMany, FusedOperand,
+    FusedOperands, FusedValue, GridIndexing, GridSampleMode, GridSamplePadding, IndexRange,
+    Interpolation, InterpolationMode, MatrixNorm, MaxPoolOptions, MaxUnpoolOptions, MemoryFormat,
+    MovedLeaf, PadMode, PendingTensor, PerAxis, QuantileInterpolation, Reduction, RoundingMode,
+    ScaleFactors, ScatterReduction, SplitPoints, TensorIndex,
     TensorIndex::{Ellipsis, NewAxis},
     TensorIndices, TensorOrScalar, To, UniqueElements, ViewShape, fuse, fuse_many,
 };

@@ -3,7 +3,8 @@
 use gpu_runtime::LaunchConfig;
 
 use super::abi::{
-    Cat, Convolution, Index, Matmul, NormParameters, NormalizedRows, PooledWindows, Random, Range, Reduce, Resample, Rowwise, ScanCall, Search, Sort,
+    Cat, Convolution, Index, Matmul, NormParameters, NormalizedRows, PooledWindows, Random, Range,
+    Reduce, Resample, Rowwise, ScanCall, Search, Sort,
 };
 
 /// The number of threads per block of the kernels that go through elements one by one.

@@ -2,9 +2,9 @@
 
 use tensor::{ReduceDims, Result, RoundingMode, Scalar, Tensor, TensorIndex};
 
+use crate::apply_selected::{COMBINED, SORTED, of_squares};
 use crate::apply_windows::WINDOWS;
 use crate::convolutions::convolve;
-use crate::apply_selected::{COMBINED, SORTED, of_squares};
 use crate::expected::{Case, dtype_named};
 use crate::functional::FUNCTIONAL;
 

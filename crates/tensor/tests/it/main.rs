@@ -2,8 +2,8 @@
 
 mod agreement;
 mod apply;
-mod apply_windows;
 mod apply_selected;
+mod apply_windows;
 mod autograd;
 mod context;
 mod convolutions;

@@ -36,7 +36,8 @@ pub(super) fn all() -> impl Iterator<Item = &'static CallEntry> {
             graphs::ENTRIES,
             operations::ENTRIES,
             replicas::ENTRIES,
-            training::ENTRIES, selected::ENTRIES,
+            training::ENTRIES,
+            selected::ENTRIES,
             views::ENTRIES,
             windows::ENTRIES,
         ])
