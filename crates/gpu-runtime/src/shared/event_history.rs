@@ -30,9 +30,9 @@ pub(crate) trait EventSource {
     fn is_complete(event: &Self::Event) -> Result<bool, Self::Error>;
 }
 
-/// With this many events on their way, every second one is given up: to wait for work before it
-/// then means to wait for the next. Old points lose precision first, since the same happens to them
-/// again and again.
+/// With this many events on their way, every second one of the older half is given up: to wait for
+/// work before it then means to wait for the next. The older a point is, the more often that happens
+/// to those around it, and to the last ones never: other streams are about to wait for these.
 const REMEMBERED: usize = 64;
 /// Spare events beyond this many are let go.
 const SPARE: usize = REMEMBERED / 2;
@@ -179,19 +179,20 @@ impl<E> RecordedEvents<E> {
         }
     }
 
-    /// Gives up every second event.
+    /// Gives up every second event of the older half.
     fn thin_out<L: EventSource<Event = E>>(&mut self) {
-        for RecordedEvent { event, .. } in thin_out(&mut self.events) {
+        let older = self.events.len() / 2;
+        for RecordedEvent { event, .. } in thin_out(&mut self.events, older) {
             spare::<L>(&mut self.spare, event);
         }
     }
 }
 
-/// Removes every second one, but, of an even number, never the last.
-fn thin_out<T>(recorded: &mut VecDeque<T>) -> impl Iterator<Item = T> + '_ {
-    let kept = recorded.len() / 2;
+/// Removes every second one of the first `older`, but, of an even number, never the last.
+fn thin_out<T>(recorded: &mut VecDeque<T>, older: usize) -> impl Iterator<Item = T> + '_ {
+    let kept = older / 2;
     (0..kept).for_each(|index| recorded.swap(index, 2 * index + 1));
-    recorded.drain(kept..)
+    recorded.drain(kept..older)
 }
 
 /// Keeps an event for reuse, unless somebody has it or there are enough.
@@ -208,9 +209,22 @@ mod tests {
     #[test]
     fn thinning_out_keeps_the_newest_and_half_of_the_others() {
         let mut recorded: VecDeque<_> = (1..=8).collect();
-        let mut given_up: Vec<_> = thin_out(&mut recorded).collect();
+        let mut given_up: Vec<_> = thin_out(&mut recorded, 4).collect();
         given_up.sort_unstable();
-        assert_eq!(given_up, [1, 3, 5, 7]);
-        assert_eq!(recorded, [2, 4, 6, 8]);
+        assert_eq!(given_up, [1, 3]);
+        assert_eq!(recorded, [2, 4, 5, 6, 7, 8]);
+    }
+
+    #[test]
+    fn the_last_points_keep_their_events_however_many_are_on_their_way() {
+        let (mut recorded, last) = (VecDeque::new(), REMEMBERED / 2);
+        for sequence in 1..=1000 {
+            if recorded.len() == REMEMBERED {
+                drop(thin_out(&mut recorded, REMEMBERED / 2));
+            }
+            recorded.push_back(sequence);
+            let points = (1..=sequence).rev().take(last);
+            assert!(recorded.iter().rev().copied().take(last).eq(points), "{recorded:?}");
+        }
     }
 }
