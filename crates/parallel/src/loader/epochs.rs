@@ -99,6 +99,11 @@ impl<D: SampleSource> OpenEpochs<D> {
         Some(self.epochs.remove(place).1)
     }
 
+    /// Whether those who wait for something of an epoch must be woken.
+    pub(super) fn has_news(&mut self, id: EpochId) -> bool {
+        self.get(id).is_some_and(|epoch| epoch.has_news())
+    }
+
     pub(super) fn close(&mut self) {
         self.is_closed = true;
         self.epochs.iter().for_each(|(_, epoch)| epoch.cancel.set());
@@ -177,14 +182,23 @@ impl<D: SampleSource> OpenEpoch<D> {
             && !self.cancel.is_set()
     }
 
-    /// The next batch, if it is made.
-    pub(super) fn take(&mut self) -> Option<(usize, Made<D::Batch>)> {
+    /// The place of the next batch, if it is made.
+    fn place_of_next(&self) -> Option<usize> {
         let is_made = |entry: &Entry<_>| matches!(entry.state, EntryState::Made(_));
-        let place = match self.in_order {
+        match self.in_order {
             true => self.window.front().is_some_and(is_made).then_some(0),
             false => self.window.iter().position(is_made),
-        }?;
-        match self.window.remove(place)? {
+        }
+    }
+
+    /// Whether who waits for the next batch, or for the end of all work, has something to look at.
+    fn has_news(&self) -> bool {
+        self.cancel.is_set() || self.place_of_next().is_some() || self.is_over()
+    }
+
+    /// The next batch, if it is made.
+    pub(super) fn take(&mut self) -> Option<(usize, Made<D::Batch>)> {
+        match self.window.remove(self.place_of_next()?)? {
             Entry { batch, state: EntryState::Made(made) } => Some((batch, made)),
             Entry { .. } => None,
         }

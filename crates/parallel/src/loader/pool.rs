@@ -295,8 +295,15 @@ struct Turn<'a, D: SampleSource> {
 impl<D: SampleSource> Drop for Turn<'_, D> {
     fn drop(&mut self) {
         let (made, batch) = (self.made.take(), self.batch);
-        let unwanted = self.shared.state.lock().finish(self.id, batch, made);
-        self.shared.made.notify_all();
+        let mut state = self.shared.state.lock();
+        let unwanted = state.finish(self.id, batch, made);
+        let has_news = state.has_news(self.id);
+        drop(state);
+        // A batch that waits for those before it is no news, and waking takes longer than most
+        // samples.
+        if has_news {
+            self.shared.made.notify_all();
+        }
         discard(unwanted);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gpu_runtime::panics::{attempt, discard};
 use parking_lot::Mutex;
-use tensor::with_manual_seed;
+use tensor::enter_manual_seed;
 
 use super::cancel::{CancelFlag, enter_cancelled};
 use super::error::LoaderError;
@@ -107,6 +107,8 @@ impl<D: SampleSource> Recipe<D> {
         let slot = slot.get_or_insert_with(|| D::slot(self.pin.is_some()));
         let collate = |source| LoaderError::Collate { batch, source };
         D::begin(slot, read.items.len());
+        // One for all samples, each of which begins it anew.
+        let seeded = enter_manual_seed(maker.seeds.of_batch(batch));
         let mut first = None;
         let mut position = read.position;
         while let Some(item) = read.items.pop_front() {
@@ -117,8 +119,8 @@ impl<D: SampleSource> Recipe<D> {
                 discard(item);
                 return Ok(None);
             }
-            let seed = maker.seeds.of_sample(index.get());
-            match with_manual_seed(seed, || self.source.put(item, slot)) {
+            seeded.restart(maker.seeds.of_sample(index.get()));
+            match self.source.put(item, slot) {
                 Ok(()) => {}
                 Err(PutError::Collate(source)) => return Err(collate(source)),
                 Err(PutError::Sample(source)) => {
@@ -127,10 +129,9 @@ impl<D: SampleSource> Recipe<D> {
             }
         }
         index.set(first.unwrap_or(read.position));
-        with_manual_seed(maker.seeds.of_batch(batch), || {
-            let joined = self.source.finish(slot).map_err(collate)?;
-            let Some(pin) = self.pin else { return Ok(Some(joined)) };
-            pin(joined).map(Some).map_err(|source| LoaderError::Pin { batch, source })
-        })
+        seeded.restart(maker.seeds.of_batch(batch));
+        let joined = self.source.finish(slot).map_err(collate)?;
+        let Some(pin) = self.pin else { return Ok(Some(joined)) };
+        pin(joined).map(Some).map_err(|source| LoaderError::Pin { batch, source })
     }
 }

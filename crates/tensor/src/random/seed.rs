@@ -130,6 +130,27 @@ pub struct SeedGuard {
     _of_this_thread: PhantomData<*const ()>,
 }
 
+impl SeedGuard {
+    /// Lets the generators of this thread begin from another seed, as if the guard had been dropped
+    /// and [`enter_manual_seed`] were called: for parts of a loop that draw numbers of their own.
+    ///
+    /// ```
+    /// use tensor::{Tensor, enter_manual_seed, with_manual_seed};
+    /// let draw = || Tensor::rand([2], ())?.to_vec::<f32>();
+    /// let scope = enter_manual_seed(0);
+    /// for seed in [3, 4] {
+    ///     scope.restart(seed);
+    ///     let drawn = draw()?;
+    ///     assert_eq!(with_manual_seed(seed, draw)?, drawn);
+    /// }
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    pub fn restart(&self, seed: u64) {
+        let scope = SeedScope { origin: SeedOrigin::Seed(seed), folded: None };
+        let _gone_at_thread_end = SCOPED.try_with(|scoped| scoped.replace(scope));
+    }
+}
+
 impl Drop for SeedGuard {
     fn drop(&mut self) {
         let found = std::mem::replace(&mut self.found, SeedScope::OF_PROCESS);

@@ -92,6 +92,13 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         d.look(tensor.mul(&tensor).ok());
         Some(())
     };
+    "tensor::SeedGuard::restart" => |d| {
+        let (first, next, tensor) = (d.word()?, d.word()?, d.tensor()?);
+        let scope = tensor::enter_manual_seed(first);
+        scope.restart(next);
+        d.look(tensor.rand_like().ok());
+        Some(())
+    };
     // Two handles of one memory, in every position of operations that write.
     "tensor::Tensor::copy_" => |d| {
         let base = d.tensor()?;
