@@ -90,22 +90,23 @@ impl<'a> ThreadBlock<'a> {
         let own = if kernel.suspends || kernel.warps().is_some() { count as usize } else { 1 };
         let shared_bytes = kernel.dynamic_shared_offset + launch.dynamic_shared_bytes as usize;
         let local_stride = kernel.local_bytes.next_multiple_of(64);
-        let shared = Buffer::new(shared_bytes);
-        let local = Buffer::new(own * local_stride);
+        let shared = Buffer::zeroed(shared_bytes);
+        let local = Buffer::zeroed(own * local_stride);
         let full = if kernel.warps().is_some() { own / 32 } else { 0 };
         let mut records = WarpRecords::new(full, own.div_ceil(32), kernel.frame_bytes());
-        let thread = |index: usize| ThreadRecord {
-            local: local.start().wrapping_add(index * local_stride),
-            frame: records.frame(index / 32),
-            linear: index as u32,
-            index: position(index as u64, launch.block),
+        let thread = |(linear, index): (usize, [u32; 3])| ThreadRecord {
+            local: local.start().wrapping_add(linear * local_stride),
+            frame: records.frame(linear / 32),
+            linear: linear as u32,
+            index,
             state: 0,
             stop: 0,
             site: 0,
             operands: [0; 4],
             results: [0; 2],
         };
-        let mut threads: Vec<ThreadRecord> = (0..own).map(thread).collect();
+        let mut threads: Vec<ThreadRecord> =
+            (0..own).zip(positions(launch.block)).map(thread).collect();
         records.set_threads(&mut threads);
         let address_range = |start: u64, bytes: usize| start..start + bytes as u64;
         let runner = Box::new(Runner {
@@ -316,4 +317,22 @@ impl<'a> ThreadBlock<'a> {
 pub(super) fn position(index: u64, extents: [u32; 3]) -> [u32; 3] {
     let [x, y, _] = extents.map(u64::from);
     [(index % x) as u32, (index / x % y) as u32, (index / (x * y)) as u32]
+}
+
+/// All coordinates in a block of those extents, by their linear indices.
+fn positions([x, y, z]: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
+    let rows = (0..z).flat_map(move |z| (0..y).map(move |y| (y, z)));
+    rows.flat_map(move |(y, z)| (0..x).map(move |x| [x, y, z]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_are_in_the_order_of_linear_indices() {
+        let block = [3, 2, 2];
+        let each: Vec<_> = (0..12).map(|index| position(index, block)).collect();
+        assert_eq!(positions(block).collect::<Vec<_>>(), each);
+    }
 }

@@ -18,7 +18,8 @@ impl WarpRecords {
     /// warp that is not full keep their registers in one too.
     pub(in crate::exec) fn new(full: usize, all: usize, frame_bytes: usize) -> WarpRecords {
         let stride = warp_stride(frame_bytes);
-        let memory = Buffer::new(all.max(full + 1) * stride);
+        // Registers lie in a frame only once they were put there.
+        let memory = Buffer::unspecified(all.max(full + 1) * stride);
         let mut records = WarpRecords { memory, stride, count: full };
         for warp in 0..=full {
             let place = records.place(warp);
