@@ -22,8 +22,7 @@
 // Layers, the top one first; a module imports only from lines below its own.
 //
 //   conv
-//   index, layer_norm, matmul, pooling, program, random, range, resample, scan, search, softmax,
-//   sort
+//   index, layer_norm, matmul, pooling, program, random, range, resample, scan, search, softmax, sort
 //   movers, reduce
 //   blocks, matrix
 //   convert, functions, thread_scratch

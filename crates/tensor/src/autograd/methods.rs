@@ -20,6 +20,7 @@ impl Tensor {
     /// assert!(x.requires_grad_(true)?.mul(2.0)?.requires_grad());
     /// # Ok::<(), tensor::Error>(())
     /// ```
+    #[inline]
     pub fn requires_grad(&self) -> bool {
         self.autograd().requires_grad()
             || self.view_of_base().is_some_and(|view| view.base.requires_grad())

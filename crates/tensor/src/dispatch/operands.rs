@@ -67,6 +67,7 @@ impl<'a> Operands<'a> {
 
 /// The address of a tensor's first element. That of pageable memory of the CPU can change while it
 /// is not held.
+#[inline]
 pub(super) fn address(tensor: &Tensor) -> u64 {
     tensor.storage().address() + (tensor.offset() * tensor.dtype().size()) as u64
 }

@@ -206,6 +206,7 @@ unsafe fn drop_value<T: ?Sized>(allocation: NonNull<CountedAllocation<T>>) {
 ///
 /// # Safety
 /// The share is the caller's; if it is the last one, the value was dropped or moved out.
+#[inline]
 unsafe fn free<T: ?Sized>(allocation: NonNull<CountedAllocation<T>>) {
     // SAFETY: the allocation lives as long as the share.
     if unsafe { allocation.as_ref().owners.leave_weak() } {

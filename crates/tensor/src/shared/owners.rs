@@ -25,11 +25,13 @@ const SOLE: u64 = WEAK + 1;
 const MOST: u64 = i32::MAX as u64;
 
 /// The number of owners in the word.
+#[inline]
 fn owners(word: u64) -> u64 {
     word % WEAK
 }
 
 /// The number of weak handles in the word, with that of all owners.
+#[inline]
 fn weak(word: u64) -> u64 {
     word / WEAK
 }

@@ -128,6 +128,7 @@ impl Storage {
         Ok(Storage::of(ResolvedDevice::Cpu, bytes, memory))
     }
 
+    #[inline]
     fn of(device: ResolvedDevice, bytes: usize, memory: StorageMemory) -> Storage {
         let version = AtomicU64::new(if inference::is_enabled() { UNCOUNTED } else { 0 });
         Storage { inner: Counted::new(StorageImpl { device, bytes, memory, version }) }

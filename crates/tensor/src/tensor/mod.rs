@@ -59,6 +59,7 @@ enum TensorMemory {
 
 impl Tensor {
     /// The sizes, outermost first.
+    #[inline]
     pub fn shape(&self) -> &[usize] {
         self.inner.layout.shape()
     }
@@ -480,6 +481,7 @@ fn dense(shape: Shape, dtype: DType) -> Result<(Layout, usize)> {
 ///
 /// # Errors
 /// It is too large.
+#[inline]
 fn bytes_of(layout: &Layout, dtype: DType) -> Result<usize> {
     let bytes = (CheckedSize::from(layout.numel()) * dtype.size()).size();
     bytes.ok_or_else(|| Error::TooLarge { shape: layout.shape().clone(), dtype })

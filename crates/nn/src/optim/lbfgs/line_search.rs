@@ -50,8 +50,8 @@ enum Bracket {
     Between([TriedLength; 2]),
 }
 
-/// A search along a direction.
-struct Search<'a, F> {
+/// A search along a direction for a length that fulfils the strong Wolfe conditions.
+struct StrongWolfe<'a, F> {
     evaluate: F,
     direction: &'a Tensor,
     /// The beginning, at length 0.
@@ -71,7 +71,7 @@ pub(super) fn strong_wolfe(
     budget: u64,
 ) -> Result<FoundLength> {
     let start = TriedLength { length: 0.0, slope, evaluation: start.clone() };
-    let mut search = Search { evaluate, direction, start, evaluations: 0 };
+    let mut search = StrongWolfe { evaluate, direction, start, evaluations: 0 };
     let mut iterations = 0;
     let found = match search.bracket(length, budget, &mut iterations)? {
         Bracket::Found(found) => found,
@@ -81,7 +81,7 @@ pub(super) fn strong_wolfe(
     Ok(FoundLength { length, evaluation, evaluations: search.evaluations })
 }
 
-impl<F: FnMut(f64) -> Result<Evaluation>> Search<'_, F> {
+impl<F: FnMut(f64) -> Result<Evaluation>> StrongWolfe<'_, F> {
     fn try_length(&mut self, length: f64) -> Result<TriedLength> {
         let evaluation = (self.evaluate)(length)?;
         self.evaluations += 1;

@@ -22,6 +22,7 @@ impl<const N: usize> Pointwise<N> {
     /// # Errors
     /// As [`Pointwise::apply`].
     #[track_caller]
+    #[inline]
     pub(in crate::ops) fn apply_giving_up(
         &'static self,
         given_up: [bool; N],

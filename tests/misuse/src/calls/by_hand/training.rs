@@ -137,10 +137,10 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         }
         optimizer.set_learning_rate(d.number()?);
         let mut state = optimizer.state_dict().ok()?;
-        if d.flag()? {
-            if let Some(value) = state.values_mut().nth(d.rng().below(6)) {
-                *value = d.tensor()?;
-            }
+        if d.flag()?
+            && let Some(value) = state.values_mut().nth(d.rng().below(6))
+        {
+            *value = d.tensor()?;
         }
         let _ = optimizer.load_state_dict(&state);
         d.look(Some(parameter));
