@@ -1,6 +1,9 @@
 //! Bytes that the crate embeds compressed.
 
+use std::io::Read;
 use std::sync::OnceLock;
+
+use flate2::read::DeflateDecoder;
 
 /// Bytes that are unpacked when they are first asked for.
 pub(crate) struct Packed {
@@ -15,8 +18,10 @@ impl Packed {
 
     pub(crate) fn bytes(&self) -> &[u8] {
         self.bytes.get_or_init(|| {
-            lz4_flex::block::decompress_size_prepended(self.packed)
-                .expect("the build script packed it")
+            let mut bytes = Vec::new();
+            let mut decoder = DeflateDecoder::new(self.packed);
+            decoder.read_to_end(&mut bytes).expect("the build script packed it");
+            bytes
         })
     }
 

@@ -1,9 +1,10 @@
 //! Arguments of printed kernels: one struct by value, laid out as C lays it out.
 
-/// The most inputs that a kernel has.
-pub const MAX_INPUTS: usize = 8;
+/// The most inputs that a kernel has: twice as many as outputs, since the gradients of as many inputs
+/// are computed from these and from as many gradients of outputs.
+pub const MAX_INPUTS: usize = 16;
 /// The most outputs that a kernel has.
-pub const MAX_OUTPUTS: usize = 4;
+pub const MAX_OUTPUTS: usize = 8;
 /// The most operands that a kernel has.
 pub const MAX_OPERANDS: usize = MAX_INPUTS + MAX_OUTPUTS;
 /// The most numbers that a call gives.

@@ -28,7 +28,7 @@ pub enum LayoutClass {
 /// Operands that are the same in all columns of a row, by their numbers: outputs first, then inputs.
 /// Outputs are not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct RepeatedOperands(u16);
+pub struct RepeatedOperands(u32);
 
 impl RepeatedOperands {
     /// With one more operand.
@@ -38,7 +38,7 @@ impl RepeatedOperands {
     }
 
     /// A bit for each operand, that of operand 0 the lowest.
-    pub const fn bits(self) -> u16 {
+    pub const fn bits(self) -> u32 {
         self.0
     }
 

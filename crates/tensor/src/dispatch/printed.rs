@@ -4,7 +4,7 @@
 use expression::Expression;
 use expression::ptx::{
     Broadcast2dArguments, DenseArguments, KernelSpec, LayoutClass, MAX_DIMS, MAX_OPERANDS,
-    MAX_SCALARS, StridedArguments, print,
+    MAX_SCALARS, PrintError, StridedArguments, print,
 };
 use gpu_runtime::{Device, Function, LaunchConfig};
 use smallvec::SmallVec;
@@ -13,7 +13,7 @@ use super::cuda::{BLOCKS_PER_MULTIPROCESSOR, enqueue};
 use super::iteration_space::{IterationSpace, Rows};
 use super::operands::Operands;
 use crate::specializations::Specializations;
-use crate::{DType, Result};
+use crate::{DType, Error, Result};
 
 /// The number of threads per block.
 const THREADS: u64 = 256;
@@ -89,10 +89,10 @@ impl PrintedKernels {
     ) -> Result<&PrintedFunction> {
         let code = match class {
             LayoutClass::Dense => 0,
-            LayoutClass::Broadcast2d { repeated } => 1 << 16 | u64::from(repeated.bits()),
+            LayoutClass::Broadcast2d { repeated } => 1 << 32 | u64::from(repeated.bits()),
             LayoutClass::Strided { dims, wide } => (dims as u64) << 1 | u64::from(wide),
         };
-        self.0.try_get((device.index() as u64) << 17 | code, || {
+        self.0.try_get((device.index() as u64) << 33 | code, || {
             PrintedFunction::load(printable, device, class)
         })
     }
@@ -216,9 +216,13 @@ impl PrintedFunction {
     ) -> Result<PrintedFunction> {
         let Printable { op, expression, inputs, outputs } = printable;
         let spec = KernelSpec { name: Some(op), expression, inputs, outputs, layout };
-        let kernel = print(&spec).unwrap_or_else(|error| {
-            panic!("{op}: the dispatcher gives a printable expression: {error}")
-        });
+        let kernel = match print(&spec) {
+            Ok(kernel) => kernel,
+            Err(PrintError::TooMany { what, given, max: most }) => {
+                return Err(Error::TooManyOperands { op, what, given, most });
+            }
+            Err(error) => panic!("{op}: the dispatcher gives a printable expression: {error}"),
+        };
         let module = device.load(kernel.text.as_bytes())?;
         module.mark_cached();
         let multiprocessors = u64::from(device.properties()?.multiprocessors);

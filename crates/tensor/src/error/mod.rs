@@ -177,6 +177,20 @@ pub enum Error {
         op: &'static str,
     },
 
+    /// An elementwise function, or the derivative of one, has more operands or numbers than a kernel
+    /// takes.
+    #[error("{op}: {given} {what} are more than the {most} that a kernel takes; compute it in parts")]
+    TooManyOperands {
+        /// The operation.
+        op: &'static str,
+        /// `inputs`, `outputs` or `scalars`.
+        what: &'static str,
+        /// The number that the function has.
+        given: usize,
+        /// The most that a kernel takes.
+        most: usize,
+    },
+
     // Memory.
     /// The product of the sizes is more elements or bytes than memory can have. Sizes of 0 count as
     /// 1 here, since a view may leave them out.

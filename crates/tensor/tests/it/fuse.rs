@@ -231,6 +231,16 @@ fn operands_that_need_no_gradient_get_none() -> Result<()> {
 }
 
 #[test]
+fn a_choice_between_numbers_has_the_default_dtype() -> Result<()> {
+    let f = fuse(|[x]| x.gt(0).select(1.0, 0.5));
+    for device in devices() {
+        let chosen = f.call((&numbers(4, device)?,))?;
+        assert_eq!(chosen.dtype(), DType::F32);
+    }
+    Ok(())
+}
+
+#[test]
 fn several_results_come_from_one_pass() -> Result<()> {
     let f = fuse_many(|[x, y]| [x + y, x * y, x.gt(y)]);
     for device in devices() {
@@ -240,6 +250,32 @@ fn several_results_come_from_one_pass() -> Result<()> {
         assert_within(0.0, &product, &(&x * &y)?)?;
         assert_eq!(greater.dtype(), DType::Bool);
         assert_within(0.0, &greater, &x.gt(&y)?)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn eight_operands_and_four_results_have_gradients() -> Result<()> {
+    let f = fuse_many(|[a, b, c, d, e, f, g, h]| [a * b * c, d * e * f, g * h * a, b * e * h]);
+    for device in devices() {
+        let of = |number: usize| (numbers(4, device)? + number as f64)?.requires_grad_(true);
+        let x: Vec<Tensor> = (0..8).map(of).collect::<Result<_>>()?;
+        let [a, b, c, d, e, f_, g, h] = &x[..] else { unreachable!() };
+        let fused = f.call((a, b, c, d, e, f_, g, h))?;
+        let unfused = [
+            a.mul(b)?.mul(c)?,
+            d.mul(e)?.mul(f_)?,
+            g.mul(h)?.mul(a)?,
+            b.mul(e)?.mul(h)?,
+        ];
+        let gradients = |[p, q, r, s]: &[Tensor; 4]| -> Result<Vec<Tensor>> {
+            x.iter().for_each(Tensor::clear_grad);
+            ((p + q * 2.0)? + (r * 3.0 + s * 4.0)?)?.sum(())?.backward()?;
+            Ok(x.iter().map(|x| x.grad().expect("it was computed")).collect())
+        };
+        for (actual, expected) in gradients(&fused)?.iter().zip(&gradients(&unfused)?) {
+            assert_within(4.0, actual, expected)?;
+        }
     }
     Ok(())
 }

@@ -80,11 +80,6 @@ impl<'a, const N: usize> FusedCall<'a, N> {
         self
     }
 
-    /// Whether an operand is the target.
-    pub(super) fn has_target(&self) -> bool {
-        self.forms.iter().any(|form| form.passed == Passed::Target)
-    }
-
     /// For each tensor itself, or a copy if writing a target would change it before it is read.
     #[track_caller]
     pub(super) fn apart_from(&self, targets: &[Tensor]) -> Result<SmallVec<[Tensor; 4]>> {

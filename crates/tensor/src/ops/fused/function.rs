@@ -70,10 +70,6 @@ impl<const N: usize> FusedFunction<N> {
         let result = self.traced(&call.forms, None)?.outputs[0];
         in_place_fits(&call.named(operands), target, result)?;
         let call = call.into_target(target);
-        if N == FuseKey::MAX_OPERANDS && !call.has_target() {
-            // The target would be one operand more than a kernel takes.
-            return target.copy_(&self.apply(operands)?).map(drop);
-        }
         let traced = self.traced(&call.forms, Some(target.dtype()))?;
         let copies = call.apart_from(std::slice::from_ref(target))?;
         let inputs: SmallVec<[&Tensor; 4]> = once(target).chain(call.tensors()).collect();

@@ -118,7 +118,7 @@ impl<'t> FusedValue<'t> {
     pub fn select(self, a: impl FusedOperand<'t>, b: impl FusedOperand<'t>) -> FusedValue<'t> {
         let ([a, b], typed) = promoted([a.beside(self), b.beside(self)]);
         let value = self.value.trace().apply(Primitive::Select, &[self.value, a, b]);
-        let condition = with_dtype(self.typed, dtype_of(typed));
+        let condition = with_dtype(self.typed, FusedValue { value, typed }.dtype());
         FusedValue { value, typed: of_higher_priority(condition, typed) }
     }
 
