@@ -84,47 +84,52 @@ impl<T: TileNumber, const V: usize, const H: usize> Multiversioned for Gathered<
 /// # Safety
 /// The conditions of [`GatherKernel`], for vectors of `L` elements.
 #[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "by iterators the sums do not stay in registers")]
 unsafe fn multiply<T: TileNumber, I: Isa, const L: usize, const V: usize, const H: usize>(
     operands: GatherTile<T>,
 ) {
+    let (left, right) = (operands.left, operands.right);
     let mut sums = [[[T::ZERO; L]; V]; H];
     for deep in 0..operands.depth {
         // SAFETY: the tables have a place for each summed element, at which all rows and vectors
         // are valid.
         unsafe {
-            let at = operands.right_places.add(deep).read();
-            let right: [[T; L]; V] = std::array::from_fn(|vector| {
-                operands.right[vector].add(at).cast::<[T; L]>().read_unaligned()
-            });
-            let at = operands.left_places.add(deep).read();
-            for (row, sums) in sums.iter_mut().enumerate() {
-                let left = operands.left[row].add(at).read();
-                for vector in 0..V {
+            let left_place = operands.left_places.add(deep).read();
+            let right_place = operands.right_places.add(deep).read();
+            for vector in 0..V {
+                let own = right[vector].add(right_place).cast::<[T; L]>().read_unaligned();
+                for row in 0..H {
+                    let factor = left[row].add(left_place).read();
                     for lane in 0..L {
-                        let sum = &mut sums[vector][lane];
+                        let sum = &mut sums[row][vector][lane];
                         *sum = match I::HAS_ROUND_AND_FMA {
-                            true => left.fused(right[vector][lane], *sum),
-                            false => sum.plus(left.times(right[vector][lane])),
+                            true => factor.fused(own[lane], *sum),
+                            false => sum.plus(factor.times(own[lane])),
                         };
                     }
                 }
             }
         }
     }
-    for (row, sums) in sums.into_iter().enumerate() {
-        let to = operands.to.wrapping_add(row * operands.to_row).cast::<[[T; L]; V]>();
-        // SAFETY: the row of the tile is valid for reads and writes.
-        unsafe {
-            let mut sums = sums;
-            if operands.accumulate {
-                let before = to.read_unaligned();
-                for vector in 0..V {
+    // One vector after the other: where rows are written as a whole, LLVM keeps other parts of them
+    // together than vectors, and the loop above is ten times as slow.
+    // One vector after the other, by its number: where rows are written as a whole, LLVM keeps other
+    // parts of them together than vectors, and the loop above is ten times as slow.
+    for row in 0..H {
+        for vector in 0..V {
+            let to = operands.to.wrapping_add(row * operands.to_row + vector * L);
+            let to = to.cast::<[T; L]>();
+            let mut sum = sums[row][vector];
+            // SAFETY: the vector is one of the tile's, which is valid for reads and writes.
+            unsafe {
+                if operands.accumulate {
+                    let before = to.read_unaligned();
                     for lane in 0..L {
-                        sums[vector][lane] = before[vector][lane].plus(sums[vector][lane]);
+                        sum[lane] = before[lane].plus(sum[lane]);
                     }
                 }
+                to.write_unaligned(sum);
             }
-            to.write_unaligned(sums);
         }
     }
 }
