@@ -84,7 +84,7 @@ impl<T: TileNumber, const V: usize, const H: usize> Multiversioned for Gathered<
 /// # Safety
 /// The conditions of [`GatherKernel`], for vectors of `L` elements.
 #[inline(always)]
-#[allow(clippy::needless_range_loop, reason = "by iterators the sums do not stay in registers")]
+#[expect(clippy::needless_range_loop, reason = "by iterators the sums do not stay in registers")]
 unsafe fn multiply<T: TileNumber, I: Isa, const L: usize, const V: usize, const H: usize>(
     operands: GatherTile<T>,
 ) {
