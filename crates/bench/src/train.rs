@@ -1,6 +1,6 @@
 //! Training steps: forward, loss, gradients, optimizer.
 
-use nn::optim::{Adam, Optimizer, Sgd};
+use nn::optim::{Adam, Optimizer, SGD};
 use nn::{Forward, Linear, Module, ReLU, Sequential, sequential};
 use tensor::{DType, Tensor};
 
@@ -19,7 +19,7 @@ pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     let classes = Tensor::randint(0, CLASSES as i64, [BATCH], (DType::I64, place.device()))?;
 
     let model = perceptron(place)?;
-    let mut sgd = Sgd::new(model.parameters(), 0.01).momentum(0.9).build()?;
+    let mut sgd = SGD::new(model.parameters(), 0.01).momentum(0.9).build()?;
     bench.case(place, "train/mlp_sgdm", Steps, || step(&model, &mut sgd, &pixels, &classes))?;
 
     let model = perceptron(place)?;

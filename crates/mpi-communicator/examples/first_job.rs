@@ -2,7 +2,7 @@
 #![allow(clippy::print_stdout, reason = "a program talks to its user")]
 
 use mpi_communicator::MpiCommunicator;
-use sluice::optim::Sgd;
+use sluice::optim::SGD;
 use sluice::parallel::DistributedDataParallel;
 use sluice::prelude::*;
 
@@ -12,7 +12,7 @@ fn main() -> Result<()> {
         // Each rank begins with the first one's parameters, and averages its gradients with the
         // others'.
         let mut model = DistributedDataParallel::new(nn::Linear::new(3, 1)?, communicator)?;
-        let mut optimizer = Sgd::new(model.parameters(), 0.1).build()?;
+        let mut optimizer = SGD::new(model.parameters(), 0.1).build()?;
         for _ in 0..100 {
             let x = Tensor::randn([8, 3], ())?; // this rank's share of the data
             let loss = (model.forward(&x)? - x.sum(keepdim(-1))?)?.square()?.mean(())?;

@@ -42,12 +42,12 @@ impl Default for GradScalerOptions {
 ///
 /// ```
 /// use nn::amp::GradScaler;
-/// use nn::optim::{Optimizer, Sgd};
+/// use nn::optim::{Optimizer, SGD};
 /// use nn::{Forward, Linear, Module};
 /// use tensor::{DType, Tensor};
 /// let mut model = Linear::new(3, 2)?;
 /// model.to(DType::F16)?;
-/// let mut optimizer = Sgd::new(model.parameters(), 0.1).build()?;
+/// let mut optimizer = SGD::new(model.parameters(), 0.1).build()?;
 /// let mut scaler = GradScaler::new();
 /// for _ in 0..3 {
 ///     optimizer.zero_grad();

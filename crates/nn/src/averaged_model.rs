@@ -20,11 +20,11 @@ pub enum Averaging {
 ///
 /// ```
 /// use nn::{AveragedModel, Averaging, Forward, Linear};
-/// use nn::optim::{Optimizer, Sgd};
+/// use nn::optim::{Optimizer, SGD};
 /// use nn::Module;
 /// use tensor::Tensor;
 /// let model = Linear::new(3, 2)?;
-/// let mut optimizer = Sgd::new(model.parameters(), 0.1).build()?;
+/// let mut optimizer = SGD::new(model.parameters(), 0.1).build()?;
 /// let mut averaged = AveragedModel::new(&model, Averaging::Exponential(0.99))?;
 /// for _ in 0..3 {
 ///     optimizer.zero_grad();

@@ -15,13 +15,13 @@ use crate::{Module, Result};
 ///
 /// ```
 /// use nn::checkpoint::{self, Generators};
-/// use nn::optim::{Optimizer, Sgd};
+/// use nn::optim::{Optimizer, SGD};
 /// use nn::{Linear, Module};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("run.safetensors");
 /// let mut model = Linear::new(3, 2)?;
-/// let mut optimizer = Sgd::new(model.parameters(), 0.1).momentum(0.9).build()?;
+/// let mut optimizer = SGD::new(model.parameters(), 0.1).momentum(0.9).build()?;
 /// let mut epoch = 7u64;
 /// checkpoint::save(
 ///     &path,

@@ -4,12 +4,12 @@
 //! [`Forward`] is what it computes, on the device that its parameters are on.
 //!
 //! ```
-//! use nn::optim::{Optimizer, Sgd};
+//! use nn::optim::{Optimizer, SGD};
 //! use nn::{Forward, Linear, Module, ReLU, sequential};
 //! use tensor::{DType, Tensor};
 //!
 //! let model = sequential![Linear::new(4, 16)?, ReLU, Linear::new(16, 3)?];
-//! let mut optimizer = Sgd::new(model.parameters(), 0.1).momentum(0.9).build()?;
+//! let mut optimizer = SGD::new(model.parameters(), 0.1).momentum(0.9).build()?;
 //!
 //! let (x, target) = (Tensor::randn([8, 4], ())?, Tensor::randint(0, 3, [8], DType::I64)?);
 //! let before = model.forward(&x)?.cross_entropy(&target)?;

@@ -38,7 +38,7 @@ fn main() -> Result<()> {
 
     let mut model = nn::Linear::new(1, 1)?;
     model.to(device)?;
-    let mut optimizer = optim::Sgd::new(model.parameters(), 0.5).build()?;
+    let mut optimizer = optim::SGD::new(model.parameters(), 0.5).build()?;
     for _ in 0..30 {
         for batch in &loader {
             let (x, y) = batch?;

@@ -19,7 +19,7 @@ fn main() -> Result<()> {
 
     let mut model = sequential![nn::Linear::new(256, 1024)?, nn::ReLU, nn::Linear::new(1024, 1)?];
     model.to(device)?;
-    let mut optimizer = optim::Sgd::new(model.parameters(), 0.01).build()?;
+    let mut optimizer = optim::SGD::new(model.parameters(), 0.01).build()?;
     let x = Tensor::randn([4096, 256], device)?;
     let target = x.mean(keepdim(-1))?;
 

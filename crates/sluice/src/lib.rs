@@ -17,7 +17,7 @@
 //!
 //!     let mut model = nn::Linear::new(3, 1)?;
 //!     model.to(device)?;
-//!     let mut optimizer = optim::Sgd::new(model.parameters(), 0.1).build()?;
+//!     let mut optimizer = optim::SGD::new(model.parameters(), 0.1).build()?;
 //!     for _ in 0..50 {
 //!         let loss = model.forward(&x)?.mse_loss(&target)?;
 //!         optimizer.zero_grad();

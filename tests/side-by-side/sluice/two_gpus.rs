@@ -11,7 +11,7 @@ fn main() -> Result<()> {
     let model = DataParallel::new(model, gpus)?;
     let x = Tensor::randn([256, 784], gpus[0])?;
     let y = Tensor::randint(0, 10, [256], (DType::I64, gpus[0]))?;
-    let mut optimizer = optim::Sgd::new(model.parameters(), 0.1).build()?;
+    let mut optimizer = optim::SGD::new(model.parameters(), 0.1).build()?;
     for _ in 0..10 {
         let loss = model.forward(&x)?.cross_entropy(&y)?;
         optimizer.zero_grad();

@@ -82,7 +82,7 @@ const RECEIVERS: [(&str, &str); 23] = [
     ("gpu_runtime::Stream", "stream"),
     ("gpu_runtime::StreamPoint", "point"),
     ("nn::optim::AdamBuilder", "adam"),
-    ("nn::optim::SgdBuilder", "sgd"),
+    ("nn::optim::SGDBuilder", "sgd"),
     ("tensor::DType", "dtype"),
     ("tensor::Device", "device"),
     ("tensor::Generator", "generator"),

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use gpu_runtime::DriverChoice;
-use nn::optim::Sgd;
+use nn::optim::SGD;
 use nn::{Forward, Linear, Sequential};
 use parallel::Replicas;
 use parking_lot::Mutex;
@@ -32,7 +32,7 @@ pub(super) fn step(devices: usize) -> Result<[Duration; 2]> {
         model = model.push(Linear::new(WIDTH, WIDTH)?);
     }
     let mut replicas = Replicas::builder(model, (0..devices).map(Device::cuda_at))
-        .optimizer(|parameters| Sgd::new(parameters, 0.01).build())
+        .optimizer(|parameters| SGD::new(parameters, 0.01).build())
         .verify_every(0)
         .build()?;
     let busy: Vec<Mutex<Vec<Duration>>> = (0..devices).map(|_| Mutex::default()).collect();

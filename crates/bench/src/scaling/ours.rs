@@ -6,7 +6,7 @@ use std::time::Duration;
 use cuda_sim::control::{self, TimeModel};
 use gpu_runtime::{Timeline, Trace};
 use nn::Module;
-use nn::optim::{Adam, Optimizer, Sgd};
+use nn::optim::{Adam, Optimizer, SGD};
 use parallel::Replicas;
 use tensor::{Device, Tensor, cuda};
 
@@ -118,6 +118,6 @@ fn adam(parameters: Vec<Tensor>) -> tensor::Result<Adam> {
 }
 
 /// The optimizer of networks for images.
-fn sgd(parameters: Vec<Tensor>) -> tensor::Result<Sgd> {
-    Sgd::new(parameters, 0.1).momentum(0.9).build()
+fn sgd(parameters: Vec<Tensor>) -> tensor::Result<SGD> {
+    SGD::new(parameters, 0.1).momentum(0.9).build()
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use collectives::Communicator;
 use mpi_communicator::MpiCommunicator;
 use sluice::data::DistributedSampler;
-use sluice::optim::Sgd;
+use sluice::optim::SGD;
 use sluice::parallel::DistributedDataParallel;
 use sluice::prelude::*;
 use sluice::{enter_manual_seed, safetensors};
@@ -42,7 +42,7 @@ fn train(communicator: Arc<dyn Communicator>) -> Result<()> {
         .push(nn::ReLU)
         .push(nn::Linear::new(128, 10)?);
     let mut model = DistributedDataParallel::new(model, communicator)?;
-    let mut optimizer = Sgd::new(model.parameters(), 0.1).momentum(0.9).build()?;
+    let mut optimizer = SGD::new(model.parameters(), 0.1).momentum(0.9).build()?;
 
     for _ in 0..EPOCHS {
         for batch in &loader {

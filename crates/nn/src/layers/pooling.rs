@@ -152,6 +152,28 @@ macro_rules! adaptive_pools {
     )+};
 }
 
+/// Makes the methods of adaptive layers that choose elements.
+macro_rules! adaptive_indices {
+    ($($name:ident: $pool_with:ident;)+) => {$(
+        impl $name {
+            /// The output, and the indices of the elements that were chosen (`return_indices=True`).
+            ///
+            /// # Errors
+            /// As those of the operation.
+            #[track_caller]
+            pub fn forward_with_indices(&self, input: &Tensor) -> Result<(Tensor, Tensor)> {
+                input.$pool_with(self.output_size)
+            }
+        }
+    )+};
+}
+
+adaptive_indices! {
+    AdaptiveMaxPool1d: adaptive_max_pool1d_with_indices;
+    AdaptiveMaxPool2d: adaptive_max_pool2d_with_indices;
+    AdaptiveMaxPool3d: adaptive_max_pool3d_with_indices;
+}
+
 adaptive_pools! {
     AdaptiveMaxPool1d, 1: adaptive_max_pool1d;
     AdaptiveMaxPool2d, 2: adaptive_max_pool2d;

@@ -7,8 +7,8 @@
 //! no elementwise ones, take several.
 //!
 //! # Groups
-//! Parameters in groups have options of their own: `Sgd::new(body, 0.01).param_group(head).lr(0.1)`
-//! trains the head with ten times the rate ([`SgdBuilder::param_group`]). An
+//! Parameters in groups have options of their own: `SGD::new(body, 0.01).param_group(head).lr(0.1)`
+//! trains the head with ten times the rate ([`SGDBuilder::param_group`]). An
 //! [`LRScheduler`](lr_scheduler::LRScheduler) changes the rate of each.
 //!
 //! # Parameters that move
@@ -19,12 +19,12 @@
 //! may be moved away and does not take the optimizer along.
 //!
 //! ```
-//! use nn::optim::{Optimizer, Sgd};
+//! use nn::optim::{Optimizer, SGD};
 //! use nn::{Forward, Linear, Module};
 //! use tensor::{DType, Tensor};
 //!
 //! let mut layer = Linear::new(3, 2)?;
-//! let mut optimizer = Sgd::new(layer.parameters(), 0.1).momentum(0.9).build()?;
+//! let mut optimizer = SGD::new(layer.parameters(), 0.1).momentum(0.9).build()?;
 //! layer.to(DType::F64)?;
 //! layer.forward(&Tensor::ones([1, 3], DType::F64)?)?.sum(())?.backward()?;
 //! let before = layer.weight().to_vec::<f64>()?;
@@ -77,7 +77,7 @@ pub use nadam::{NAdam, NAdamBuilder};
 pub use radam::{RAdam, RAdamBuilder};
 pub use rmsprop::{RMSprop, RMSpropBuilder};
 pub use rprop::{Rprop, RpropBuilder};
-pub use sgd::{Sgd, SgdBuilder};
+pub use sgd::{SGD, SGDBuilder};
 
 /// An optimizer, which changes parameters by their gradients.
 ///

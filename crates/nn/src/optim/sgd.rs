@@ -23,16 +23,16 @@ optimizer! {
     /// "On the importance of initialization and momentum in deep learning" (2013).
     ///
     /// ```
-    /// use nn::optim::{Optimizer, Sgd};
+    /// use nn::optim::{Optimizer, SGD};
     /// use tensor::tensor;
     /// let weight = tensor![1.0, 2.0]?.requires_grad_(true)?;
-    /// let mut optimizer = Sgd::new([&weight], 0.1).momentum(0.9).weight_decay(1e-4).build()?;
+    /// let mut optimizer = SGD::new([&weight], 0.1).momentum(0.9).weight_decay(1e-4).build()?;
     /// weight.sum(())?.backward()?;
     /// optimizer.step()?;
     /// assert!((weight.to_vec::<f32>()?[0] - 0.9).abs() < 1e-3);
     /// # Ok::<(), tensor::Error>(())
     /// ```
-    Sgd, built by SgdBuilder, with Options, by the rule SgdRule;
+    SGD, built by SGDBuilder, with Options, by the rule SGDRule;
     lr = 1e-3;
     /// Sets the share of the velocity that is kept in each step; 0 by default.
     number momentum = 0.0, in NOT_NEGATIVE;
@@ -48,17 +48,17 @@ optimizer! {
 }
 
 /// A step without momentum, or with.
-pub(super) enum SgdRule {
+pub(super) enum SGDRule {
     Plain(OnePass),
     WithMomentum(OnePass),
 }
 
-impl UpdateRule for SgdRule {
-    const NAME: &'static str = "Sgd";
+impl UpdateRule for SGDRule {
+    const NAME: &'static str = "SGD";
     const SAVES_STEPS: bool = false;
     type Options = Options;
 
-    fn new(options: &Options) -> Result<SgdRule> {
+    fn new(options: &Options) -> Result<SGDRule> {
         let &Options { momentum, dampening, nesterov, .. } = options;
         if nesterov && (momentum == 0.0 || dampening != 0.0) {
             return Err(Error::InvalidArgument {
@@ -69,8 +69,8 @@ impl UpdateRule for SgdRule {
             });
         }
         Ok(match momentum {
-            0.0 => SgdRule::Plain(plain_step(options)),
-            _ => SgdRule::WithMomentum(momentum_step(options)),
+            0.0 => SGDRule::Plain(plain_step(options)),
+            _ => SGDRule::WithMomentum(momentum_step(options)),
         })
     }
 
@@ -86,8 +86,8 @@ impl UpdateRule for SgdRule {
         let &Options { lr, momentum, dampening, .. } = options;
         let share = if step.number() == 1 { 1.0 } else { 1.0 - dampening };
         match self {
-            SgdRule::Plain(pass) => pass.step(&step, &[lr]),
-            SgdRule::WithMomentum(pass) => pass.step(&step, &[lr, momentum, share]),
+            SGDRule::Plain(pass) => pass.step(&step, &[lr]),
+            SGDRule::WithMomentum(pass) => pass.step(&step, &[lr, momentum, share]),
         }
     }
 }

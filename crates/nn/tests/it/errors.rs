@@ -1,6 +1,6 @@
 //! Errors of layers and optimizers: they speak of the layer, of the parameter, and of the caller.
 
-use nn::optim::{Adam, Optimizer, Sgd};
+use nn::optim::{Adam, Optimizer, SGD};
 use nn::{Forward, Linear, Module, ReLU, Result, sequential};
 use tensor::{DType, Device, Tensor};
 
@@ -83,12 +83,12 @@ fn wrong_options_and_parameters_are_errors_that_name_them() -> Result<()> {
             assert!(text.contains(part), "{text:?} does not name {part:?}");
         }
     };
-    named(Sgd::new([leaf()?], -0.1).build().err(), &["lr"]);
-    named(Sgd::new([leaf()?], f64::NAN).build().err(), &["lr"]);
-    named(Sgd::new([leaf()?], 0.1).nesterov().build().err(), &["nesterov"]);
+    named(SGD::new([leaf()?], -0.1).build().err(), &["lr"]);
+    named(SGD::new([leaf()?], f64::NAN).build().err(), &["lr"]);
+    named(SGD::new([leaf()?], 0.1).nesterov().build().err(), &["nesterov"]);
     let computed = (&leaf()? * 2.0)?;
     named(
-        Sgd::new([leaf()?, computed], 0.1).build().err(),
+        SGD::new([leaf()?, computed], 0.1).build().err(),
         &["number 1", "[2]", "leaves", "detach()"],
     );
     let twice = leaf()?;
@@ -115,7 +115,7 @@ fn frozen_parameters_are_accepted_and_left_alone() -> Result<()> {
 
 #[test]
 fn optimizers_print_their_options() -> Result<()> {
-    let mut sgd = Sgd::new(Linear::new(3, 2)?.parameters(), 0.1).momentum(0.9).build()?;
+    let mut sgd = SGD::new(Linear::new(3, 2)?.parameters(), 0.1).momentum(0.9).build()?;
     sgd.set_learning_rate(0.05);
     assert_eq!(sgd.learning_rate(), 0.05);
     let text = format!("{sgd:?}");

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use nn::checkpoint::{self, Generators};
 use nn::optim::lr_scheduler::{LRScheduler, StepLR};
-use nn::optim::{Adam, Optimizer, Sgd};
+use nn::optim::{Adam, Optimizer, SGD};
 use nn::{
     Dropout, Embedding, Flatten, Forward, GELU, LayerNorm, Linear, Module, ReLU, Result,
     Sequential, StateDict, Stateful, sequential,
@@ -177,7 +177,7 @@ fn a_checkpoint_says_which_part_is_missing_or_not_asked_for() -> Result<()> {
 
     let error = text(checkpoint::load(&path, &mut [("model", &mut model)]));
     assert!(error.contains("`epoch`") && error.contains("nobody asks for it"), "{error}");
-    let mut optimizer = Sgd::new(model.parameters(), 0.1).build()?;
+    let mut optimizer = SGD::new(model.parameters(), 0.1).build()?;
     let mut parts: [(&str, &mut dyn Stateful); 3] =
         [("model", &mut model), ("epoch", &mut epoch), ("optimizer", &mut optimizer)];
     let error = text(checkpoint::load(&path, &mut parts));

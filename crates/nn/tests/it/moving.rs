@@ -1,6 +1,6 @@
 //! Modules that are moved: parameters keep their identity for gradients and optimizers.
 
-use nn::optim::{Adam, Optimizer, Sgd};
+use nn::optim::{Adam, Optimizer, SGD};
 use nn::{Forward, Linear, Module, Result, sequential};
 use tensor::{DType, Device, Tensor};
 
@@ -41,7 +41,7 @@ fn an_optimizer_that_was_built_before_the_module_was_moved_trains_it() -> Result
     let [cpu, first, second] = devices::all();
     type Build = fn(Vec<Tensor>) -> Result<Box<dyn Optimizer>>;
     let builds: [Build; 2] = [
-        |parameters| Ok(Box::new(Sgd::new(parameters, 0.1).momentum(0.9).build()?)),
+        |parameters| Ok(Box::new(SGD::new(parameters, 0.1).momentum(0.9).build()?)),
         |parameters| Ok(Box::new(Adam::new(parameters, 0.1).build()?)),
     ];
     for build in builds {
@@ -75,7 +75,7 @@ fn gradients_and_hooks_come_along() -> Result<()> {
         let mut module = Linear::new(3, 2)?;
         let before = module.weight().clone();
         let _hook = before.register_hook(|gradient| Ok(Some(gradient.mul(2.0)?)))?;
-        let mut optimizer = Sgd::new(module.parameters(), 1.0).build()?;
+        let mut optimizer = SGD::new(module.parameters(), 1.0).build()?;
         module.forward(&input(Device::Cpu)?)?.sum(())?.backward()?;
         let expected = [2.0, -4.0, 6.0, 2.0, -4.0, 6.0];
         module.to(device)?;
@@ -105,7 +105,7 @@ fn an_optimizer_lets_go_of_parameters_that_nobody_else_has() -> Result<()> {
     for device in devices::all() {
         let mut module = Linear::new(3, 2)?;
         module.bias().expect("a bias").requires_grad_(false)?;
-        let mut optimizer = Sgd::new(module.parameters(), 0.1).build()?;
+        let mut optimizer = SGD::new(module.parameters(), 0.1).build()?;
         let kept = module.weight().clone();
         module.to(device)?;
         let ids = |parameters: Vec<Tensor>| parameters.iter().map(Tensor::id).collect::<Vec<_>>();
@@ -192,10 +192,10 @@ fn a_move_that_fails_changes_nothing() -> Result<()> {
 fn a_clone_that_is_moved_and_the_module_that_stays_are_trained_apart() -> Result<()> {
     let [cpu, device, _] = devices::all();
     let module = Linear::new(3, 2)?;
-    let mut here = Sgd::new(module.parameters(), 0.1).build()?;
+    let mut here = SGD::new(module.parameters(), 0.1).build()?;
     let mut copy = module.clone();
     copy.to(device)?;
-    let mut there = Sgd::new(copy.parameters(), 0.1).build()?;
+    let mut there = SGD::new(copy.parameters(), 0.1).build()?;
     for (module, place) in [(&module, cpu), (&copy, device)] {
         module.forward(&Tensor::ones([1, 3], place)?)?.sum(())?.backward()?;
     }

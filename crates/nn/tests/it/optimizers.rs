@@ -4,7 +4,7 @@ use nn::loss::cross_entropy;
 use nn::optim::lr_scheduler::{
     CosineAnnealingLR, ExponentialLR, LRSchedule, LRScheduler, LinearLR, StepLR,
 };
-use nn::optim::{Adam, Optimizer, Sgd};
+use nn::optim::{Adam, Optimizer, SGD};
 use nn::{Linear, Module};
 use serde_json::Value;
 use tensor::{Device, Result, Tensor};
@@ -68,7 +68,7 @@ fn optimizer(case: &Value, weights: Vec<Tensor>) -> Result<Box<dyn Optimizer>> {
         }
         return Ok(Box::new(adam.build()?));
     }
-    let mut sgd = Sgd::new(weights, lr)
+    let mut sgd = SGD::new(weights, lr)
         .momentum(option("momentum").unwrap_or(0.0))
         .dampening(option("dampening").unwrap_or(0.0))
         .weight_decay(option("weight_decay").unwrap_or(0.0));
@@ -162,7 +162,7 @@ fn list(value: &Value) -> &[Value] {
 fn groups_of_parameters_have_options_of_their_own_as_in_pytorch() -> Result<()> {
     let expected: Value = serde_json::from_str(MODULES).expect("the expected values are JSON");
     let sgd = |first: &Tensor, second: &Tensor| -> Result<Box<dyn Optimizer>> {
-        let first = Sgd::new([first], 0.01).momentum(0.9).weight_decay(0.1);
+        let first = SGD::new([first], 0.01).momentum(0.9).weight_decay(0.1);
         Ok(Box::new(first.param_group([second]).lr(0.02).nesterov().build()?))
     };
     groups(sgd, &expected["groups"]["sgd"])?;
@@ -178,12 +178,12 @@ fn groups_of_parameters_have_options_of_their_own_as_in_pytorch() -> Result<()> 
 fn each_group_has_one_learning_rate() -> Result<()> {
     let [one, two] = [1.0, 2.0].map(|x| Tensor::new([x], ()).and_then(|x| x.requires_grad_(true)));
     let (one, two) = (one?, two?);
-    let mut optimizer = Sgd::new([&one], 0.1).param_group([&two]).lr(0.2).build()?;
+    let mut optimizer = SGD::new([&one], 0.1).param_group([&two]).lr(0.2).build()?;
     let mut scheduler = LRScheduler::new(&mut optimizer, StepLR { step_size: 1, gamma: 0.5 })?;
     let error = optimizer.set_learning_rates(&[0.5]).unwrap_err().to_string();
     assert!(error.contains("[0.5] for 2 groups"), "{error}");
     assert_eq!((optimizer.learning_rate(), optimizer.learning_rates()), (0.1, vec![0.1, 0.2]));
-    let mut other = Sgd::new([&one], 0.1).build()?;
+    let mut other = SGD::new([&one], 0.1).build()?;
     assert!(scheduler.step(&mut other).is_err());
     assert_eq!(scheduler.epoch(), 0, "the epoch has not ended");
     scheduler.step(&mut optimizer)?;
@@ -201,7 +201,7 @@ fn each_group_has_one_learning_rate() -> Result<()> {
 fn parameters_without_a_gradient_are_left_alone() -> Result<()> {
     let used = Tensor::ones([2], ())?.requires_grad_(true)?;
     let unused = Tensor::ones([2], ())?.requires_grad_(true)?;
-    let mut optimizer = Sgd::new(vec![used.clone(), unused.clone()], 0.5).build()?;
+    let mut optimizer = SGD::new(vec![used.clone(), unused.clone()], 0.5).build()?;
     used.sum(())?.backward()?;
     optimizer.step()?;
     assert_eq!(used.to_vec::<f32>()?, [0.5, 0.5]);
@@ -215,7 +215,7 @@ fn parameters_without_a_gradient_are_left_alone() -> Result<()> {
 fn learning_rates_follow_pytorchs_schedules() -> Result<()> {
     fn rates(schedule: impl LRSchedule) -> Result<Vec<f64>> {
         let layer = Linear::new(2, 2)?;
-        let mut optimizer = Sgd::new(layer.parameters(), 0.1).build()?;
+        let mut optimizer = SGD::new(layer.parameters(), 0.1).build()?;
         let mut scheduler = LRScheduler::new(&mut optimizer, schedule)?;
         let mut found = Vec::new();
         for _ in 0..12 {

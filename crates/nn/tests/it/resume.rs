@@ -1,6 +1,6 @@
 //! Optimizers whose state is saved: another one goes on bit for bit.
 
-use nn::optim::{Adam, Optimizer, Sgd};
+use nn::optim::{Adam, Optimizer, SGD};
 use nn::{Forward, Linear, Module, Result, StateDict, StateError};
 use serde_json::Value;
 use tensor::{DType, Device, Tensor};
@@ -12,7 +12,7 @@ const EXPECTED: &str = include_str!("../expected/modules.json");
 type Build = fn(Vec<Tensor>) -> Result<Box<dyn Optimizer>>;
 
 const BUILDS: [(&str, Build); 2] = [
-    ("sgd", |parameters| Ok(Box::new(Sgd::new(parameters, 0.1).momentum(0.9).build()?))),
+    ("sgd", |parameters| Ok(Box::new(SGD::new(parameters, 0.1).momentum(0.9).build()?))),
     ("adam", |parameters| Ok(Box::new(Adam::new(parameters, 0.1).weight_decay(0.01).build()?))),
 ];
 
@@ -118,7 +118,7 @@ fn a_state_that_does_not_fit_names_everything_and_changes_nothing() -> Result<()
         state.insert("param_groups.0.lr".to_owned(), Tensor::scalar(-1.0, DType::F64)?);
         assert!(optimizer.load_state_dict(&state).unwrap_err().to_string().contains("lr"));
 
-        let mut other = Sgd::new(module.parameters(), 0.1).build()?;
+        let mut other = SGD::new(module.parameters(), 0.1).build()?;
         if name == "adam" {
             let error = other.load_state_dict(&good).expect_err("of another kind").to_string();
             assert!(error.contains("exp_avg_sq"), "{error}");
@@ -132,9 +132,9 @@ fn a_state_that_does_not_fit_names_everything_and_changes_nothing() -> Result<()
 #[test]
 fn a_loaded_state_is_a_copy() -> Result<()> {
     let module = Linear::new_with(3, 2, Device::Cpu)?;
-    let mut first = Sgd::new(module.parameters(), 0.1).momentum(0.9).build()?;
+    let mut first = SGD::new(module.parameters(), 0.1).momentum(0.9).build()?;
     steps(&module, &mut first, 1)?;
-    let mut second = Sgd::new(module.parameters(), 0.1).build()?;
+    let mut second = SGD::new(module.parameters(), 0.1).build()?;
     second.load_state_dict(&first.state_dict()?).expect("it fits");
     let name = "state.0.momentum_buffer";
     assert!(!second.state_dict()?[name].shares_memory_with(&first.state_dict()?[name]));

@@ -9,7 +9,7 @@ use nn::optim::lr_scheduler::{
 };
 use nn::optim::{
     ASGD, Adadelta, Adafactor, Adagrad, Adam, AdamW, Adamax, LBFGS, LineSearch, Muon, NAdam,
-    Optimizer, RAdam, RMSprop, Rprop, Sgd,
+    Optimizer, RAdam, RMSprop, Rprop, SGD,
 };
 use nn::utils::{ClipOptions, clip_grad_norm_};
 use nn::{AveragedModel, Averaging, Linear, Module, Result, Stateful};
@@ -68,10 +68,10 @@ type Build = fn(&[Tensor]) -> Result<Box<dyn Optimizer>>;
 /// The optimizers by the names that the script has for them.
 const OPTIMIZERS: [(&str, Build); 19] = [
     ("sgd", |p| {
-        let sgd = Sgd::new(p, 0.1).momentum(0.9).dampening(0.5).weight_decay(0.1);
+        let sgd = SGD::new(p, 0.1).momentum(0.9).dampening(0.5).weight_decay(0.1);
         Ok(Box::new(sgd.build()?))
     }),
-    ("sgd_maximize", |p| Ok(Box::new(Sgd::new(p, 0.1).maximize().build()?))),
+    ("sgd_maximize", |p| Ok(Box::new(SGD::new(p, 0.1).maximize().build()?))),
     ("adam_amsgrad", |p| Ok(Box::new(Adam::new(p, 0.1).weight_decay(0.1).amsgrad().build()?))),
     ("adamw", |p| Ok(Box::new(AdamW::new(p, 0.1).weight_decay(0.2).build()?))),
     ("adamw_amsgrad", |p| Ok(Box::new(AdamW::new(p, 0.1).amsgrad().maximize().build()?))),
@@ -191,7 +191,7 @@ fn options_out_of_their_range_are_errors_that_name_them() -> Result<()> {
         (NAdam::new(&p, 0.1).momentum_decay(-0.2).build().map(drop), "momentum_decay"),
         (RMSprop::new(&p, 0.1).momentum(-1.0).build().map(drop), "momentum"),
         (Rprop::new(&p, 0.1).etas(1.0, 0.5).build().map(drop), "etas"),
-        (Sgd::new(&p, 0.1).nesterov().build().map(drop), "nesterov"),
+        (SGD::new(&p, 0.1).nesterov().build().map(drop), "nesterov"),
         (LBFGS::new(&p, -1.0).build().map(drop), "lr"),
     ];
     for (error, argument) in errors {
@@ -204,7 +204,7 @@ fn options_out_of_their_range_are_errors_that_name_them() -> Result<()> {
 /// Rates and momenta of 16 epochs, one after the other.
 fn rates(schedule: impl LRSchedule) -> Result<Vec<f64>> {
     let parameter = Tensor::zeros([1], Device::Cpu)?.requires_grad_(true)?;
-    let mut optimizer = Sgd::new([&parameter], 0.1).momentum(0.9).build()?;
+    let mut optimizer = SGD::new([&parameter], 0.1).momentum(0.9).build()?;
     let mut scheduler = LRScheduler::new(&mut optimizer, schedule)?;
     let mut found = Vec::new();
     for _ in 0..16 {
@@ -269,7 +269,7 @@ fn a_schedule_of_a_plateau_is_pytorchs_and_goes_on_from_its_state() -> Result<()
     };
     for (name, options) in [("min", min), ("max_abs", max)] {
         let parameter = Tensor::zeros([1], Device::Cpu)?.requires_grad_(true)?;
-        let mut optimizer = Sgd::new([&parameter], 0.1).build()?;
+        let mut optimizer = SGD::new([&parameter], 0.1).build()?;
         let mut scheduler = ReduceLROnPlateau::new(options)?;
         let mut found = Vec::new();
         for &value in &values {
@@ -287,7 +287,7 @@ fn a_schedule_of_a_plateau_is_pytorchs_and_goes_on_from_its_state() -> Result<()
 #[test]
 fn schedules_that_make_no_sense_are_errors() -> Result<()> {
     let parameter = Tensor::zeros([1], Device::Cpu)?.requires_grad_(true)?;
-    let mut sgd = Sgd::new([&parameter], 0.1).momentum(0.9).build()?;
+    let mut sgd = SGD::new([&parameter], 0.1).momentum(0.9).build()?;
     let warmup = LinearLR { start_factor: 0.0, end_factor: 1.0, total_iters: 4 };
     let error = LRScheduler::new(&mut sgd, warmup).unwrap_err().to_string();
     assert!(error.contains("start_factor"), "{error}");
@@ -304,7 +304,7 @@ fn schedules_that_make_no_sense_are_errors() -> Result<()> {
     assert!(error.contains("no more epochs"), "{error}");
     assert_eq!(scheduler.epoch(), 2);
 
-    let mut plain = Sgd::new([&parameter], 0.1).build()?;
+    let mut plain = SGD::new([&parameter], 0.1).build()?;
     let error = LRScheduler::new(&mut plain, CyclicLR::new(0.01, 0.1)).unwrap_err().to_string();
     assert!(error.contains("momentum"), "{error}");
     let mut adam = Adam::new([&parameter], 0.1).build()?;
@@ -419,7 +419,7 @@ fn averages_of_parameters_are_means_or_fade_on_every_device() -> Result<()> {
 fn a_step_with_a_gradient_that_is_no_number_is_skipped_and_lowers_the_scale() -> Result<()> {
     for device in devices::all() {
         let parameters = start(device)?;
-        let mut optimizer = Sgd::new(&parameters, 0.5).build()?;
+        let mut optimizer = SGD::new(&parameters, 0.5).build()?;
         let options = GradScalerOptions {
             init_scale: 8.0,
             growth_interval: 2,

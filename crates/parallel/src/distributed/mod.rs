@@ -42,7 +42,7 @@ use side_stream::SideStream;
 /// ```
 /// use std::sync::Arc;
 /// use collectives::DeviceGroup;
-/// use nn::optim::{Optimizer, Sgd};
+/// use nn::optim::{Optimizer, SGD};
 /// use nn::{Forward, Linear, Module};
 /// use parallel::DistributedDataParallel;
 /// use tensor::{Device, Tensor};
@@ -50,7 +50,7 @@ use side_stream::SideStream;
 /// // With MPI it is a communicator of all processes.
 /// let communicator = Arc::new(DeviceGroup::new([Device::Cpu])?.communicator(0)?);
 /// let mut model = DistributedDataParallel::new(Linear::new(3, 1)?, communicator)?;
-/// let mut optimizer = Sgd::new(model.parameters(), 0.1).build()?;
+/// let mut optimizer = SGD::new(model.parameters(), 0.1).build()?;
 /// let loss = model.forward(&Tensor::ones([8, 3], ())?)?.square()?.mean(())?;
 /// optimizer.zero_grad();
 /// model.backward(&loss)?;

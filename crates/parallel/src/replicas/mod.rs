@@ -46,7 +46,7 @@ type WeightedParts<B> = (Vec<B>, Vec<f64>);
 /// module.
 ///
 /// ```
-/// use nn::optim::Sgd;
+/// use nn::optim::SGD;
 /// use nn::{Forward, Linear};
 /// use parallel::Replicas;
 /// use tensor::{DType, Device, Tensor};
@@ -54,7 +54,7 @@ type WeightedParts<B> = (Vec<B>, Vec<f64>);
 ///
 /// let devices = [Device::cuda_at(0), Device::cuda_at(1)];
 /// let mut replicas = Replicas::builder(Linear::new(3, 2)?, devices)
-///     .optimizer(|parameters| Sgd::new(parameters, 0.1).build())
+///     .optimizer(|parameters| SGD::new(parameters, 0.1).build())
 ///     .build()?;
 ///
 /// let batch = (Tensor::randn([8, 3], ())?, Tensor::randint(0, 2, [8], DType::I64)?);
@@ -132,14 +132,14 @@ impl<M: Module> Replicas<M> {
     /// replicas, as a loader copies them to devices ahead ([`Batches::parts`](crate::Batches::parts)).
     ///
     /// ```
-    /// # use nn::optim::Sgd;
+    /// # use nn::optim::SGD;
     /// # use nn::{Forward, Linear};
     /// # use parallel::{DataLoader, Replicas, TensorDataset};
     /// # use tensor::{Device, Tensor};
     /// # gpu_runtime::choose_driver("software:4".parse()?)?;
     /// let devices = [Device::cuda_at(0), Device::cuda_at(1)];
     /// let mut replicas = Replicas::builder(Linear::new(3, 1)?, devices)
-    ///     .optimizer(|parameters| Sgd::new(parameters, 0.1).build())
+    ///     .optimizer(|parameters| SGD::new(parameters, 0.1).build())
     ///     .build()?;
     /// let data = TensorDataset::new(Tensor::randn([20, 3], ())?)?;
     /// let loader = DataLoader::builder(data).batch_size(8).workers(1).pin_memory(true).build()?;

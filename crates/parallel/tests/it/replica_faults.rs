@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cuda_sim::control::{self, counters};
-use nn::optim::Sgd;
+use nn::optim::SGD;
 use nn::{Forward, Linear, Module, ReLU, Sequential};
 use parallel::{Replicas, ReplicasError};
 use tensor::{DType, Device, Result, Tensor, cuda, with_manual_seed};
@@ -17,7 +17,7 @@ fn replicas() -> Result<Replicas<Sequential>> {
         Ok::<_, tensor::Error>(layers.push(Linear::new(8, 3)?))
     })?;
     let builder = Replicas::builder(model, (0..3).map(Device::cuda_at)).bucket_bytes(64);
-    Ok(builder.optimizer(|p| Sgd::new(p, 0.1).momentum(0.9).build()).build()?)
+    Ok(builder.optimizer(|p| SGD::new(p, 0.1).momentum(0.9).build()).build()?)
 }
 
 fn step(replicas: &mut Replicas<Sequential>) -> std::result::Result<(), ReplicasError> {

@@ -1,6 +1,6 @@
 //! The parts of a batch that `Replicas` trains: their sizes, and parts that a loader has split.
 
-use nn::optim::Sgd;
+use nn::optim::SGD;
 use nn::{Module, Result};
 use parallel::{DataLoader, Replicas, TensorDataset};
 
@@ -18,7 +18,7 @@ fn parts_of_a_batch_that_differ_in_length_are_an_error() -> Result<()> {
 
 #[test]
 fn batches_are_split_by_the_speeds_of_devices_and_train_the_same_model() -> Result<()> {
-    let sgd = |p| Sgd::new(p, 0.1).momentum(0.9).build();
+    let sgd = |p| SGD::new(p, 0.1).momentum(0.9).build();
     let expected = trained_alone(sgd, 10)?;
     for speeds in [[2.0, 1.0, 1.0], [0.0, 1.0, 3.0], [1.0, 0.0, 1e9]] {
         let mut replicas = Replicas::builder(perceptron()?, devices(3)).optimizer(sgd).build()?;
@@ -34,7 +34,7 @@ fn batches_are_split_by_the_speeds_of_devices_and_train_the_same_model() -> Resu
 
 #[test]
 fn speeds_are_measured_without_a_step() -> Result<()> {
-    let make = |p| Sgd::new(p, 0.1).build();
+    let make = |p| SGD::new(p, 0.1).build();
     let mut replicas = Replicas::builder(perceptron()?, devices(3)).optimizer(make).build()?;
     let speeds = replicas.measure_speeds(batch(9, 0)?, loss)?;
     assert!(speeds.len() == 3 && speeds.iter().all(|speed| *speed > 0.0), "{speeds:?}");
@@ -63,7 +63,7 @@ fn a_loaders_parts_train_as_whole_batches_do() -> Result<()> {
     let data = TensorDataset::new(batch(21, 3)?)?;
     let replicas = || {
         let builder = Replicas::builder(perceptron()?, devices.clone());
-        Ok::<_, tensor::Error>(builder.optimizer(|all| Sgd::new(all, 0.1).build()).build()?)
+        Ok::<_, tensor::Error>(builder.optimizer(|all| SGD::new(all, 0.1).build()).build()?)
     };
     let loader = || DataLoader::builder(data.clone()).batch_size(5).shuffle(1);
     let (mut whole, mut split) = (replicas()?, replicas()?);

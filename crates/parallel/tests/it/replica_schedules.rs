@@ -4,7 +4,7 @@ use std::env;
 
 use cuda_sim::control::{self, Config, Schedule};
 use gpu_runtime::DriverChoice;
-use nn::optim::{Optimizer, Sgd};
+use nn::optim::{Optimizer, SGD};
 use nn::{Forward, Linear, Module, Result};
 use parallel::{BufferSync, DataParallel, Replicas, ReplicasBuilder};
 use tensor::{DType, Device, Tensor, no_grad, with_manual_seed};
@@ -81,8 +81,8 @@ fn loss(model: &impl Forward<Tensor, Output = Tensor>, (x, y): Batch) -> Result<
     model.forward(&x)?.cross_entropy(&y)
 }
 
-fn sgd(parameters: Vec<Tensor>) -> Result<Sgd> {
-    Sgd::new(parameters, RATE).momentum(0.9).build()
+fn sgd(parameters: Vec<Tensor>) -> Result<SGD> {
+    SGD::new(parameters, RATE).momentum(0.9).build()
 }
 
 fn values(model: &dyn Module) -> Result<Vec<f32>> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use nn::optim::{Adam, Optimizer, Sgd};
+use nn::optim::{Adam, Optimizer, SGD};
 use nn::{
     Dropout, Forward, Linear, Module, ReLU, Result, Sequential, StateDict, StateError, Stateful,
 };
@@ -85,7 +85,7 @@ fn trained<O: Optimizer + Send + 'static>(
 
 #[test]
 fn replicas_train_what_one_device_trains() -> Result<()> {
-    let sgd = |p| Sgd::new(p, 0.1).momentum(0.9).build();
+    let sgd = |p| SGD::new(p, 0.1).momentum(0.9).build();
     let adam = |p| Adam::new(p, 0.01).build();
     devices(4);
     for samples in [8, 10, 3] {
@@ -99,7 +99,7 @@ fn replicas_train_what_one_device_trains() -> Result<()> {
 
 #[test]
 fn one_replica_trains_the_very_same_model() -> Result<()> {
-    let sgd = |p| Sgd::new(p, 0.1).momentum(0.9).build();
+    let sgd = |p| SGD::new(p, 0.1).momentum(0.9).build();
     devices(1);
     assert_eq!(trained(sgd, 8, 1)?, trained_alone(sgd, 8)?);
     Ok(())
@@ -168,7 +168,7 @@ fn without_an_optimizer_the_gradients_of_the_whole_batch_are_left() -> Result<()
 
 #[test]
 fn accumulated_gradients_are_summed_by_the_next_step() -> Result<()> {
-    let make = |p| Sgd::new(p, 0.1).build();
+    let make = |p| SGD::new(p, 0.1).build();
     let (x, y) = batch(8, 0)?;
     let mut whole = Replicas::builder(perceptron()?, devices(2)).optimizer(make).build()?;
     whole.step((x.clone(), y.clone()), loss)?;
@@ -249,7 +249,7 @@ fn the_step_after_a_failed_one_works_as_if_that_had_not_been() -> Result<()> {
 
 /// An optimizer that fails where it is told to, after it has changed a parameter.
 struct Failing {
-    inner: Sgd,
+    inner: SGD,
     fails: &'static AtomicBool,
 }
 
@@ -295,14 +295,14 @@ impl Optimizer for Failing {
 #[test]
 fn a_replica_whose_optimizer_failed_takes_over_the_step_of_the_others() -> Result<()> {
     static FAILS: AtomicBool = AtomicBool::new(true);
-    let make = |p| Ok(Failing { inner: Sgd::new(p, 0.1).momentum(0.9).build()?, fails: &FAILS });
+    let make = |p| Ok(Failing { inner: SGD::new(p, 0.1).momentum(0.9).build()?, fails: &FAILS });
     let mut replicas = Replicas::builder(perceptron()?, devices(3)).optimizer(make).build()?;
     let error = replicas.step(batch(6, 0)?, loss).expect_err("the optimizer of cuda:0");
     assert!(error.to_string().contains("cuda:0") && error.to_string().contains("no step today"));
     replicas.step(batch(6, 1)?, loss)?;
     replicas.verify()?;
 
-    let make = |p| Sgd::new(p, 0.1).momentum(0.9).build();
+    let make = |p| SGD::new(p, 0.1).momentum(0.9).build();
     let mut expected = Replicas::builder(perceptron()?, devices(3)).optimizer(make).build()?;
     expected.step(batch(6, 0)?, loss)?;
     expected.step(batch(6, 1)?, loss)?;
@@ -467,7 +467,7 @@ fn devices_are_given_once_and_exist() -> Result<()> {
 
 #[test]
 fn the_cpu_alone_is_a_replica_too() -> Result<()> {
-    let make = |p| Sgd::new(p, 0.1).build();
+    let make = |p| SGD::new(p, 0.1).build();
     let mut replicas = Replicas::builder(perceptron()?, [Device::Cpu]).optimizer(make).build()?;
     let before = replicas.step(batch(8, 0)?, loss)?.mean()?.item::<f32>()?;
     assert!(replicas.step(batch(8, 0)?, loss)?.mean()?.item::<f32>()? < before);

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use sluice::data::Subset;
-use sluice::optim::Sgd;
+use sluice::optim::SGD;
 use sluice::parallel::StepLosses;
 use sluice::prelude::*;
 
@@ -62,7 +62,7 @@ pub(crate) fn train(
     };
     let mut replicas = Replicas::builder(model::classifier()?, devices.iter().copied())
         .optimizer(|parameters| {
-            let sgd = Sgd::new(parameters, LEARNING_RATE).momentum(MOMENTUM);
+            let sgd = SGD::new(parameters, LEARNING_RATE).momentum(MOMENTUM);
             sgd.weight_decay(WEIGHT_DECAY).build()
         })
         .build()?;

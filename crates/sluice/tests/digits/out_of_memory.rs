@@ -6,7 +6,7 @@ use std::error::Error;
 use cuda_sim::control::{self, Config};
 use sluice::cuda::DriverChoice;
 use sluice::nn::{Linear, ReLU, Sequential, sequential};
-use sluice::optim::Sgd;
+use sluice::optim::SGD;
 use sluice::prelude::*;
 use test_support::isolate;
 
@@ -38,7 +38,7 @@ fn train(mut between_epochs: impl FnMut(usize) -> Result<()>) -> Result<Training
     let (train, test) = Digits::read(&file())?.split()?;
     let mut model = sequential![Linear::new(PIXELS, HIDDEN)?, ReLU, Linear::new(HIDDEN, 10)?];
     model.to(GPU)?;
-    let mut optimizer = Sgd::new(model.parameters(), 0.3).momentum(0.9).build()?;
+    let mut optimizer = SGD::new(model.parameters(), 0.3).momentum(0.9).build()?;
     let loader =
         DataLoader::builder(train).batch_size(BATCH).shuffle(0).pin_memory(true).build()?;
     let (mut losses, mut parts, mut part) = (Vec::new(), Vec::new(), BATCH);

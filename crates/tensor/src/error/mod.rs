@@ -179,7 +179,9 @@ pub enum Error {
 
     /// An elementwise function, or the derivative of one, has more operands or numbers than a kernel
     /// takes.
-    #[error("{op}: {given} {what} are more than the {most} that a kernel takes; compute it in parts")]
+    #[error(
+        "{op}: {given} {what} are more than the {most} that a kernel takes; compute it in parts"
+    )]
     TooManyOperands {
         /// The operation.
         op: &'static str,

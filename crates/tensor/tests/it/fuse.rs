@@ -262,15 +262,11 @@ fn eight_operands_and_four_results_have_gradients() -> Result<()> {
         let x: Vec<Tensor> = (0..8).map(of).collect::<Result<_>>()?;
         let [a, b, c, d, e, f_, g, h] = &x[..] else { unreachable!() };
         let fused = f.call((a, b, c, d, e, f_, g, h))?;
-        let unfused = [
-            a.mul(b)?.mul(c)?,
-            d.mul(e)?.mul(f_)?,
-            g.mul(h)?.mul(a)?,
-            b.mul(e)?.mul(h)?,
-        ];
+        let unfused = [a.mul(b)?.mul(c)?, d.mul(e)?.mul(f_)?, g.mul(h)?.mul(a)?, b.mul(e)?.mul(h)?];
         let gradients = |[p, q, r, s]: &[Tensor; 4]| -> Result<Vec<Tensor>> {
             x.iter().for_each(Tensor::clear_grad);
-            ((p + q * 2.0)? + (r * 3.0 + s * 4.0)?)?.sum(())?.backward()?;
+            let sum = p.add(&q.mul(2.0)?)?.add(&r.mul(3.0)?)?.add(&s.mul(4.0)?)?;
+            sum.sum(())?.backward()?;
             Ok(x.iter().map(|x| x.grad().expect("it was computed")).collect())
         };
         for (actual, expected) in gradients(&fused)?.iter().zip(&gradients(&unfused)?) {

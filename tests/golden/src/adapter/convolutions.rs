@@ -38,7 +38,10 @@ pub(super) static ROWS: &[AdapterRow] = &[
 ];
 
 /// A number for each dimension: a list of as many or of one, or one for all.
-fn expanded<const N: usize>(c: &BoundCall, name: &str) -> Result<[usize; N], CaseFailure> {
+pub(super) fn expanded<const N: usize>(
+    c: &BoundCall,
+    name: &str,
+) -> Result<[usize; N], CaseFailure> {
     if let CaseArgument::Integer(_) = c.argument(name)? {
         return Ok([c.get(name)?; N]);
     }
@@ -50,7 +53,9 @@ fn expanded<const N: usize>(c: &BoundCall, name: &str) -> Result<[usize; N], Cas
     }
 }
 
-fn convolution_options<const N: usize>(c: &BoundCall) -> Result<ConvOptions<N>, CaseFailure> {
+pub(super) fn convolution_options<const N: usize>(
+    c: &BoundCall,
+) -> Result<ConvOptions<N>, CaseFailure> {
     let padding = match c.argument("padding")? {
         CaseArgument::Text(text) if text == "same" => ConvPadding::Same,
         CaseArgument::Text(text) if text == "valid" => ConvPadding::Valid,
@@ -63,7 +68,7 @@ fn convolution_options<const N: usize>(c: &BoundCall) -> Result<ConvOptions<N>, 
         .groups(c.get("groups")?))
 }
 
-fn transposed_options<const N: usize>(
+pub(super) fn transposed_options<const N: usize>(
     c: &BoundCall,
 ) -> Result<ConvTransposeOptions<N>, CaseFailure> {
     Ok(ConvTransposeOptions::new()

@@ -4,7 +4,7 @@ use nn::optim::{
     ASGD, ASGDBuilder, Adadelta, AdadeltaBuilder, Adafactor, AdafactorBuilder, Adagrad,
     AdagradBuilder, Adam, AdamBuilder, AdamW, AdamWBuilder, Adamax, AdamaxBuilder, LBFGS,
     LineSearch, LrAdjustment, Muon, MuonBuilder, NAdam, NAdamBuilder, Optimizer, RAdam,
-    RAdamBuilder, RMSprop, RMSpropBuilder, Rprop, RpropBuilder, Sgd, SgdBuilder,
+    RAdamBuilder, RMSprop, RMSpropBuilder, Rprop, RpropBuilder, SGD, SGDBuilder,
 };
 use tensor::Tensor;
 
@@ -71,7 +71,7 @@ macro_rules! optimizer {
 const OPTIMIZERS: &[(&str, BuildOptimizer)] = &[
     (
         "optim.SGD",
-        optimizer!(Sgd, SgdBuilder: numbers[momentum dampening weight_decay] pairs[] flags[nesterov maximize] others none),
+        optimizer!(SGD, SGDBuilder: numbers[momentum dampening weight_decay] pairs[] flags[nesterov maximize] others none),
     ),
     (
         "optim.Adam",

@@ -171,37 +171,48 @@ fn max<const N: usize>(
     values: fn(&Tensor, MaxPoolOptions<N>) -> tensor::Result<Tensor>,
     with_indices: fn(&Tensor, MaxPoolOptions<N>) -> tensor::Result<(Tensor, Tensor)>,
 ) -> CallOutcome {
-    let kernel_size = required(c, "kernel_size")?;
-    let options = MaxPoolOptions::new(kernel_size)
-        .stride(per_axis(c, "stride")?.unwrap_or(kernel_size))
-        .padding(required::<N>(c, "padding")?)
-        .dilation(required::<N>(c, "dilation")?)
-        .ceil_mode(c.get::<bool>("ceil_mode")?);
+    let options = max_options(c)?;
     match c.get("return_indices")? {
         true => give(with_indices(c.x()?, options)),
         false => give(values(c.x()?, options)),
     }
 }
 
+pub(super) fn max_options<const N: usize>(c: &BoundCall) -> Result<MaxPoolOptions<N>, CaseFailure> {
+    let kernel_size = required(c, "kernel_size")?;
+    Ok(MaxPoolOptions::new(kernel_size)
+        .stride(per_axis(c, "stride")?.unwrap_or(kernel_size))
+        .padding(required::<N>(c, "padding")?)
+        .dilation(required::<N>(c, "dilation")?)
+        .ceil_mode(c.get::<bool>("ceil_mode")?))
+}
+
 fn avg<const N: usize>(
     c: &BoundCall,
     average: fn(&Tensor, AvgPoolOptions<N>) -> tensor::Result<Tensor>,
 ) -> CallOutcome {
+    give(average(c.x()?, average_options(c)?))
+}
+
+pub(super) fn average_options<const N: usize>(
+    c: &BoundCall,
+) -> Result<AvgPoolOptions<N>, CaseFailure> {
     let kernel_size = required(c, "kernel_size")?;
     let divisor: Option<i64> = match c.argument("divisor_override") {
         Ok(_) => c.get("divisor_override")?,
         Err(_) => None,
     };
-    let options = AvgPoolOptions::new(kernel_size)
+    Ok(AvgPoolOptions::new(kernel_size)
         .stride(per_axis(c, "stride")?.unwrap_or(kernel_size))
         .padding(required::<N>(c, "padding")?)
         .ceil_mode(c.get::<bool>("ceil_mode")?)
         .count_include_pad(c.get::<bool>("count_include_pad")?)
-        .divisor_override(divisor);
-    give(average(c.x()?, options))
+        .divisor_override(divisor))
 }
 
-fn output_size<const N: usize>(c: &BoundCall) -> Result<AdaptivePoolSize<N>, CaseFailure> {
+pub(super) fn output_size<const N: usize>(
+    c: &BoundCall,
+) -> Result<AdaptivePoolSize<N>, CaseFailure> {
     if let CaseArgument::Integer(_) = c.argument("output_size")? {
         return Ok(AdaptivePoolSize::All(Some(c.get("output_size")?)));
     }

@@ -49,7 +49,8 @@ impl Sitting<'_> {
         let (parameters, buffers) = (module.named_parameters(), module.named_buffers());
         let mut reader = ArgumentReader::new(folder, device);
         let inputs = self.inputs(&mut reader)?;
-        let outputs = [CaseOutput::Tensor(built.call(&inputs)?)];
+        let outputs: Vec<CaseOutput> =
+            built.call(&inputs)?.into_iter().map(CaseOutput::Tensor).collect();
         let expected = ExpectedOutputs {
             folder,
             outputs: &case.outputs,

@@ -1,7 +1,7 @@
 //! Cases of kind `optim`: curves of optimizers, learning rates, and clipped gradients.
 
 use nn::optim::lr_scheduler::LRScheduler;
-use nn::optim::{Optimizer, Sgd};
+use nn::optim::{Optimizer, SGD};
 use nn::utils::{ClipOptions, clip_grad_norm_, clip_grad_value_};
 use tensor::{Device, Tensor};
 
@@ -163,7 +163,7 @@ fn rates(name: &str, case: &OptimCase, device: Device) -> Result<Vec<Tensor>, Ca
     else {
         return Err(CaseFailure::Elsewhere("no learning rates".to_owned()));
     };
-    let mut builder = Sgd::new([*first], **first_rate).momentum(case.momentum);
+    let mut builder = SGD::new([*first], **first_rate).momentum(case.momentum);
     for (parameter, rate) in further {
         builder = builder.param_group([*parameter]).lr(**rate);
     }

@@ -1,6 +1,6 @@
 //! Modules, optimizers, datasets.
 
-use nn::optim::{Adam, AdamBuilder, Sgd, SgdBuilder};
+use nn::optim::{Adam, AdamBuilder, SGD, SGDBuilder};
 use nn::{Dropout, Flatten, Linear, ReLU, Sequential};
 use parallel::TensorDataset;
 use tensor::Tensor;
@@ -31,8 +31,8 @@ impl Draw {
         Some(Adam::new(self.owned_tensors()?, self.number()?))
     }
 
-    pub(crate) fn sgd(&mut self) -> Option<SgdBuilder> {
-        Some(Sgd::new(self.owned_tensors()?, self.number()?))
+    pub(crate) fn sgd(&mut self) -> Option<SGDBuilder> {
+        Some(SGD::new(self.owned_tensors()?, self.number()?))
     }
 
     pub(crate) fn dataset(&mut self) -> Option<TensorDataset<(Tensor, Tensor)>> {

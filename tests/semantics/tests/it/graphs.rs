@@ -5,7 +5,7 @@
 
 use cuda_sim::control::{Schedule, set_schedule};
 use nn::loss::cross_entropy;
-use nn::optim::{Optimizer, Sgd};
+use nn::optim::{Optimizer, SGD};
 use nn::{Forward, Linear, Module, ReLU, Sequential, sequential};
 use semantics::{choose_driver, devices, is_software, last_device};
 use tensor::cuda::{self, GraphExec, MemoryPool, Order, Stream};
@@ -29,7 +29,7 @@ fn under_schedules(test: impl Fn() -> Result<()>) {
 }
 
 /// A model with fixed weights, and its optimizer.
-fn model(device: Device) -> Result<(Sequential, Sgd)> {
+fn model(device: Device) -> Result<(Sequential, SGD)> {
     let mut model = sequential![Linear::new(3, 4)?, ReLU, Linear::new(4, 2)?];
     model.to(device)?;
     for (index, parameter) in model.parameters().iter().enumerate() {
@@ -37,11 +37,11 @@ fn model(device: Device) -> Result<(Sequential, Sgd)> {
         let values = values.to(tensor::DType::F32)?.mul(0.05)?.add(0.1 * index as f64 - 0.2)?;
         tensor::no_grad(|| parameter.copy_(&values.reshape(parameter.shape())?))?;
     }
-    let optimizer = Sgd::new(model.parameters(), 0.1).build()?;
+    let optimizer = SGD::new(model.parameters(), 0.1).build()?;
     Ok((model, optimizer))
 }
 
-fn step(model: &Sequential, optimizer: &mut Sgd, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+fn step(model: &Sequential, optimizer: &mut SGD, x: &Tensor, y: &Tensor) -> Result<Tensor> {
     optimizer.zero_grad();
     let loss = cross_entropy(&model.forward(x)?, y)?;
     loss.backward()?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use cuda_sim::control::{self, Config, KernelWork, OperationId, Time, TimeModel, configure};
 use gpu_runtime::{DriverChoice, Function, LaunchConfig};
 use nn::Module;
-use nn::optim::Sgd;
+use nn::optim::SGD;
 use parallel::Replicas;
 
 use tensor::cuda;
@@ -109,7 +109,7 @@ fn step_on(devices: usize, idle: &Arc<Vec<Function>>) -> Duration {
     let bucket = (25 << 20) / SCALE as usize;
     let mut replicas =
         Replicas::builder(Network::new(idle).expect("memory"), (0..devices).map(Device::cuda_at))
-            .optimizer(|parameters| Sgd::new(parameters, 0.1).momentum(0.9).build())
+            .optimizer(|parameters| SGD::new(parameters, 0.1).momentum(0.9).build())
             .bucket_bytes(bucket)
             .verify_every(0)
             .build()

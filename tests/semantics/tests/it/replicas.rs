@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use nn::optim::{Optimizer, Sgd};
+use nn::optim::{Optimizer, SGD};
 use nn::{Dropout, Forward, Linear, Module, ReLU, Sequential};
 use parallel::Replicas;
 use semantics::devices;
@@ -16,8 +16,8 @@ fn model() -> Result<Sequential> {
     Ok(Sequential::new().push(Linear::new(6, 8)?).push(ReLU).push(Linear::new(8, 3)?))
 }
 
-fn sgd(parameters: Vec<Tensor>) -> Result<Sgd> {
-    Sgd::new(parameters, 0.1).momentum(0.9).build()
+fn sgd(parameters: Vec<Tensor>) -> Result<SGD> {
+    SGD::new(parameters, 0.1).momentum(0.9).build()
 }
 
 type Batch = (Tensor, Tensor);

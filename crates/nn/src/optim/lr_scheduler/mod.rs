@@ -83,11 +83,11 @@ impl LRSchedule for Box<dyn LRSchedule + Send> {
 ///
 /// ```
 /// use nn::optim::lr_scheduler::{LRScheduler, StepLR};
-/// use nn::optim::{Optimizer, Sgd};
+/// use nn::optim::{Optimizer, SGD};
 /// use nn::{Linear, Module};
 ///
 /// let layer = Linear::new(3, 2)?;
-/// let mut optimizer = Sgd::new(layer.parameters(), 0.1).build()?;
+/// let mut optimizer = SGD::new(layer.parameters(), 0.1).build()?;
 /// let mut scheduler = LRScheduler::new(&mut optimizer, StepLR { step_size: 2, gamma: 0.5 })?;
 /// let mut rates = Vec::new();
 /// for epoch in 0..5 {

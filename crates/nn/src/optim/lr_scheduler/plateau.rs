@@ -67,11 +67,11 @@ impl Default for PlateauOptions {
 ///
 /// ```
 /// use nn::optim::lr_scheduler::{PlateauOptions, ReduceLROnPlateau};
-/// use nn::optim::{Optimizer, Sgd};
+/// use nn::optim::{Optimizer, SGD};
 /// use nn::{Linear, Module};
 ///
 /// let layer = Linear::new(3, 2)?;
-/// let mut optimizer = Sgd::new(layer.parameters(), 0.5).build()?;
+/// let mut optimizer = SGD::new(layer.parameters(), 0.5).build()?;
 /// let options = PlateauOptions { factor: 0.5, patience: 1, ..PlateauOptions::default() };
 /// let mut scheduler = ReduceLROnPlateau::new(options)?;
 /// let mut rates = Vec::new();

@@ -2,8 +2,10 @@
 //! module that it makes. A file for each family; a new one is a list of rows more in [`table`].
 
 mod activations;
+mod images;
 mod layers;
 mod losses;
+mod recurrent;
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -27,11 +29,11 @@ pub(crate) trait ExamModule {
     /// The library gave an error.
     fn to(&mut self, device: Device, dtype: DType) -> tensor::Result<()>;
 
-    /// The output for these inputs.
+    /// The outputs for these inputs.
     ///
     /// # Errors
-    /// The module takes another number of tensors; the library gave an error.
-    fn call(&self, inputs: &[CaseArgument]) -> Result<Tensor, CaseFailure>;
+    /// The module takes other inputs; the library gave an error.
+    fn call(&self, inputs: &[CaseArgument]) -> Result<Vec<Tensor>, CaseFailure>;
 }
 
 /// The result of a constructor.
@@ -73,73 +75,62 @@ pub(crate) fn build(
 fn table() -> &'static HashMap<&'static str, &'static ModuleRow> {
     static TABLE: OnceLock<HashMap<&'static str, &'static ModuleRow>> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let families = [activations::ROWS, layers::ROWS, losses::ROWS, losses::OF_PAIRS];
+        let families = [
+            activations::ROWS,
+            images::ROWS,
+            layers::ROWS,
+            losses::ROWS,
+            losses::OF_PAIRS,
+            recurrent::ROWS,
+        ];
         families.into_iter().flatten().map(|row| (row.name, row)).collect()
     })
 }
 
+/// A module with the way in which it is called.
+struct CalledModule<M> {
+    module: M,
+    call: fn(&M, &[CaseArgument]) -> Result<Vec<Tensor>, CaseFailure>,
+}
+
+impl<M: Module> ExamModule for CalledModule<M> {
+    fn module(&mut self) -> &mut dyn Module {
+        &mut self.module
+    }
+
+    fn to(&mut self, device: Device, dtype: DType) -> tensor::Result<()> {
+        self.module.to((device, dtype))
+    }
+
+    fn call(&self, inputs: &[CaseArgument]) -> Result<Vec<Tensor>, CaseFailure> {
+        (self.call)(&self.module, inputs)
+    }
+}
+
 /// A module of one tensor.
-struct OfOne<M>(M);
+fn one<M: Forward<Tensor, Output = Tensor> + 'static>(module: M) -> BuiltModule {
+    let call = |module: &M, inputs: &[CaseArgument]| {
+        let [x] = tensors(inputs)?;
+        Ok(vec![module.forward(&x)?])
+    };
+    Ok(Box::new(CalledModule { module, call }))
+}
 
 /// A module of two tensors.
-struct OfTwo<M>(M);
+fn two<M: Forward<(Tensor, Tensor), Output = Tensor> + 'static>(module: M) -> BuiltModule {
+    let call =
+        |module: &M, inputs: &[CaseArgument]| Ok(vec![module.forward(&tensors(inputs)?.into())?]);
+    Ok(Box::new(CalledModule { module, call }))
+}
 
 /// A module of three tensors.
-struct OfThree<M>(M);
-
-fn one<M: Forward<Tensor, Output = Tensor>>(module: M) -> BuiltModule {
-    Ok(Box::new(OfOne(module)))
-}
-
-fn two<M: Forward<(Tensor, Tensor), Output = Tensor>>(module: M) -> BuiltModule {
-    Ok(Box::new(OfTwo(module)))
-}
-
-fn three<M: Forward<(Tensor, Tensor, Tensor), Output = Tensor>>(module: M) -> BuiltModule {
-    Ok(Box::new(OfThree(module)))
-}
-
-impl<M: Forward<Tensor, Output = Tensor>> ExamModule for OfOne<M> {
-    fn module(&mut self) -> &mut dyn Module {
-        &mut self.0
-    }
-
-    fn to(&mut self, device: Device, dtype: DType) -> tensor::Result<()> {
-        self.0.to((device, dtype))
-    }
-
-    fn call(&self, inputs: &[CaseArgument]) -> Result<Tensor, CaseFailure> {
-        let [x] = tensors(inputs)?;
-        Ok(self.0.forward(&x)?)
-    }
-}
-
-impl<M: Forward<(Tensor, Tensor), Output = Tensor>> ExamModule for OfTwo<M> {
-    fn module(&mut self) -> &mut dyn Module {
-        &mut self.0
-    }
-
-    fn to(&mut self, device: Device, dtype: DType) -> tensor::Result<()> {
-        self.0.to((device, dtype))
-    }
-
-    fn call(&self, inputs: &[CaseArgument]) -> Result<Tensor, CaseFailure> {
-        Ok(self.0.forward(&tensors(inputs)?.into())?)
-    }
-}
-
-impl<M: Forward<(Tensor, Tensor, Tensor), Output = Tensor>> ExamModule for OfThree<M> {
-    fn module(&mut self) -> &mut dyn Module {
-        &mut self.0
-    }
-
-    fn to(&mut self, device: Device, dtype: DType) -> tensor::Result<()> {
-        self.0.to((device, dtype))
-    }
-
-    fn call(&self, inputs: &[CaseArgument]) -> Result<Tensor, CaseFailure> {
-        Ok(self.0.forward(&tensors(inputs)?.into())?)
-    }
+fn three<M>(module: M) -> BuiltModule
+where
+    M: Forward<(Tensor, Tensor, Tensor), Output = Tensor> + 'static,
+{
+    let call =
+        |module: &M, inputs: &[CaseArgument]| Ok(vec![module.forward(&tensors(inputs)?.into())?]);
+    Ok(Box::new(CalledModule { module, call }))
 }
 
 /// The inputs, of which there are so many, all tensors.

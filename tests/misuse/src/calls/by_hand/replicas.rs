@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use collectives::DeviceGroup;
-use nn::optim::Sgd;
+use nn::optim::SGD;
 use nn::{Forward, Module, Sequential};
 use parallel::{
     BufferSync, DataParallel, DistributedDataParallel, Gather, Replicas, ReplicasBuilder, Split,
@@ -92,7 +92,7 @@ fn configured(
     builder: ReplicasBuilder<Sequential>,
 ) -> Option<ReplicasBuilder<Sequential>> {
     let rate = d.number()?;
-    let builder = builder.optimizer(move |parameters| Sgd::new(parameters, rate).build());
+    let builder = builder.optimizer(move |parameters| SGD::new(parameters, rate).build());
     let builder = builder.bucket_bytes(d.size()?).find_unused_parameters(d.flag()?);
     Some(builder.buffers(buffer_sync(d)?).verify_every(d.word()? % 3))
 }
