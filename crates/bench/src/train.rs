@@ -1,7 +1,10 @@
 //! Training steps: forward, loss, gradients, optimizer.
 
 use nn::optim::{Adam, Optimizer, SGD};
-use nn::{Forward, Linear, Module, ReLU, Sequential, sequential};
+use nn::{
+    Conv2d, Embedding, Flatten, Forward, LSTM, Linear, MaxPool2d, Module, ReLU, Sequential,
+    sequential,
+};
 use tensor::{DType, Tensor};
 
 use crate::error::Result;
@@ -13,6 +16,7 @@ const BATCH: usize = 128;
 const PIXELS: usize = 784;
 const HIDDEN: usize = 512;
 const CLASSES: usize = 10;
+const IMAGES: usize = 64;
 
 pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     let pixels = place.randn([BATCH, PIXELS])?;
@@ -26,9 +30,39 @@ pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     let mut adam = Adam::new(model.parameters(), 1e-3).build()?;
     bench.case(place, "train/mlp_adam", Steps, || step(&model, &mut adam, &pixels, &classes))?;
 
-    bench.missing("train/cnn_sgdm", Steps)?;
+    let images = place.randn([IMAGES, 1, 28, 28])?;
+    let classes = Tensor::randint(0, CLASSES as i64, [IMAGES], (DType::I64, place.device()))?;
+    let model = convolutional(place)?;
+    let mut sgd = SGD::new(model.parameters(), 0.01).momentum(0.9).build()?;
+    bench.case(place, "train/cnn_sgdm", Steps, || step(&model, &mut sgd, &images, &classes))?;
+
     bench.missing("train/xformer_fwdbwd", Steps)?;
-    bench.missing("train/lstm_fwdbwd", Steps)
+
+    let words = Tensor::randint(0, 1000, [32, 64], (DType::I64, place.device()))?;
+    let embedding = Embedding::new_with(1000, 128, place.device())?;
+    let lstm = LSTM::builder(128, 128).batch_first().tensors(place.device()).build()?;
+    bench.case(place, "train/lstm_fwdbwd", Steps, || {
+        embedding.zero_grad();
+        lstm.zero_grad();
+        let (output, _) = lstm.forward(&embedding.forward(&words)?)?;
+        output.square()?.mean(())?.backward()
+    })
+}
+
+fn convolutional(place: &BenchTarget) -> tensor::Result<Sequential> {
+    let conv = |from, to| Conv2d::new_with(from, to, 3, (), place.device());
+    let linear = |from, to| Linear::new_with(from, to, place.device());
+    Ok(sequential![
+        conv(1, 32)?,
+        ReLU,
+        conv(32, 64)?,
+        ReLU,
+        MaxPool2d::new(2),
+        Flatten,
+        linear(64 * 12 * 12, 128)?,
+        ReLU,
+        linear(128, CLASSES)?
+    ])
 }
 
 fn perceptron(place: &BenchTarget) -> tensor::Result<Sequential> {

@@ -34,6 +34,13 @@ fn shapes() -> Vec<PoolShape> {
     ]
 }
 
+/// Whether there are elements between those of a window.
+fn has_gaps(shape: &PoolShape) -> bool {
+    let has_gaps =
+        |axis: &WindowAxis| matches!(axis.windows, Windows::Sliding { dilation: 2.., .. });
+    shape.axes.iter().any(has_gaps)
+}
+
 /// The places that each window has, in its plane, in order.
 fn windows(shape: &PoolShape) -> Vec<Vec<usize>> {
     let [depth, height, width] = shape.axes;
@@ -121,7 +128,9 @@ fn windows_of_every_kind_are_pooled_in_every_dtype() {
 #[test]
 fn each_element_collects_from_the_windows_that_have_it() {
     for (pooling, dtype) in [(Pooling::Max, DType::F32), (AVERAGE, DType::F64)] {
-        for shape in shapes() {
+        // Windows of averages have no gaps.
+        let fits = |shape: &PoolShape| pooling == Pooling::Max || !has_gaps(shape);
+        for shape in shapes().into_iter().filter(fits) {
             let [inputs, outputs] = sizes(&shape);
             let grad = numbers(shape.planes * outputs);
             let (_, mut places) =

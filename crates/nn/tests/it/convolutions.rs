@@ -48,7 +48,7 @@ fn an_input_that_does_not_fit_is_named_with_the_layer() -> Result<()> {
     let channels = refused(&[1, 4, 9, 9], DType::F32)?;
     assert!(channels.contains("Conv2d(3, 8, ") && channels.contains("3 channels"), "{channels}");
     let double = refused(&[1, 3, 9, 9], DType::F64)?;
-    assert!(double.contains("its parameters are f32, the input f64"), "{double}");
+    assert!(double.contains("its parameters are float32, the input float64"), "{double}");
     let small = refused(&[1, 3, 2, 9], DType::F32)?;
     assert!(small.contains("padded input"), "{small}");
     Ok(())

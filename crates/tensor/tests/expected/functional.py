@@ -27,7 +27,7 @@ def norms(make):
         yield make.case("batch_norm_eval", [x, *affine], run, eps=1e-3,
                         mean=running[0].tolist(), variance=running[1].tolist())
         run = lambda a: F.local_response_norm(a, 3, 0.5, 0.75, 1.5)
-        yield make.case("local_response_norm", [x], run, size=3)
+        yield make.case("local_response_norm", [x], run, size=3, k=1.5)
         weight = make.uniform((2, 3), 0.5, 2, dtype)
         run = lambda a, w=None: F.rms_norm(a, (2, 3), w, 1e-3)
         yield make.case("rms_norm", [x], run, dims=2, eps=1e-3)

@@ -97,7 +97,7 @@ def others(make):
     yield make.case("channel_shuffle", [make.uniform((2, 6, 3), dtype=F64)], lambda a: F.channel_shuffle(a, 3), factor=3)
     for size in (1, 2, 3):
         run = lambda a: F.local_response_norm(a, size, alpha=0.5, beta=0.75, k=2.0)
-        yield make.case("local_response_norm", [make.uniform((2, 4, 3), dtype=F64)], run, size=size)
+        yield make.case("local_response_norm", [make.uniform((2, 4, 3), dtype=F64)], run, size=size, k=2.0)
     theta = make.uniform((2, 2, 3), dtype=F64)
     for corners in (False, True):
         run = lambda a: F.affine_grid(a, [2, 1, 2, 3], align_corners=corners)

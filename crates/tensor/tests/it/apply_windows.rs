@@ -39,7 +39,9 @@ pub(crate) const WINDOWS: Table = &[
     ("pixel_shuffle", |case, x| x[0].pixel_shuffle(size(case, "factor"))),
     ("pixel_unshuffle", |case, x| x[0].pixel_unshuffle(size(case, "factor"))),
     ("channel_shuffle", |case, x| x[0].channel_shuffle(size(case, "factor"))),
-    ("local_response_norm", |case, x| x[0].local_response_norm(size(case, "size"), 0.5, 0.75, 2.0)),
+    ("local_response_norm", |case, x| {
+        x[0].local_response_norm(size(case, "size"), 0.5, 0.75, case.float("k"))
+    }),
     ("affine_grid", |case, x| x[0].affine_grid(&[2, 1, 2, 3], case.flag("align_corners"))),
     ("grid_sample", |case, x| {
         let mode = match case.arg("mode").as_str() {

@@ -31,9 +31,6 @@ pub(crate) const FUNCTIONAL: &[(&str, Run)] = &[
         let shape = &x[0].shape()[x[0].dims() - case.int("dims") as usize..];
         x[0].rms_norm(shape, x.get(1), case.float("eps"))
     }),
-    ("local_response_norm", |case, x| {
-        x[0].local_response_norm(case.int("size") as usize, 0.5, 0.75, 1.5)
-    }),
     ("mse_loss_with", |case, x| x[0].mse_loss_with(&x[1], reduction(case))),
     ("l1_loss", |case, x| x[0].l1_loss_with(&x[1], reduction(case))),
     ("smooth_l1_loss", |case, x| {

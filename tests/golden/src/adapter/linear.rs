@@ -42,9 +42,6 @@ pub(super) static ROWS: &[AdapterRow] = &[
     row("addbmm", "x, a, b, *, beta=1, alpha=1", |c| {
         give(c.x()?.addbmm(c.get("a")?, c.get("b")?, c.scalar("beta")?, c.scalar("alpha")?))
     }),
-    row("addbmm_", "x, a, b, *, beta=1, alpha=1", |c| {
-        give(c.x()?.addbmm_(c.get("a")?, c.get("b")?, c.scalar("beta")?, c.scalar("alpha")?))
-    }),
     row("outer|ger", "x, other", |c| give(c.x()?.outer(c.get("other")?))),
     row("cross|linalg.cross", "x, other, *, dim", |c| {
         give(c.x()?.cross(c.get("other")?, c.get("dim")?))

@@ -117,7 +117,10 @@ impl Tensor {
         };
         let (class, ignored) = classes(target, dim, ignore_index)?;
         let smooth = weighted.sum(dim)?.neg()?.masked_fill(&ignored, 0)?;
-        let smooth = reduction.of_counted(&smooth, || total(weight, &class, &ignored, dim))?;
+        let smooth = match reduction {
+            Reduction::Mean => smooth.sum(())?.div(&total(weight, &class, &ignored, dim)?)?,
+            _ => reduction.of(&smooth)?,
+        };
         let share = label_smoothing / weighted.size(dim)? as f64;
         loss.mul(1.0 - label_smoothing)?.add(&smooth.mul(share)?)
     }
@@ -174,8 +177,12 @@ impl Tensor {
         let of_target = weight.as_ref().map(|weight| weights(weight, &class, dim)).transpose()?;
         let factor = of_target.as_ref().map_or(1.0.into(), Into::into);
         let losses = NEGATED_UNLESS_IGNORED.apply([(&chosen).into(), (&ignored).into(), factor])?;
-        let count = || total(weight.as_ref(), &class, &ignored, dim);
-        let output = reduction.of_counted(&losses, count)?;
+        let output = match reduction {
+            Reduction::Mean => {
+                losses.sum(())?.div(&total(weight.as_ref(), &class, &ignored, dim)?)?
+            }
+            _ => reduction.of(&losses)?,
+        };
         Ok(record_many(OP, &[self], output, |saving| {
             let (shape, target) = (self.layout().shape().clone(), saving.save(target));
             let weight = weight.as_ref().map(|weight| saving.save(weight));

@@ -46,22 +46,6 @@ impl Reduction {
             },
         }
     }
-
-    /// The losses, or their sum divided by the number that `count` gives.
-    ///
-    /// # Errors
-    /// As [`Reduction::of`].
-    #[track_caller]
-    pub(super) fn of_counted(
-        self,
-        losses: &Tensor,
-        count: impl FnOnce() -> Result<Tensor>,
-    ) -> Result<Tensor> {
-        match self {
-            Reduction::Mean => losses.sum(())?.div(&count()?),
-            _ => self.of(losses),
-        }
-    }
 }
 
 impl FromStr for Reduction {
