@@ -117,19 +117,23 @@ struct Problem {
     // The offset of an element of the right factor; negative where it is zero, since nothing is there.
     __device__ int64_t place(const Part& column, const Part& term) const {
         int64_t place = 0;
+        bool is_inside = true;
 #pragma unroll
         for (int d = 0; d < 3; ++d) {
-            int32_t at = column.at[d] + term.at[d];
+            const int32_t sum = column.at[d] + term.at[d];
             const int64_t size = PASS == Pass::INPUT ? args.output[d] : args.input[d];
+            uint32_t at = static_cast<uint32_t>(sum);
             if (PASS == Pass::INPUT && args.stride[d] != 1) {
                 const uint32_t stride = static_cast<uint32_t>(args.stride[d]);
-                if (at < 0 || static_cast<uint32_t>(at) % stride != 0) return -1;
-                at = static_cast<int32_t>(static_cast<uint32_t>(at) / stride);
+                const uint32_t next = at / stride;
+                is_inside &= next * stride == at;
+                at = next;
             }
-            if (at < 0 || at >= size) return -1;
+            // Without branches: lanes of a warp differ in most of them.
+            is_inside &= sum >= 0 && at < size;
             place = place * size + at;
         }
-        return column.offset + term.offset + place;
+        return is_inside ? column.offset + term.offset + place : -1;
     }
 
     // The distance of rows of the left factor, and of the result, whose channels are these rows.
@@ -228,29 +232,25 @@ __device__ void convolve_tile(const Problem<PASS>& problem, const Factors<T>& fa
                               int64_t col, int64_t from, int64_t to) {
     __shared__ Tile<T, EACH> a_tile;
     __shared__ Tile<T, EACH> b_tile;
-    // Those of one step are read while those of the next are written.
-    __shared__ Term terms[2][SIDE];
+    __shared__ Term terms[SIDE];
     Loader<T, EACH, PASS> loader(problem, factors, row, col);
     const int thread = loader.thread;
-    const auto decode = [&](int64_t first, Term(&terms)[SIDE]) {
+    const auto decode = [&](int64_t first) {
         if (thread >= SIDE) return;
         const bool exists = first + thread < to;
         terms[thread] = problem.term(exists ? first + thread : from);
         if (!exists) terms[thread].left = -1;
     };
     Value<T> sums[EACH][EACH] = {};
-    int now = 0;
-    decode(from, terms[now]);
-    __syncthreads();
-    loader.fetch(terms[now]);
+    // A step fetches what the next one multiplies; the first one multiplies nothing.
 #pragma unroll 1
-    for (int64_t deep = from; deep < to; deep += SIDE) {
-        loader.put(a_tile, b_tile);
-        now = 1 - now;
-        decode(deep + SIDE, terms[now]);
+    for (int64_t deep = from - SIDE; deep < to; deep += SIDE) {
+        const bool is_first = deep < from;
+        if (!is_first) loader.put(a_tile, b_tile);
+        decode(deep + SIDE);
         __syncthreads();
-        loader.fetch(terms[now]);
-        add_products<T, EACH>(sums, a_tile, b_tile);
+        loader.fetch(terms);
+        if (!is_first) add_products<T, EACH>(sums, a_tile, b_tile);
         __syncthreads();
     }
 #pragma unroll
@@ -267,8 +267,6 @@ __device__ void convolve_tile(const Problem<PASS>& problem, const Factors<T>& fa
                 factors.bias == nullptr ? sum : plus(sum, load<T>(factors.bias[r])));
         }
     }
-    // The next tile's first terms are written before anybody waits.
-    __syncthreads();
 }
 
 template <class T, int EACH, Pass PASS>
@@ -282,8 +280,8 @@ __device__ void convolve_tiles(const Problem<PASS>& problem, const Factors<T>& f
     }
 }
 
-// The groups and their parts one after the other.
-template <class T, Pass PASS>
+// The groups and their parts one after the other, in tiles of SIDE x EACH.
+template <class T, int EACH, Pass PASS>
 __device__ void convolve(const Convolution& args) {
     const Problem<PASS> problem(args);
     const int64_t depth = problem.depth();
@@ -294,18 +292,20 @@ __device__ void convolve(const Convolution& args) {
         own.result += part * args.groups * args.rows * args.columns;
         const int64_t from = part * each;
         const int64_t to = from + each < depth ? from + each : depth;
-        if (args.tile == SIDE * MANY) {
-            convolve_tiles<T, MANY, PASS>(problem, own, from, to);
-        } else {
-            convolve_tiles<T, FEW, PASS>(problem, own, from, to);
-        }
+        convolve_tiles<T, EACH, PASS>(problem, own, from, to);
     }
 }
 
-#define CONVOLUTION(name, PASS, T)                                                       \
+// Each size of tiles is an entry, since a driver compiles whole entries.
+#define CONVOLUTION(name, PASS, EACH, T)                                                 \
     extern "C" __global__ void __launch_bounds__(THREADS) name##_##T(Convolution args) { \
-        convolve<T, Pass::PASS>(args);                                                   \
+        convolve<T, EACH, Pass::PASS>(args);                                             \
     }
-FOR_FLOATS(CONVOLUTION, conv_output, OUTPUT)
-FOR_FLOATS(CONVOLUTION, conv_input, INPUT)
-FOR_FLOATS(CONVOLUTION, conv_weight, WEIGHT)
+#define SMALL(name, PASS, T) CONVOLUTION(name, PASS, FEW, T)
+#define LARGE(name, PASS, T) CONVOLUTION(name, PASS, MANY, T)
+FOR_FLOATS(SMALL, conv_output, OUTPUT)
+FOR_FLOATS(SMALL, conv_input, INPUT)
+FOR_FLOATS(SMALL, conv_weight, WEIGHT)
+FOR_FLOATS(LARGE, conv_output_large, OUTPUT)
+FOR_FLOATS(LARGE, conv_input_large, INPUT)
+FOR_FLOATS(LARGE, conv_weight_large, WEIGHT)

@@ -24,6 +24,7 @@ const TABLE: &[(&str, &str, usize)] = &[
     ("matmul_rows", FLOATS, 296),
     ("matmul_large", SINGLES, 296),
     ("conv_output conv_input conv_weight", FLOATS, 240),
+    ("conv_output_large conv_input_large conv_weight_large", FLOATS, 240),
     ("softmax log_softmax softmax_backward log_softmax_backward", FLOATS, 56),
     ("layer_norm layer_norm_backward", FLOATS, 88),
     ("layer_norm_parameters", FLOATS, 80),

@@ -80,27 +80,35 @@ impl ConvGeometry {
     }
 }
 
-/// The kernels of convolutions.
+/// The kernels of convolutions, for output, input and weight.
 pub(crate) struct ConvolutionKernels {
-    output: Operator<Convolution>,
-    input: Operator<Convolution>,
-    weight: Operator<Convolution>,
+    small_tiles: [Operator<Convolution>; 3],
+    /// CUDA's kernels for larger tiles. A driver compiles a kernel as a whole, so each size has its own.
+    large_tiles: [Operator<Convolution>; 3],
 }
 
 impl ConvolutionKernels {
     pub(crate) const fn new([output, input, weight]: [HostKernels<Convolution>; 3]) -> Self {
         ConvolutionKernels {
-            output: Operator::new("conv_output", output),
-            input: Operator::new("conv_input", input),
-            weight: Operator::new("conv_weight", weight),
+            small_tiles: [
+                Operator::new("conv_output", output),
+                Operator::new("conv_input", input),
+                Operator::new("conv_weight", weight),
+            ],
+            large_tiles: [
+                Operator::new("conv_output_large", output),
+                Operator::new("conv_input_large", input),
+                Operator::new("conv_weight_large", weight),
+            ],
         }
     }
 
-    fn of(&'static self, pass: ConvPass) -> &'static Operator<Convolution> {
+    fn of(&'static self, pass: ConvPass, tile: usize) -> &'static Operator<Convolution> {
+        let kernels = if tile == TILES[0] { &self.large_tiles } else { &self.small_tiles };
         match pass {
-            ConvPass::Output => &self.output,
-            ConvPass::Input => &self.input,
-            ConvPass::Weight => &self.weight,
+            ConvPass::Output => &kernels[0],
+            ConvPass::Input => &kernels[1],
+            ConvPass::Weight => &kernels[2],
         }
     }
 }
@@ -118,15 +126,13 @@ pub(crate) fn convolve(
     [first, second]: [&Tensor; 2],
     bias: Option<&Tensor>,
 ) -> Result<Tensor> {
-    let (operator, dtype, device) = (kernels.of(pass), first.dtype(), first.resolved_device());
-    operator.check_dtype(dtype, device)?;
+    let (dtype, device) = (first.dtype(), first.resolved_device());
     let [rows, columns, _] = geometry.product(pass);
-    let (geometry, parts, tile) = if first.is_cuda() {
-        let (parts, tile) = parts_and_tile(geometry, pass, dtype);
-        (geometry.for_cuda(operator.name())?, parts, tile)
-    } else {
-        (*geometry, 1, 0)
-    };
+    let (parts, tile) =
+        if first.is_cuda() { parts_and_tile(geometry, pass, dtype) } else { (1, 0) };
+    let operator = kernels.of(pass, tile);
+    operator.check_dtype(dtype, device)?;
+    let geometry = if first.is_cuda() { geometry.for_cuda(operator.name())? } else { *geometry };
     let shape = geometry.shape(pass);
     let shape = match parts {
         1 => shape,
