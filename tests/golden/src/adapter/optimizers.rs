@@ -164,7 +164,7 @@ fn muon(
 /// L-BFGS, which makes steps of closures.
 ///
 /// # Errors
-/// As [`optimizer`].
+/// As [`optimizer()`].
 pub(crate) fn lbfgs(group: &OptimizerGroup) -> Result<LBFGS, CaseFailure> {
     let mut builder = LBFGS::new(&group.parameters, LBFGS::DEFAULT_LR);
     for (name, value) in &group.options {

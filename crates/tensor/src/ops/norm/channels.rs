@@ -122,7 +122,9 @@ impl ChannelNorm {
         let (variance, mean) = match self.groups {
             ChannelGroups::OverBatch => x.var_mean(keepdim([0, 2]), 0.0)?,
             ChannelGroups::OfSample(groups) => {
-                let (batch, inside) = (x.shape()[0], x.shape()[1] / groups * x.shape()[2]);
+                // There may be no channels, and then no groups.
+                let channels = x.shape()[1] / groups.max(1);
+                let (batch, inside) = (x.shape()[0], channels * x.shape()[2]);
                 x.reshape([batch, groups, inside])?.var_mean(keepdim(2), 0.0)?
             }
         };
@@ -143,7 +145,7 @@ impl ChannelNorm {
         match self.groups {
             ChannelGroups::OverBatch => numbers.sum(keepdim(0))?.div((batch * positions) as f64),
             ChannelGroups::OfSample(groups) => {
-                let inside = channels / groups;
+                let inside = channels / groups.max(1);
                 let sums = numbers.reshape([batch, groups, inside])?.sum(keepdim(2))?;
                 self.of_channels(&sums.div((inside * positions) as f64)?, channels)
             }
