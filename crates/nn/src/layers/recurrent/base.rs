@@ -19,7 +19,7 @@ use crate::{Forward, Member, MemberMut, Module, Result};
 ///
 /// The weights have PyTorch's names, as `weight_ih_l0` and `bias_hh_l1_reverse`, and its initial
 /// values. The products with the input are one for all steps; each step is the product with the hidden
-/// state and one or two elementwise passes.
+/// state and one elementwise pass.
 #[derive(Clone, Debug)]
 pub struct RNNBase<K> {
     pub(super) kind: K,

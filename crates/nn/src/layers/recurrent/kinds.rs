@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use tensor::{Fused, Tensor, fuse};
+use tensor::{Fused, FusedMany, Tensor, fuse, fuse_many};
 
 use super::state::RecurrentState;
 use super::weights::CellWeights;
@@ -95,22 +95,19 @@ impl RecurrentKind for LSTMKind {
         (hidden, cell): &(Tensor, Tensor),
         weights: &CellWeights,
     ) -> Result<(Tensor, Tensor)> {
-        // Two passes, since the gradients of one would be more than a kernel has results.
-        static CELL: LazyLock<Fused<4>> = LazyLock::new(|| {
-            let cell = fuse(|[input, forget, candidate, cell]| {
-                forget.sigmoid() * cell + input.sigmoid() * candidate.tanh()
+        static GATES: LazyLock<FusedMany<5, 2>> = LazyLock::new(|| {
+            let gates = fuse_many(|[input, forget, candidate, output, cell]| {
+                let kept = forget.sigmoid() * cell;
+                let cell = kept + input.sigmoid() * candidate.tanh();
+                [output.sigmoid() * cell.tanh(), cell]
             });
-            cell.named("lstm_cell")
-        });
-        static HIDDEN: LazyLock<Fused<2>> = LazyLock::new(|| {
-            fuse(|[output, cell]| output.sigmoid() * cell.tanh()).named("lstm_hidden")
+            gates.named("lstm")
         });
         let gates = input.add(&weights.of_hidden(hidden)?)?.chunk(Self::GATES, -1)?;
         let [input, forget, candidate, output] = &gates[..] else {
             return Ok((hidden.clone(), cell.clone()));
         };
-        let cell = CELL.call((input, forget, candidate, cell))?;
-        let hidden = HIDDEN.call((output, &cell))?;
+        let [hidden, cell] = GATES.call((input, forget, candidate, output, cell))?;
         Ok((weights.projected(hidden)?, cell))
     }
 }
@@ -121,27 +118,19 @@ impl RecurrentKind for GRUKind {
     type State = Tensor;
 
     fn step(self, input: &Tensor, hidden: &Tensor, weights: &CellWeights) -> Result<Tensor> {
-        // Two passes, since the gradients of one would be more than a kernel has results.
-        static CANDIDATE: LazyLock<Fused<4>> = LazyLock::new(|| {
-            let candidate = fuse(|[reset, reset_h, candidate, candidate_h]| {
-                (candidate + (reset + reset_h).sigmoid() * candidate_h).tanh()
-            });
-            candidate.named("gru_candidate")
+        static GATES: LazyLock<Fused<7>> = LazyLock::new(|| {
+            let gates =
+                fuse(|[reset, update, candidate, reset_h, update_h, candidate_h, hidden]| {
+                    let reset = (reset + reset_h).sigmoid();
+                    let update = (update + update_h).sigmoid();
+                    let candidate = (candidate + reset * candidate_h).tanh();
+                    candidate + update * (hidden - candidate)
+                });
+            gates.named("gru")
         });
-        static HIDDEN: LazyLock<Fused<4>> = LazyLock::new(|| {
-            let hidden = fuse(|[update, update_h, candidate, hidden]| {
-                candidate + (update + update_h).sigmoid() * (hidden - candidate)
-            });
-            hidden.named("gru_hidden")
-        });
-        let own = input.chunk(Self::GATES, -1)?;
-        let of_hidden = weights.of_hidden(hidden)?.chunk(Self::GATES, -1)?;
-        let ([reset, update, candidate], [reset_h, update_h, candidate_h]) =
-            (&own[..], &of_hidden[..])
-        else {
-            return Ok(hidden.clone());
-        };
-        let candidate = CANDIDATE.call((reset, reset_h, candidate, candidate_h))?;
-        HIDDEN.call((update, update_h, &candidate, hidden))
+        let (own, other) =
+            (input.chunk(Self::GATES, -1)?, weights.of_hidden(hidden)?.chunk(Self::GATES, -1)?);
+        let ([a, b, c], [d, e, f]) = (&own[..], &other[..]) else { return Ok(hidden.clone()) };
+        GATES.call((a, b, c, d, e, f, hidden))
     }
 }
