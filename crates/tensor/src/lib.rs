@@ -124,11 +124,11 @@ pub use integer::Integer;
 pub use dispatch::{Blocking, CudaView};
 pub use ops::{
     AdaptivePoolSize, AvgPoolOptions, BagMode, BlockOptions, ConvOptions, ConvPadding,
-    ConvTransposeOptions, EmbeddingOptions, ExpandingArray, Fused, FusedMany, FusedOperand,
-    FusedOperands, FusedValue, GridIndexing, GridSampleMode, GridSamplePadding, IndexRange,
-    Interpolation, InterpolationMode, MatrixNorm, MaxPoolOptions, MaxUnpoolOptions, MemoryFormat,
-    MovedLeaf, PadMode, PendingTensor, PerAxis, QuantileInterpolation, Reduction, RoundingMode,
-    ScaleFactors, ScatterReduction, SplitPoints, TensorIndex,
+    ConvTransposeOptions, EmbeddingOptions, Fused, FusedMany, FusedOperand, FusedOperands,
+    FusedValue, GridIndexing, GridSampleMode, GridSamplePadding, IndexRange, Interpolation,
+    InterpolationMode, MatrixNorm, MaxPoolOptions, MaxUnpoolOptions, MemoryFormat, MovedLeaf,
+    PadMode, PendingTensor, PerAxis, QuantileInterpolation, Reduction, RoundingMode, ScaleFactors,
+    ScatterReduction, SplitPoints, TensorIndex,
     TensorIndex::{Ellipsis, NewAxis},
     TensorIndices, TensorOrScalar, To, UniqueElements, ViewShape, fuse, fuse_many,
 };

@@ -111,8 +111,6 @@ unsafe fn multiply<T: TileNumber, I: Isa, const L: usize, const V: usize, const 
             }
         }
     }
-    // One vector after the other: where rows are written as a whole, LLVM keeps other parts of them
-    // together than vectors, and the loop above is ten times as slow.
     // One vector after the other, by its number: where rows are written as a whole, LLVM keeps other
     // parts of them together than vectors, and the loop above is ten times as slow.
     for row in 0..H {

@@ -1,7 +1,7 @@
 //! The layers of convolutions and transposed convolutions.
 
 use tensor::{
-    ConvOptions, ConvPadding, ConvTransposeOptions, Error, ExpandingArray, Tensor, TensorOptions,
+    ConvOptions, ConvPadding, ConvTransposeOptions, Error, PerAxis, Tensor, TensorOptions,
 };
 
 use crate::error::LayerError;
@@ -197,7 +197,7 @@ macro_rules! convolution_layers {
             pub fn new(
                 in_channels: usize,
                 out_channels: usize,
-                kernel_size: impl Into<ExpandingArray<$dims>>,
+                kernel_size: impl Into<PerAxis<$dims>>,
                 conv: impl Into<$options<$dims>>,
             ) -> Result<$name> {
                 $name::new_with(in_channels, out_channels, kernel_size, conv, ())
@@ -212,11 +212,11 @@ macro_rules! convolution_layers {
             pub fn new_with(
                 in_channels: usize,
                 out_channels: usize,
-                kernel_size: impl Into<ExpandingArray<$dims>>,
+                kernel_size: impl Into<PerAxis<$dims>>,
                 conv: impl Into<$options<$dims>>,
                 options: impl Into<TensorOptions>,
             ) -> Result<$name> {
-                let (kernel_size, conv) = (kernel_size.into().values(), conv.into());
+                let (kernel_size, conv) = (kernel_size.into().each(), conv.into());
                 let channels = [in_channels, out_channels];
                 let (weight, bias) = parameters(
                     stringify!($name), channels, kernel_size, &conv, options.into(),

@@ -66,7 +66,7 @@ mod view_shape;
 mod view_strided;
 
 pub use columns::BlockOptions;
-pub use conv::{ConvOptions, ConvPadding, ConvTransposeOptions, ExpandingArray};
+pub use conv::{ConvOptions, ConvPadding, ConvTransposeOptions};
 pub use elementwise::arithmetic::RoundingMode;
 pub use embedding::{BagMode, EmbeddingOptions};
 pub use fused::{Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, fuse, fuse_many};

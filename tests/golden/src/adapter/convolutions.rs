@@ -3,6 +3,7 @@
 use tensor::{ConvOptions, ConvPadding, ConvTransposeOptions};
 
 use super::rows::{AdapterRow, BoundCall, give, row};
+use super::windows::required;
 use crate::argument::CaseArgument;
 use crate::failure::CaseFailure;
 
@@ -37,34 +38,18 @@ pub(super) static ROWS: &[AdapterRow] = &[
     transposed_convolution!("nn.functional.conv_transpose3d|conv_transpose3d", conv_transpose3d, 3),
 ];
 
-/// A number for each dimension: a list of as many or of one, or one for all.
-pub(super) fn expanded<const N: usize>(
-    c: &BoundCall,
-    name: &str,
-) -> Result<[usize; N], CaseFailure> {
-    if let CaseArgument::Integer(_) = c.argument(name)? {
-        return Ok([c.get(name)?; N]);
-    }
-    let values: Vec<usize> = c.get(name)?;
-    match &*values {
-        [one] => Ok([*one; N]),
-        several => <[usize; N]>::try_from(several)
-            .map_err(|_| CaseFailure::Unsupported(format!("{} numbers as {name}", values.len()))),
-    }
-}
-
 pub(super) fn convolution_options<const N: usize>(
     c: &BoundCall,
 ) -> Result<ConvOptions<N>, CaseFailure> {
     let padding = match c.argument("padding")? {
         CaseArgument::Text(text) if text == "same" => ConvPadding::Same,
         CaseArgument::Text(text) if text == "valid" => ConvPadding::Valid,
-        _ => expanded(c, "padding")?.into(),
+        _ => required::<N>(c, "padding")?.each().into(),
     };
     Ok(ConvOptions::new()
-        .stride(expanded(c, "stride")?)
+        .stride(required::<N>(c, "stride")?)
         .padding(padding)
-        .dilation(expanded(c, "dilation")?)
+        .dilation(required::<N>(c, "dilation")?)
         .groups(c.get("groups")?))
 }
 
@@ -72,9 +57,9 @@ pub(super) fn transposed_options<const N: usize>(
     c: &BoundCall,
 ) -> Result<ConvTransposeOptions<N>, CaseFailure> {
     Ok(ConvTransposeOptions::new()
-        .stride(expanded(c, "stride")?)
-        .padding(expanded(c, "padding")?)
-        .output_padding(expanded(c, "output_padding")?)
+        .stride(required::<N>(c, "stride")?)
+        .padding(required::<N>(c, "padding")?)
+        .output_padding(required::<N>(c, "output_padding")?)
         .groups(c.get("groups")?)
-        .dilation(expanded(c, "dilation")?))
+        .dilation(required::<N>(c, "dilation")?))
 }

@@ -161,7 +161,10 @@ fn per_axis<const N: usize>(c: &BoundCall, name: &str) -> Result<Option<PerAxis<
     }
 }
 
-fn required<const N: usize>(c: &BoundCall, name: &str) -> Result<PerAxis<N>, CaseFailure> {
+pub(super) fn required<const N: usize>(
+    c: &BoundCall,
+    name: &str,
+) -> Result<PerAxis<N>, CaseFailure> {
     let none = || CaseFailure::Unsupported(format!("no numbers as {name}"));
     per_axis(c, name)?.ok_or_else(none)
 }

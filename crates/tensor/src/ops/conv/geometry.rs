@@ -15,26 +15,16 @@ pub(super) struct ConvArguments<'a> {
 }
 
 impl ConvArguments<'_> {
-    /// The geometry of a convolution in `N` dimensions.
+    /// The geometry of these tensors but for the sizes along the `N` dimensions, which are 1.
     ///
     /// # Errors
-    /// Shapes or options do not fit.
-    pub(super) fn convolution<const N: usize>(
-        &self,
-        options: &ConvOptions<N>,
-    ) -> Result<ConvGeometry> {
-        let ConvOptions { stride, padding, dilation, groups } = *options;
-        self.check(N, [stride, dilation], groups)?;
+    /// The weight has no channels for each of the groups.
+    fn of_ones<const N: usize>(&self, groups: usize) -> Result<ConvGeometry> {
         let (x, weight) = (self.x.shape(), self.weight.shape());
         if weight[0] == 0 || !weight[0].is_multiple_of(groups) {
             return Err(self.mismatch("the weight must have channels for each of the groups"));
         }
-        if Some(x[1]) != weight[1].checked_mul(groups) {
-            let rule = "`self` must have as many channels as the weight in all groups together";
-            return Err(self.mismatch(rule));
-        }
-        self.check_bias(weight[0])?;
-        let mut geometry = ConvGeometry {
+        Ok(ConvGeometry {
             dims: N,
             batch: x[0],
             groups,
@@ -46,7 +36,26 @@ impl ConvArguments<'_> {
             stride: [1; 3],
             padding: [0; 3],
             dilation: [1; 3],
-        };
+        })
+    }
+
+    /// The geometry of a convolution in `N` dimensions.
+    ///
+    /// # Errors
+    /// Shapes or options do not fit.
+    pub(super) fn convolution<const N: usize>(
+        &self,
+        options: &ConvOptions<N>,
+    ) -> Result<ConvGeometry> {
+        let ConvOptions { stride, padding, dilation, groups } = *options;
+        self.check(N, [stride, dilation], groups)?;
+        let (x, weight) = (self.x.shape(), self.weight.shape());
+        let mut geometry = self.of_ones::<N>(groups)?;
+        if Some(x[1]) != weight[1].checked_mul(groups) {
+            let rule = "`self` must have as many channels as the weight in all groups together";
+            return Err(self.mismatch(rule));
+        }
+        self.check_bias(weight[0])?;
         for dim in 0..N {
             let (input, kernel, at) = (x[2 + dim], weight[2 + dim], 3 - N + dim);
             let extent = CheckedSize::from(kernel - 1) * dilation[dim];
@@ -91,27 +100,12 @@ impl ConvArguments<'_> {
         let ConvTransposeOptions { stride, padding, output_padding, groups, dilation } = *options;
         self.check(N, [stride, dilation], groups)?;
         let (x, weight) = (self.x.shape(), self.weight.shape());
-        if weight[0] == 0 || !weight[0].is_multiple_of(groups) {
-            return Err(self.mismatch("the weight must have channels for each of the groups"));
-        }
+        let mut geometry = self.of_ones::<N>(groups)?;
         if x[1] != weight[0] {
             return Err(self.mismatch("`self` must have as many channels as the weight has rows"));
         }
         let channels = (CheckedSize::from(weight[1]) * groups).size();
         self.check_bias(channels.ok_or_else(|| self.overflow())?)?;
-        let mut geometry = ConvGeometry {
-            dims: N,
-            batch: x[0],
-            groups,
-            in_channels: weight[1],
-            out_channels: weight[0] / groups,
-            input: [1; 3],
-            kernel: [1; 3],
-            output: [1; 3],
-            stride: [1; 3],
-            padding: [0; 3],
-            dilation: [1; 3],
-        };
         for dim in 0..N {
             let (output, kernel, at) = (x[2 + dim], weight[2 + dim], 3 - N + dim);
             if output_padding[dim] >= stride[dim].max(dilation[dim]) {

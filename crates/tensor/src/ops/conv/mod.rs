@@ -8,7 +8,7 @@ use cpu_kernels::conv::ConvPass;
 
 use self::convolve::{Convolve, check_operands};
 use self::geometry::ConvArguments;
-pub use self::options::{ConvOptions, ConvPadding, ConvTransposeOptions, ExpandingArray};
+pub use self::options::{ConvOptions, ConvPadding, ConvTransposeOptions};
 use crate::{Result, Tensor};
 
 /// Convolutions. As in PyTorch, what is computed is a correlation: the kernel is not flipped. Operands

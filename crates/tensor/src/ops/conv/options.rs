@@ -1,34 +1,6 @@
 //! The options of convolutions.
 
-/// A number for each of some dimensions: an array, or one number for all of them
-/// (`torch::ExpandingArray`).
-///
-/// ```
-/// use tensor::ExpandingArray;
-/// assert_eq!(ExpandingArray::<3>::from(2), ExpandingArray::from([2, 2, 2]));
-/// assert_eq!(ExpandingArray::from([1, 2]).values(), [1, 2]);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ExpandingArray<const N: usize>([usize; N]);
-
-impl<const N: usize> ExpandingArray<N> {
-    /// The number of each dimension.
-    pub const fn values(self) -> [usize; N] {
-        self.0
-    }
-}
-
-impl<const N: usize> From<usize> for ExpandingArray<N> {
-    fn from(value: usize) -> ExpandingArray<N> {
-        ExpandingArray([value; N])
-    }
-}
-
-impl<const N: usize> From<[usize; N]> for ExpandingArray<N> {
-    fn from(values: [usize; N]) -> ExpandingArray<N> {
-        ExpandingArray(values)
-    }
-}
+use crate::ops::pooling::PerAxis;
 
 /// The zeros around the input of a convolution. It is made from one number for all dimensions, or an
 /// array of them.
@@ -85,8 +57,8 @@ impl<const N: usize> ConvOptions<N> {
     }
 
     /// Sets the distances of the inputs whose outputs are neighbours.
-    pub fn stride(mut self, stride: impl Into<ExpandingArray<N>>) -> ConvOptions<N> {
-        self.stride = stride.into().values();
+    pub fn stride(mut self, stride: impl Into<PerAxis<N>>) -> ConvOptions<N> {
+        self.stride = stride.into().each();
         self
     }
 
@@ -97,8 +69,8 @@ impl<const N: usize> ConvOptions<N> {
     }
 
     /// Sets the distances of the inputs that neighbouring weights meet.
-    pub fn dilation(mut self, dilation: impl Into<ExpandingArray<N>>) -> ConvOptions<N> {
-        self.dilation = dilation.into().values();
+    pub fn dilation(mut self, dilation: impl Into<PerAxis<N>>) -> ConvOptions<N> {
+        self.dilation = dilation.into().each();
         self
     }
 
@@ -154,14 +126,14 @@ impl<const N: usize> ConvTransposeOptions<N> {
     }
 
     /// Sets the distances of the outputs that neighbouring inputs meet.
-    pub fn stride(mut self, stride: impl Into<ExpandingArray<N>>) -> ConvTransposeOptions<N> {
-        self.stride = stride.into().values();
+    pub fn stride(mut self, stride: impl Into<PerAxis<N>>) -> ConvTransposeOptions<N> {
+        self.stride = stride.into().each();
         self
     }
 
     /// Sets how many elements are cut off at both ends of the output.
-    pub fn padding(mut self, padding: impl Into<ExpandingArray<N>>) -> ConvTransposeOptions<N> {
-        self.padding = padding.into().values();
+    pub fn padding(mut self, padding: impl Into<PerAxis<N>>) -> ConvTransposeOptions<N> {
+        self.padding = padding.into().each();
         self
     }
 
@@ -169,9 +141,9 @@ impl<const N: usize> ConvTransposeOptions<N> {
     /// maps to the input's, the least is taken without it.
     pub fn output_padding(
         mut self,
-        output_padding: impl Into<ExpandingArray<N>>,
+        output_padding: impl Into<PerAxis<N>>,
     ) -> ConvTransposeOptions<N> {
-        self.output_padding = output_padding.into().values();
+        self.output_padding = output_padding.into().each();
         self
     }
 
@@ -182,8 +154,8 @@ impl<const N: usize> ConvTransposeOptions<N> {
     }
 
     /// Sets the distances of the outputs that neighbouring weights meet.
-    pub fn dilation(mut self, dilation: impl Into<ExpandingArray<N>>) -> ConvTransposeOptions<N> {
-        self.dilation = dilation.into().values();
+    pub fn dilation(mut self, dilation: impl Into<PerAxis<N>>) -> ConvTransposeOptions<N> {
+        self.dilation = dilation.into().each();
         self
     }
 }

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// A number for each axis of a window: one for all of them, or an array with one for each.
+/// A number for each axis of a window or a kernel: one for all of them, or an array with one for each
+/// (`torch::ExpandingArray`).
 ///
 /// ```
 /// use tensor::PerAxis;

@@ -2,8 +2,8 @@
 
 use nn::PadSides;
 
-use super::super::convolutions::{convolution_options, expanded, transposed_options};
-use super::super::windows::{average_options, max_options, output_size};
+use super::super::convolutions::{convolution_options, transposed_options};
+use super::super::windows::{average_options, max_options, output_size, required};
 use super::{BoundCall, CalledModule, ModuleRow, module, one, tensors};
 use crate::argument::CaseArgument;
 use crate::failure::CaseFailure;
@@ -12,7 +12,7 @@ macro_rules! convolution {
     ($name:literal, $layer:ident, $dims:literal) => {
         module($name, CONVOLUTION, |c| {
             expect_zeros(c)?;
-            let (channels, size) = (c.get("in_channels")?, expanded::<$dims>(c, "kernel_size")?);
+            let (channels, size) = (c.get("in_channels")?, required::<$dims>(c, "kernel_size")?);
             let options = convolution_options::<$dims>(c)?;
             let layer = nn::$layer::new(channels, c.get("out_channels")?, size, options)?;
             one(if c.get("bias")? { layer } else { layer.without_bias() })
@@ -24,7 +24,7 @@ macro_rules! transposed_convolution {
     ($name:literal, $layer:ident, $dims:literal) => {
         module($name, TRANSPOSED_CONVOLUTION, |c| {
             expect_zeros(c)?;
-            let (channels, size) = (c.get("in_channels")?, expanded::<$dims>(c, "kernel_size")?);
+            let (channels, size) = (c.get("in_channels")?, required::<$dims>(c, "kernel_size")?);
             let options = transposed_options::<$dims>(c)?;
             let layer = nn::$layer::new(channels, c.get("out_channels")?, size, options)?;
             one(if c.get("bias")? { layer } else { layer.without_bias() })

@@ -1,15 +1,15 @@
 //! Operations with choices that no table can draw, hooks and checkpoints.
 
 use tensor::{
-    ConvOptions, ConvPadding, ConvTransposeOptions, ExpandingArray, MemoryFormat, RoundingMode,
-    Tensor, checkpoint,
+    ConvOptions, ConvPadding, ConvTransposeOptions, MemoryFormat, PerAxis, RoundingMode, Tensor,
+    checkpoint,
 };
 
 use crate::calls::entry::{CallEntry, entries};
 use crate::draw::Draw;
 
 /// A number for each dimension, mostly such as convolutions have.
-fn each<const N: usize>(d: &mut Draw) -> Option<ExpandingArray<N>> {
+fn each<const N: usize>(d: &mut Draw) -> Option<PerAxis<N>> {
     let size = |d: &mut Draw| if d.rng().one_in(8) { d.size() } else { Some(d.rng().below(4)) };
     if d.flag()? {
         return Some(size(d)?.into());
@@ -32,7 +32,7 @@ fn convolution<const N: usize>(d: &mut Draw) -> Option<ConvOptions<N>> {
     let padding = match d.rng().below(4) {
         0 => ConvPadding::Same,
         1 => ConvPadding::Valid,
-        _ => each::<N>(d)?.values().into(),
+        _ => each::<N>(d)?.each().into(),
     };
     let options = ConvOptions::new().stride(each(d)?).padding(padding).dilation(each(d)?);
     Some(options.groups(if d.flag()? { 1 } else { d.size()? }))
@@ -110,8 +110,7 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
     "tensor::ConvOptions::padding", "tensor::ConvOptions::dilation",
     "tensor::ConvOptions::groups", "tensor::ConvTransposeOptions::stride",
     "tensor::ConvTransposeOptions::padding", "tensor::ConvTransposeOptions::output_padding",
-    "tensor::ConvTransposeOptions::groups", "tensor::ConvTransposeOptions::dilation",
-    "tensor::ExpandingArray::values" => |d| {
+    "tensor::ConvTransposeOptions::groups", "tensor::ConvTransposeOptions::dilation" => |d| {
         let (tensor, weight, bias) = (d.tensor()?, d.tensor()?, d.tensor()?);
         let bias = d.flag()?.then_some(&bias);
         match d.rng().below(3) {
