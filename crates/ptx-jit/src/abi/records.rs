@@ -115,22 +115,14 @@ pub(crate) struct WarpRecord {
     pub(crate) taken: [[u32; LANES]; 2],
 }
 
-impl Default for WarpRecord {
-    fn default() -> WarpRecord {
-        WarpRecord {
-            threads: std::ptr::null_mut(),
-            linear: 0,
-            index: [0; 3],
-            state: 0,
-            operands: [0; 3],
-            result: 0,
-            stop: 0,
-            point: 0,
-            there: 0,
-            waiting: 0,
-            given: [[0; LANES]; 4],
-            taken: [[0; LANES]; 2],
-        }
+impl WarpRecord {
+    /// Puts the warp at the beginning of a kernel. The lanes' operands and results stay as they are,
+    /// since they are written before they are read.
+    pub(crate) fn restart(&mut self) {
+        self.threads = std::ptr::null_mut();
+        (self.linear, self.index) = (0, [0; 3]);
+        (self.state, self.operands, self.result) = (0, [0; 3], 0);
+        (self.stop, self.point, self.there, self.waiting) = (0, 0, 0, 0);
     }
 }
 

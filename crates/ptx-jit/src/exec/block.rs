@@ -9,9 +9,10 @@ use super::fault::{Fault, FaultKind};
 use super::launch::Launch;
 use super::lockstep::WarpRecords;
 use super::runner::Runner;
+use super::threads::{ThreadPlaces, ThreadRecords};
 use super::warp::lanes;
 use super::watch::new_checker;
-use crate::abi::{CheckLevel, FINISHED, KernelContext, STOPPED, SUSPENDED, ThreadRecord};
+use crate::abi::{CheckLevel, FINISHED, KernelContext, STOPPED, SUSPENDED};
 use crate::stack::Stack;
 
 /// The memory and the threads of a block. It can run one block after the other.
@@ -20,7 +21,7 @@ pub(super) struct ThreadBlock<'a> {
     pub(super) runner: Box<Runner<'a>>,
     shared: Buffer,
     _local: Buffer,
-    pub(super) threads: Vec<ThreadRecord>,
+    pub(super) threads: ThreadRecords,
     /// The records of the full warps, for native code that runs warps; none for code that runs
     /// threads.
     pub(super) records: WarpRecords,
@@ -94,19 +95,14 @@ impl<'a> ThreadBlock<'a> {
         let local = Buffer::zeroed(own * local_stride);
         let full = if kernel.warps().is_some() { own / 32 } else { 0 };
         let mut records = WarpRecords::new(full, own.div_ceil(32), kernel.frame_bytes());
-        let thread = |(linear, index): (usize, [u32; 3])| ThreadRecord {
-            local: local.start().wrapping_add(linear * local_stride),
-            frame: records.frame(linear / 32),
-            linear: linear as u32,
-            index,
-            state: 0,
-            stop: 0,
-            site: 0,
-            operands: [0; 4],
-            results: [0; 2],
-        };
-        let mut threads: Vec<ThreadRecord> =
-            (0..own).zip(positions(launch.block)).map(thread).collect();
+        let mut threads = ThreadRecords::new(ThreadPlaces {
+            block: launch.block,
+            count: own,
+            local: local.start(),
+            local_stride,
+            frame: records.frame(0),
+            frame_stride: records.stride(),
+        });
         records.set_threads(&mut threads);
         let address_range = |start: u64, bytes: usize| start..start + bytes as u64;
         let runner = Box::new(Runner {
@@ -317,22 +313,4 @@ impl<'a> ThreadBlock<'a> {
 pub(super) fn position(index: u64, extents: [u32; 3]) -> [u32; 3] {
     let [x, y, _] = extents.map(u64::from);
     [(index % x) as u32, (index / x % y) as u32, (index / (x * y)) as u32]
-}
-
-/// All coordinates in a block of those extents, by their linear indices.
-fn positions([x, y, z]: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
-    let rows = (0..z).flat_map(move |z| (0..y).map(move |y| (y, z)));
-    rows.flat_map(move |(y, z)| (0..x).map(move |x| [x, y, z]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn positions_are_in_the_order_of_linear_indices() {
-        let block = [3, 2, 2];
-        let each: Vec<_> = (0..12).map(|index| position(index, block)).collect();
-        assert_eq!(positions(block).collect::<Vec<_>>(), each);
-    }
 }

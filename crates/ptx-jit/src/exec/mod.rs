@@ -22,6 +22,7 @@ mod print;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod random;
 mod runner;
+mod threads;
 mod waits;
 mod warp;
 mod watch;

@@ -114,7 +114,9 @@ fn has_form(w: &WarpCode<'_>, instruction: &Instruction, mode: ShuffleMode) -> b
     let constant = |index: usize| w.plan.uniformity.constant(instruction.sources[index]);
     match (constant(1), constant(2)) {
         (Some(_), Some(_)) => true,
-        (None, Some(clamp)) => mode == ShuffleMode::Index && clamp & 0x1f1f == 31,
+        (None, Some(clamp)) => {
+            matches!(mode, ShuffleMode::Index | ShuffleMode::Butterfly) && clamp & 0x1f1f == 31
+        }
         _ => false,
     }
 }
@@ -132,7 +134,7 @@ fn shuffle(w: &mut WarpCode<'_>, instruction: &Instruction, mode: ShuffleMode) -
         Some(known) => known.iter().enumerate().map(|(lane, at)| u32::from(at.1) << lane).sum(),
         None => u32::MAX,
     };
-    let result = moved(w, instruction, &lanes, known);
+    let result = moved(w, instruction, &lanes, (mode, known));
     if let Some(register) = instruction.destinations[0] {
         match result {
             Moved::Lanes(lanes) => {
@@ -159,7 +161,7 @@ fn moved(
     w: &mut WarpCode<'_>,
     instruction: &Instruction,
     lanes: &Lanes,
-    known: Option<[(usize, bool); 32]>,
+    (mode, known): (ShuffleMode, Option<[(usize, bool); 32]>),
 ) -> Moved {
     let shared = instruction.destinations[0].is_some_and(|_| {
         w.plan.uniformity.result(w.registers.function(), instruction) == Uniformity::Uniform
@@ -182,7 +184,12 @@ fn moved(
         return Moved::Value(load_cell(&mut w.t.e, RegisterType::Bits32, cell, 0));
     }
     let sources = w.registers.operand(&mut w.t, instruction.sources[1], ScalarType::B32);
-    let sources = sources.expect("the offset of a shuffle is in a register or a constant");
+    let mut sources = sources.expect("the offset of a shuffle is in a register or a constant");
+    if mode == ShuffleMode::Butterfly {
+        let numbers = vector::constants(w.t.e.builder(), types::I32X4, |lane| lane);
+        let pairs = sources.values.iter().zip(&numbers.values);
+        sources.values = pairs.map(|(&offset, &lane)| w.t.e.ins().bxor(offset, lane)).collect();
+    }
     Moved::Lanes(vector::permute_by(w.t.e.builder(), lanes, &sources, ScalarType::B32))
 }
 

@@ -1,6 +1,6 @@
 //! The registers of a warp, whose lanes share a value, have it at equal distances, or each its own.
 
-use cranelift_codegen::ir::{ConstantData, InstBuilder, Type, Value};
+use cranelift_codegen::ir::{InstBuilder, Type, Value};
 use cranelift_frontend::Variable;
 use ptx::{Function, Guard, Operand, Register, RegisterType, ScalarType};
 use smallvec::SmallVec;
@@ -164,19 +164,8 @@ impl<'a> WarpRegisters<'a> {
 
     /// The distances of the lanes from the first one.
     fn offsets(&self, e: &mut Emitter<'_>, strides: LaneStrides, class: RegisterType) -> Lanes {
-        let (ty, count) = vectors(class);
-        let width = ty.lane_type().bytes() as usize;
-        let per_vector = i64::from(ty.lane_count());
         let shape = self.plan.uniformity.shape();
-        let values = (0..count as i64).map(|index| {
-            let lanes = per_vector * index..per_vector * (index + 1);
-            let bytes: Vec<u8> = lanes
-                .flat_map(|lane| strides.at(lane, shape).to_le_bytes().into_iter().take(width))
-                .collect();
-            let constant = e.builder().func.dfg.constants.insert(ConstantData::from(bytes));
-            e.ins().vconst(ty, constant)
-        });
-        Lanes { values: values.collect() }
+        vector::constants(e.builder(), vectors(class).0, |lane| strides.at(lane, shape))
     }
 
     fn variable(&mut self, e: &mut Emitter<'_>, register: Register, index: usize) -> Variable {

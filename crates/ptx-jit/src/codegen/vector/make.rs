@@ -42,6 +42,23 @@ pub(in crate::codegen) fn constant(
     Lanes::repeated(value, count(vector_ty))
 }
 
+/// Constants, one for each lane by its number, in vectors of a type.
+pub(in crate::codegen) fn constants(
+    b: &mut FunctionBuilder<'_>,
+    vector_ty: Type,
+    value: impl Fn(i64) -> i64,
+) -> Lanes {
+    let width = vector_ty.lane_type().bytes() as usize;
+    let per_vector = i64::from(vector_ty.lane_count());
+    let values = (0..count(vector_ty) as i64).map(|index| {
+        let lanes = per_vector * index..per_vector * (index + 1);
+        let bytes = lanes.flat_map(|lane| value(lane).to_le_bytes().into_iter().take(width));
+        let constant = b.func.dfg.constants.insert(ConstantData::from(bytes.collect::<Vec<u8>>()));
+        b.ins().vconst(vector_ty, constant)
+    });
+    Lanes { values: values.collect() }
+}
+
 /// Lanes with another value in one of them, as the lowering of one thread has it.
 pub(in crate::codegen) fn with_lane(
     b: &mut FunctionBuilder<'_>,

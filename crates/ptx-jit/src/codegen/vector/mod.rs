@@ -29,7 +29,7 @@ use smallvec::smallvec;
 use lanes::Results;
 
 pub(in crate::codegen) use lanes::{LANES, Lanes};
-pub(in crate::codegen) use make::{constant, lane, splat, with_lane};
+pub(in crate::codegen) use make::{constant, constants, lane, splat, with_lane};
 pub(in crate::codegen) use mask::{all, any, bits, from_bits, select};
 pub(in crate::codegen) use memory::{RAW, from_memory, join, part, raw_vectors, to_memory};
 pub(in crate::codegen) use shape::{read, resize, vector_type, write};

@@ -22,9 +22,7 @@ impl WarpRecords {
         let memory = Buffer::unspecified(all.max(full + 1) * stride);
         let mut records = WarpRecords { memory, stride, count: full };
         for warp in 0..=full {
-            let place = records.place(warp);
-            // SAFETY: the memory has room for so many, and its places are aligned.
-            unsafe { place.write(WarpRecord::default()) };
+            records.record(warp).restart();
         }
         records.record(full).state = END;
         records
@@ -58,6 +56,11 @@ impl WarpRecords {
         self.place(warp).wrapping_add(1).cast()
     }
 
+    /// The distance between a warp's frame and the next one's.
+    pub(in crate::exec) fn stride(&self) -> usize {
+        self.stride
+    }
+
     /// The index of the warp that has the record at an address.
     pub(super) fn warp_at(&self, place: *const WarpRecord) -> usize {
         (place.addr() - self.start().addr()) / self.stride
@@ -70,8 +73,9 @@ impl WarpRecords {
     }
 
     fn record(&mut self, warp: usize) -> &mut WarpRecord {
-        // SAFETY: written in `new`. Native code, which reads and writes it too, runs only while
-        // nothing of `self` is borrowed.
+        // SAFETY: the memory has room for so many, its places are aligned, and all of its bytes have been
+        // written, of which any make a record. Native code, which reads and writes it too, runs only
+        // while nothing of `self` is borrowed.
         unsafe { &mut *self.place(warp) }
     }
 }
@@ -81,8 +85,7 @@ impl Index<usize> for WarpRecords {
 
     fn index(&self, warp: usize) -> &WarpRecord {
         assert!(warp < self.count);
-        // SAFETY: the record was written in `new`, and native code, which writes it too, runs only
-        // while nothing of `self` is borrowed.
+        // SAFETY: as in `record`.
         unsafe { &*self.place(warp) }
     }
 }

@@ -211,3 +211,16 @@ fn bytes_are_the_nearest_finite_numbers() {
     );
     assert_eq!(halves[0], 0xb83c);
 }
+
+#[test]
+fn a_butterfly_takes_its_distance_from_a_register_and_from_each_lane() {
+    // The sum of the warp, in a loop; the loaded bound keeps the distance from being a constant.
+    let sum = run("mov.u32 %r0, %t; ld.global.u32 %r1, [%i]; add.u32 %r1, %r1, 9;
+        L: shfl.sync.bfly.b32 %r2|%p1, %r0, %r1, 31, 0xffffffff; add.u32 %r0, %r0, %r2;
+        @!%p1 add.u32 %r0, %r0, 1000;
+        shr.u32 %r1, %r1, 1; setp.ne.u32 %p0, %r1, 0; @%p0 bra L;");
+    assert_eq!(sum, [32 * 31 / 2; 32]);
+    let each = run("shl.b32 %r1, %t, 1; shfl.sync.bfly.b32 %r0, %t, %r1, 31, 0xffffffff;");
+    let expected: Vec<u32> = (0..32).map(|lane| lane ^ (2 * lane % 32)).collect();
+    assert_eq!(each, expected);
+}
