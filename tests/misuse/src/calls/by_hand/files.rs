@@ -77,10 +77,13 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
     };
 };
 
-/// The path of a file that can be there, or not.
+/// The path of a file that can be there, or not. It lies one folder deeper, since `save_sharded` writes
+/// beside its path, which can be a folder's.
 fn file(d: &mut Draw, folder: &tempfile::TempDir) -> Option<PathBuf> {
+    let inner = folder.path().join("inner");
+    fs::create_dir(&inner).ok()?;
     let name = d.text()?;
-    let paths = [folder.path().to_owned(), folder.path().join("a.pt"), folder.path().join(name)];
+    let paths = [inner.clone(), inner.join("a.pt"), inner.join(name)];
     Some(paths[d.rng().below(3)].clone())
 }
 
