@@ -195,6 +195,18 @@ unsafe fn multiply_floats<T: Gemm + TileNumber>(product: Product, set: Instructi
     }
 }
 
+/// The rows and columns of tiles that are still as fast as the whole, though each packs its factors.
+const LARGE_TILE: usize = 512;
+
+/// The number of tiles of each batch where all are large and there are several for each thread: one
+/// that other programs disturb then leaves some to the others. Fewer than one for each thread are
+/// none.
+fn spare_tiles(batches: usize, [m, n]: [usize; 2], threads: usize) -> usize {
+    let large = (m / LARGE_TILE) * (n / LARGE_TILE);
+    let each = (batches.saturating_mul(large) / threads).min(4);
+    (each * threads).div_ceil(batches)
+}
+
 /// The tiles that the result of each batch is cut into, so that all threads have some.
 struct Tiles {
     m: usize,
@@ -225,6 +237,7 @@ impl Tiles {
         }
         let threads = pool::threads();
         let wanted = if batches < threads { threads.div_ceil(batches) } else { 1 };
+        let wanted = wanted.max(spare_tiles(batches, [m, n], threads));
         let wanted = wanted.min(cost / MIN_COST).max(1);
         // Of the ways to cut into so many, the one whose tiles read the least.
         let cut = |parts: usize, size: usize, unit: usize| {
