@@ -5,3 +5,4 @@ mod activations;
 mod arithmetic;
 mod comparisons;
 mod primitives;
+mod special;

@@ -106,11 +106,12 @@ pub use tensor::{
     AdaptivePoolSize, AvgPoolOptions, BagMode, BlockOptions, Blocking, ConvOptions, ConvPadding,
     ConvTransposeOptions, DType, Data, DefaultGuard, Device, Dims, Element, EmbeddingOptions,
     Error, ExecutionContext, ExecutionContextGuard, Fused, FusedMany, FusedOperand, FusedOperands,
-    FusedValue, Generator, GeneratorState, GridIndexing, GridSampleMode, GridSamplePadding,
-    IndexRange, Integer, Interpolation, InterpolationMode, MatrixNorm, MaxPoolOptions,
-    MaxUnpoolOptions, MemoryFormat, Number, PadMode, PendingTensor, PerAxis, QuantileInterpolation,
-    ReadGuard, ReduceDims, Reduction, Result, RoundingMode, Scalar, ScaleFactors, ScatterReduction,
-    SeedGuard, Shape, SplitPoints, StackBuffer, Steps, Storage, Tensor, TensorId, TensorIndex,
+    FusedValue, Generator, GeneratorState, GradientSpacing, GridIndexing, GridSampleMode,
+    GridSamplePadding, IndexRange, Integer, Interpolation, InterpolationMode, MatrixNorm,
+    MaxPoolOptions, MaxUnpoolOptions, MemoryFormat, Number, PadMode, PendingTensor, PerAxis,
+    QuantileInterpolation, ReadGuard, ReduceDims, Reduction, Result, RoundingMode, Scalar,
+    ScaleFactors, ScatterReduction, SeedGuard, Shape, SignalWindow, SplitPoints, StackBuffer,
+    Steps, Storage, Tensor, TensorId, TensorIndex,
     TensorIndex::{Ellipsis, NewAxis},
     TensorIndices, TensorOptions, TensorOrScalar, To, UniqueElements, ViewShape, cpu,
     default_device, default_dtype, enter_default_device, enter_default_dtype, enter_manual_seed,
@@ -118,6 +119,8 @@ pub use tensor::{
     set_default_dtype, set_num_threads, tensor, with_default_device, with_default_dtype,
     with_folded_seed, with_manual_seed,
 };
+#[cfg(feature = "linalg")]
+pub use tensor::{LeastSquares, QrMode, RankTolerance};
 
 /// The README's example is tested as the documentation's are.
 #[cfg(doctest)]

@@ -118,20 +118,22 @@ pub use device::Device;
 pub use dims::{Dims, ReduceDims, keepdim};
 pub use dtype::{DType, Element, Scalar};
 pub use error::{AutogradError, Error, Result};
-pub use factories::{Data, Number, StackBuffer, Steps};
+pub use factories::{Data, Number, SignalWindow, StackBuffer, Steps};
 pub use integer::Integer;
 
 pub use dispatch::{Blocking, CudaView};
 pub use ops::{
     AdaptivePoolSize, AvgPoolOptions, BagMode, BlockOptions, ConvOptions, ConvPadding,
     ConvTransposeOptions, EmbeddingOptions, Fused, FusedMany, FusedOperand, FusedOperands,
-    FusedValue, GridIndexing, GridSampleMode, GridSamplePadding, IndexRange, Interpolation,
-    InterpolationMode, MatrixNorm, MaxPoolOptions, MaxUnpoolOptions, MemoryFormat, MovedLeaf,
-    PadMode, PendingTensor, PerAxis, QuantileInterpolation, Reduction, RoundingMode, ScaleFactors,
-    ScatterReduction, SplitPoints, TensorIndex,
+    FusedValue, GradientSpacing, GridIndexing, GridSampleMode, GridSamplePadding, IndexRange,
+    Interpolation, InterpolationMode, MatrixNorm, MaxPoolOptions, MaxUnpoolOptions, MemoryFormat,
+    MovedLeaf, PadMode, PendingTensor, PerAxis, QuantileInterpolation, Reduction, RoundingMode,
+    ScaleFactors, ScatterReduction, SplitPoints, TensorIndex,
     TensorIndex::{Ellipsis, NewAxis},
     TensorIndices, TensorOrScalar, To, UniqueElements, ViewShape, fuse, fuse_many,
 };
+#[cfg(feature = "linalg")]
+pub use ops::{LeastSquares, QrMode, RankTolerance};
 pub use options::TensorOptions;
 pub use random::{
     Generator, GeneratorState, SeedGuard, enter_manual_seed, fold_in, generator, initial_seed,

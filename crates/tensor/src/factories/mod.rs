@@ -11,7 +11,9 @@ mod new;
 mod range;
 mod samples;
 mod stack_buffer;
+mod windows;
 
 pub use data::{Data, Number};
 pub use range::Steps;
 pub use stack_buffer::StackBuffer;
+pub use windows::SignalWindow;

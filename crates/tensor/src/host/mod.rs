@@ -6,6 +6,8 @@
 pub(crate) mod convolution;
 pub(crate) mod elements;
 pub(crate) mod index;
+#[cfg(feature = "linalg")]
+pub(crate) mod linalg;
 pub(crate) mod matmul;
 mod memory;
 pub(crate) mod pool;

@@ -2,7 +2,7 @@
 
 use super::convert::convert;
 use crate::autograd::record;
-use crate::dims::{Dims, resolve_dims};
+use crate::dims::{Dims, resolve_dim, resolve_dims};
 use crate::{Error, Result, Shape, Tensor};
 
 /// Copies in another order; gradients flow through.
@@ -130,6 +130,40 @@ impl Tensor {
         rolled.copied_from(self)
     }
 
+    /// The elements rolled by half of each dimension, or of all (`()`), so that the first one comes to
+    /// the middle (`torch.fft.fftshift`).
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![0, 1, 2, -2, -1]?;
+    /// assert_eq!(x.fftshift(())?.to_vec::<i64>()?, [-2, -1, 0, 1, 2]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is no such dimension.
+    #[track_caller]
+    pub fn fftshift(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        rolled_by("fftshift", self, &dims.into(), |size| size / 2)
+    }
+
+    /// The elements rolled back by half of each dimension, or of all (`()`), which undoes
+    /// [`Tensor::fftshift`] (`torch.fft.ifftshift`).
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![-2, -1, 0, 1, 2]?;
+    /// assert_eq!(x.ifftshift(())?.to_vec::<i64>()?, [0, 1, 2, -2, -1]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is no such dimension.
+    #[track_caller]
+    pub fn ifftshift(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        rolled_by("ifftshift", self, &dims.into(), |size| size.div_ceil(2))
+    }
+
     /// The tensor repeated along each dimension, as often as `repeats` says; further ones in front
     /// are new dimensions. It is a copy.
     ///
@@ -195,4 +229,24 @@ impl Tensor {
     pub(super) fn copied_from(self, source: &Tensor) -> Result<Tensor> {
         if self.shares_memory_with(source) { self.clone_data() } else { Ok(self) }
     }
+}
+
+/// The elements rolled along the dimensions, or all, by as much as each one's size says.
+#[track_caller]
+fn rolled_by(
+    op: &'static str,
+    x: &Tensor,
+    dims: &Dims,
+    shift: fn(usize) -> usize,
+) -> Result<Tensor> {
+    let mut rolled: Vec<isize> = (0..x.dims() as isize).collect();
+    if !dims.is_empty() {
+        let resolved = dims.iter().map(|&dim| resolve_dim(op, dim, x.dims()));
+        rolled = resolved.map(|dim| dim.map(|dim| dim as isize)).collect::<Result<_>>()?;
+    }
+    if rolled.is_empty() || x.dims() == 0 {
+        return x.clone_data();
+    }
+    let shifts: Vec<usize> = rolled.iter().map(|&dim| shift(x.shape()[dim as usize])).collect();
+    x.roll(&shifts, &rolled)
 }

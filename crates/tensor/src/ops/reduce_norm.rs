@@ -10,7 +10,8 @@ use crate::autograd::record;
 use crate::dims::{ReduceDims, different_dims, keepdim as kept, resolve_dim};
 use crate::{Result, Tensor, no_grad};
 
-/// A norm of matrices that needs no singular values (`torch.linalg.matrix_norm`).
+/// A norm of matrices (`torch.linalg.matrix_norm`). Those that need singular values are there with the
+/// feature `linalg`, for matrices on the CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MatrixNorm {
     /// The root of the sum of the squares: Frobenius' norm.
@@ -24,6 +25,15 @@ pub enum MatrixNorm {
     Inf,
     /// The smallest sum of absolute values in a row (`ord=-inf`).
     NegInf,
+    /// The largest singular value (`ord=2`).
+    #[cfg(feature = "linalg")]
+    Two,
+    /// The smallest singular value (`ord=-2`).
+    #[cfg(feature = "linalg")]
+    NegTwo,
+    /// The sum of the singular values: the nuclear norm (`ord="nuc"`).
+    #[cfg(feature = "linalg")]
+    Nuclear,
 }
 
 impl Tensor {
@@ -61,6 +71,18 @@ impl Tensor {
             MatrixNorm::NegOne => sums(row)?.amin(kept(column))?,
             MatrixNorm::Inf => sums(column)?.amax(kept(row))?,
             MatrixNorm::NegInf => sums(column)?.amin(kept(row))?,
+            #[cfg(feature = "linalg")]
+            MatrixNorm::Two | MatrixNorm::NegTwo | MatrixNorm::Nuclear => {
+                let last = self.movedim([row, column], [-2, -1])?;
+                let values = last.svdvals()?;
+                let norms = match order {
+                    MatrixNorm::Two => values.amax(-1)?,
+                    MatrixNorm::NegTwo => values.amin(-1)?,
+                    _ => values.sum(-1)?,
+                };
+                let (first, second) = (row.min(column), row.max(column));
+                norms.unsqueeze(first as isize)?.unsqueeze(second as isize)?
+            }
         };
         match keepdim {
             true => Ok(norms),

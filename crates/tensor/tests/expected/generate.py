@@ -17,6 +17,7 @@ from operations import FAMILIES
 from printing import printed
 from promotion import table
 from sorting import sorting
+from special import linalg, special, special_values
 from training import training
 from windows import samples, windows
 
@@ -25,6 +26,7 @@ if __name__ == "__main__":
     others = {
         "promotion": table, "printed": printed, "gradients": gradients, "training": training,
         "gathered": gathered, "indexing": indexing, "windows": windows, "samples": samples, "convolutions": convolutions, "convolution_dtypes": convolution_dtypes, "functional": functional, "sorting": sorting,
+        "special": special, "special_values": special_values, "linalg": linalg,
     }
     for name, family in {**FAMILIES, **elementwise.FAMILIES, **others}.items():
         write(name, list(family()))

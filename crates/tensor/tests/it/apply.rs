@@ -3,6 +3,7 @@
 use tensor::{ReduceDims, Result, RoundingMode, Scalar, Tensor, TensorIndex};
 
 use crate::apply_selected::{COMBINED, SORTED, of_squares};
+use crate::apply_special::SPECIAL;
 use crate::apply_windows::WINDOWS;
 use crate::convolutions::convolve;
 use crate::expected::{Case, dtype_named};
@@ -26,6 +27,7 @@ pub(crate) fn apply(case: &Case, x: &[Tensor]) -> Result<Tensor> {
         .or_else(|| convolve(case, x))
         .or_else(|| one_of(SORTED))
         .or_else(|| one_of(COMBINED))
+        .or_else(|| one_of(SPECIAL))
         .or_else(|| of_squares(case, x))
         .unwrap_or_else(|| panic!("no operation {op} here"))
 }

@@ -3,6 +3,7 @@
 mod agreement;
 mod apply;
 mod apply_selected;
+mod apply_special;
 mod apply_windows;
 mod autograd;
 mod context;
@@ -27,6 +28,8 @@ mod joined;
 mod launches;
 mod layer_norm;
 mod leaks;
+#[cfg(feature = "linalg")]
+mod linalg;
 mod manual_order;
 mod memory;
 mod movement;
@@ -41,6 +44,7 @@ mod scans;
 mod serial;
 mod sizes;
 mod sorting;
+mod special;
 mod sums;
 mod values;
 mod views;

@@ -10,6 +10,7 @@ mod conversions;
 mod convert;
 mod convolutions;
 mod creation;
+mod decompositions;
 mod indexing;
 mod linear;
 mod losses;
@@ -20,6 +21,7 @@ mod pointwise;
 mod random;
 mod reductions;
 mod rows;
+mod samples;
 mod scans;
 mod schedules;
 mod signature;
@@ -133,12 +135,15 @@ fn table() -> &'static HashMap<&'static str, Vec<&'static AdapterRow>> {
             views::JOINS,
             indexing::ROWS,
             linear::ROWS,
+            decompositions::ROWS,
             convolutions::ROWS,
             losses::ROWS,
             windows::POOLS,
             windows::SAMPLES,
             norms::ROWS,
             similarity::ROWS,
+            samples::ROWS,
+            samples::WINDOWS,
         ];
         let mut table: HashMap<&str, Vec<&AdapterRow>> = HashMap::new();
         for row in families.into_iter().flatten() {

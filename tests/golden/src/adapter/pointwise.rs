@@ -92,6 +92,25 @@ pub(super) static UNARY: &[AdapterRow] = unary! {
     "nn.functional.tanhshrink" tanhshrink;
     "special.entr" entr;
     "special.ndtr" ndtr;
+    "special.log_ndtr" log_ndtr;
+    "special.ndtri" ndtri;
+    "special.erfcx" erfcx;
+    "special.bessel_j0" bessel_j0;
+    "special.bessel_j1" bessel_j1;
+    "special.bessel_y0" bessel_y0;
+    "special.bessel_y1" bessel_y1;
+    "i0|special.i0|special.modified_bessel_i0" i0;
+    "special.i0e" i0e;
+    "special.i1|special.modified_bessel_i1" i1;
+    "special.i1e" i1e;
+    "special.modified_bessel_k0" modified_bessel_k0;
+    "special.modified_bessel_k1" modified_bessel_k1;
+    "special.scaled_modified_bessel_k0" scaled_modified_bessel_k0;
+    "special.scaled_modified_bessel_k1" scaled_modified_bessel_k1;
+    "special.spherical_bessel_j0" spherical_bessel_j0;
+    "special.airy_ai" airy_ai;
+    "angle" angle;
+    "frexp" frexp;
 };
 
 pub(super) static UNARY_IN_PLACE: &[AdapterRow] = unary! {
@@ -146,6 +165,7 @@ pub(super) static UNARY_IN_PLACE: &[AdapterRow] = unary! {
     "nn.functional.selu_|selu_" selu_;
     "nn.functional.hardsigmoid_" hardsigmoid_;
     "nn.functional.hardswish_" hardswish_;
+    "i0_" i0_;
     "zero_" zero_;
 };
 
@@ -174,6 +194,7 @@ pub(super) static BINARY: &[AdapterRow] = binary! {
     "gt|greater" gt;
     "ge|greater_equal" ge;
     "special.xlog1py" xlog1py;
+    "special.zeta" zeta;
 };
 
 pub(super) static BINARY_IN_PLACE: &[AdapterRow] = binary! {
@@ -305,6 +326,10 @@ pub(super) static OTHERS: &[AdapterRow] = &[
     row("nan_to_num_", "x, nan=None, posinf=None, neginf=None", |c| {
         give(c.x()?.nan_to_num_(c.get("nan")?, c.get("posinf")?, c.get("neginf")?))
     }),
+    row("polygamma|special.polygamma", "x, n", |c| give(c.x()?.polygamma(c.get("n")?))),
+    row("polygamma_|special.polygamma_", "x, n", |c| give(c.x()?.polygamma_(c.get("n")?))),
+    row("mvlgamma|special.multigammaln", "x, p", |c| give(c.x()?.mvlgamma(c.get("p")?))),
+    row("mvlgamma_|special.multigammaln_", "x, p", |c| give(c.x()?.mvlgamma_(c.get("p")?))),
     row("fill", "x, value", |c| give(c.x()?.fill(c.operand("value")?))),
     row("fill_", "x, value", |c| give(c.x()?.fill_(c.operand("value")?))),
 ];

@@ -116,17 +116,7 @@ fn reduce_dims(c: &BoundCall) -> Result<ReduceDims, CaseFailure> {
 
 /// A norm of the matrices that two dimensions form, the last ones if they are not given.
 fn matrix_norm(c: &BoundCall) -> CallOutcome {
-    let order = match c.argument("ord")? {
-        CaseArgument::Text(name) if name == "fro" => MatrixNorm::Fro,
-        CaseArgument::Text(_) => return Err(CaseFailure::Unsupported("nuclear norms".to_owned())),
-        _ => match c.get::<f64>("ord")? {
-            1.0 => MatrixNorm::One,
-            -1.0 => MatrixNorm::NegOne,
-            f64::INFINITY => MatrixNorm::Inf,
-            f64::NEG_INFINITY => MatrixNorm::NegInf,
-            order => return Err(CaseFailure::Unsupported(format!("the matrix norm {order}"))),
-        },
-    };
+    let order = matrix_order(c, "ord")?;
     let (dims, keepdim) = (c.dims("dim")?, c.get("keepdim")?);
     let dims = match *dims {
         [] => [-2, -1],
@@ -134,6 +124,26 @@ fn matrix_norm(c: &BoundCall) -> CallOutcome {
         _ => return Err(CaseFailure::Unsupported("other than two dimensions".to_owned())),
     };
     in_dtype(c, |x| x.matrix_norm(order, dims, keepdim))
+}
+
+/// The norm of matrices that PyTorch gives this number or name.
+pub(super) fn matrix_order(c: &BoundCall, name: &str) -> Result<MatrixNorm, CaseFailure> {
+    if let CaseArgument::Text(text) = c.argument(name)? {
+        return match &**text {
+            "fro" => Ok(MatrixNorm::Fro),
+            "nuc" => Ok(MatrixNorm::Nuclear),
+            other => Err(CaseFailure::Unsupported(format!("the matrix norm {other}"))),
+        };
+    }
+    match c.get::<f64>(name)? {
+        1.0 => Ok(MatrixNorm::One),
+        -1.0 => Ok(MatrixNorm::NegOne),
+        2.0 => Ok(MatrixNorm::Two),
+        -2.0 => Ok(MatrixNorm::NegTwo),
+        f64::INFINITY => Ok(MatrixNorm::Inf),
+        f64::NEG_INFINITY => Ok(MatrixNorm::NegInf),
+        order => Err(CaseFailure::Unsupported(format!("the matrix norm {order}"))),
+    }
 }
 
 /// A norm of vectors, whose order is the argument `order`.

@@ -5,16 +5,19 @@
 
 mod activation;
 pub(super) mod arithmetic;
+mod bessel;
 mod bitwise;
 pub(super) mod compare;
 mod exponential;
 mod extremes;
+mod frexp;
 mod interpolate;
 mod parametric;
 mod rounding;
 pub(super) mod select;
 mod special;
 mod trigonometric;
+mod zeta;
 
 /// Makes operations of one operand with their methods:
 ///

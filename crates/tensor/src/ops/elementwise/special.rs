@@ -1,6 +1,6 @@
 //! Special functions: the error function and its relatives, gamma functions, the logistic function.
 
-use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI};
 
 use super::unary;
 use crate::ops::pointwise::Pointwise;
@@ -28,6 +28,23 @@ unary! {
     NDTR: ndtr = float(|[x]| (x * -FRAC_1_SQRT_2).erfc() * 0.5)
         .with_gradient(|g, [x], _| {
             [g * (x.square() * -0.5).exp() * (0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2)]
+        });
+    /// `exp(x²) erfc(x)`, which does not underflow for large x.
+    [[-0.5, 2.0] => "tensor([1.9524, 0.2554])"]
+    ERFCX: erfcx = float(|[x]| x.erfcx())
+        .with_gradient(|g, [x], y| [g * (x * y * 2.0 - FRAC_2_SQRT_PI)]);
+    /// The logarithm of [`Tensor::ndtr`], exact far below zero.
+    [[-2.0, 0.5] => "tensor([-3.7832, -0.3689])"]
+    LOG_NDTR: log_ndtr = float(|[x]| x.log_ndtr())
+        .with_gradient(|g, [x], _| {
+            [g / (x * -FRAC_1_SQRT_2).erfcx() * (FRAC_2_SQRT_PI * FRAC_1_SQRT_2)]
+        });
+    /// The inverse of [`Tensor::ndtr`]: the quantiles of the standard normal distribution.
+    [[0.5, 0.975] => "tensor([0.0000, 1.9600])"]
+    NDTRI: ndtri = float(|[p]| p.ndtri())
+        .with_gradient(|g, _, y| {
+            // The root of 2π.
+            [g * (y.square() * 0.5).exp() * (PI * FRAC_1_SQRT_2 * FRAC_2_SQRT_PI)]
         });
     /// `-x log(x)`, 0 at 0 and minus infinity below.
     [[0.5, 1.0] => "tensor([0.3466, -0.0000])"]

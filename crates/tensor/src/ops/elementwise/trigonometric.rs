@@ -1,5 +1,7 @@
 //! Trigonometric and hyperbolic functions, and their inverses.
 
+use std::f64::consts::PI;
+
 use super::{binary, unary};
 
 unary! {
@@ -39,6 +41,10 @@ unary! {
     /// The number whose hyperbolic tangent is x; NaN outside of [-1, 1].
     [[-0.5, 0.5] => "tensor([-0.5493,  0.5493])"]
     ATANH: atanh, atanh_ = float(|[x]| x.atanh());
+    /// The angle of a number in the complex plane: 0, or π for negative ones; NaN for NaN.
+    [[-1.5, 0.5] => "tensor([3.1416, 0.0000])"]
+    ANGLE: angle = float(|[x]| x.isnan().select(x, x.lt(0.0).select(x.constant(PI), 0.0)))
+        .with_gradient(|g, _, _| [g.constant(0.0)]);
     /// Degrees in radians.
     [[90.0, 180.0] => "tensor([1.5708, 3.1416])"]
     DEG2RAD: deg2rad, deg2rad_ = float(|[x]| x.deg2rad());

@@ -9,7 +9,7 @@ use crate::expected::{Case, assert_is, cases};
 #[test]
 fn every_operation_has_the_gradients_that_pytorch_gives() -> Result<()> {
     for_each_device(|device| {
-        for case in ["gradients", "gathered", "windows", "convolutions", "functional"]
+        for case in ["gradients", "gathered", "windows", "convolutions", "functional", "special"]
             .into_iter()
             .flat_map(cases)
         {

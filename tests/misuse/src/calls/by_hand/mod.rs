@@ -8,6 +8,7 @@ mod files;
 mod functional;
 mod fused;
 mod graphs;
+mod matrices;
 mod nets;
 mod operations;
 mod policies;
@@ -34,6 +35,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static CallEntry> {
             functional::ENTRIES,
             fused::ENTRIES,
             graphs::ENTRIES,
+            matrices::ENTRIES,
             operations::ENTRIES,
             replicas::ENTRIES,
             training::ENTRIES,

@@ -1,0 +1,134 @@
+//! Special functions, samples of functions and choices beyond PyTorch's numbers: shapes, dtypes, and
+//! what they refuse. The numbers are those of `tests/expected/special.py`.
+
+use tensor::{DType, Error, GradientSpacing, Result, SignalWindow, Tensor, tensor};
+
+use crate::apply::apply;
+use crate::devices::for_each_device;
+use crate::expected::{assert_is, cases};
+
+#[test]
+fn special_functions_have_the_values_that_pytorch_gives_at_edges_and_of_every_dtype() -> Result<()>
+{
+    for_each_device(|device| {
+        for case in cases("special_values") {
+            let what = format!("{} on {device}", case.describe());
+            assert_is(&apply(&case, &case.inputs(device)?)?, case.raw("output"), &what)?;
+        }
+        Ok(())
+    })
+}
+
+/// Abramowitz and Stegun, tables 9.1, 9.8 and 10.11: where PyTorch's are off.
+#[test]
+fn bessel_and_airy_functions_have_the_values_of_tables() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::new([5.1, 6.0, 8.0], (DType::F64, device))?;
+        let j0 = [-0.14433474706050063, 0.15064525725099693, 0.17165080713755390];
+        let j1 = [-0.33709720201803850, -0.27668385812756560, 0.23463634685391463];
+        let options = (DType::F64, device);
+        assert!(x.bessel_j0()?.allclose(&Tensor::new(j0, options)?, 1e-12, 1e-14)?);
+        assert!(x.bessel_j1()?.allclose(&Tensor::new(j1, options)?, 1e-12, 1e-14)?);
+        let airy = Tensor::new([-2.1, -5.0], options)?.airy_ai()?;
+        let expected = Tensor::new([0.16348451299929268, 0.35076100902411431], options)?;
+        assert!(airy.allclose(&expected, 1e-9, 1e-12)?, "{airy}");
+        Ok(())
+    })
+}
+
+#[test]
+fn zeta_of_negative_numbers_follows_from_its_recurrence() -> Result<()> {
+    for_each_device(|device| {
+        let q = Tensor::new([-1000.75, -20.5, -0.25], (DType::F64, device))?;
+        for s in [2.0, 3.0, 7.0] {
+            let s = Tensor::scalar(s, (DType::F64, device))?;
+            let difference = s.zeta(&q)?.sub(&s.zeta(&q.add(1)?)?)?;
+            assert!(difference.allclose(&q.pow(&s.neg()?)?, 1e-10, 1e-11)?, "{difference}");
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn zeta_has_no_gradient_of_its_exponent() -> Result<()> {
+    let s = tensor![2.0]?.requires_grad_(true)?;
+    assert!(matches!(s.zeta(1.0), Err(Error::InvalidArgument { argument: "self", .. })));
+    assert!(s.detach().zeta(1.0).is_ok());
+    Ok(())
+}
+
+#[test]
+fn windows_are_symmetric_or_periods() -> Result<()> {
+    let windows = [
+        SignalWindow::Bartlett,
+        SignalWindow::Blackman,
+        SignalWindow::Cosine,
+        SignalWindow::Exponential { center: None, tau: 2.0 },
+        SignalWindow::Gaussian { std: 1.5 },
+        SignalWindow::GeneralCosine(&[0.5, 0.4, 0.1]),
+        SignalWindow::GeneralHamming(0.6),
+        SignalWindow::Hamming,
+        SignalWindow::Hann,
+        SignalWindow::Kaiser { beta: 60.0 },
+        SignalWindow::Nuttall,
+    ];
+    for window in windows {
+        let symmetric = Tensor::window(window, 7, true, DType::F64)?;
+        assert!(symmetric.flip(0)?.allclose(&symmetric, 1e-12, 1e-12)?, "{window:?}");
+        let period = Tensor::window(window, 6, false, DType::F64)?;
+        assert!(period.allclose(&symmetric.narrow(0, 0, 6)?, 1e-12, 1e-12)?, "{window:?}");
+        assert_eq!(Tensor::window(window, 1, true, ())?.item::<f32>()?, 1.0);
+        assert_eq!(Tensor::window(window, 0, true, ())?.numel(), 0);
+        assert!(Tensor::window(window, 3, true, DType::I64).is_err());
+    }
+    Ok(())
+}
+
+#[test]
+fn histograms_count_what_lies_between_edges() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::new([0.0, 0.5, 1.0, 2.0, 3.0, f64::NAN], device)?;
+        let edges = Tensor::new([0.5, 1.0, 2.0], device)?;
+        let (counts, _) = x.histogram_with_edges(&edges, None, false)?;
+        assert_eq!(counts.to_vec::<f32>()?, [1.0, 2.0]);
+        let (density, edges) = x.histogram(2, Some((0.0, 4.0)), None, true)?;
+        assert_eq!(density.to_vec::<f32>()?, [0.3, 0.2]);
+        assert_eq!(edges.to_vec::<f32>()?, [0.0, 2.0, 4.0]);
+        assert!(x.histogram(2, None, None, false).is_err(), "NaN has no range");
+        Ok(())
+    })
+}
+
+#[test]
+fn samples_that_do_not_fit_are_refused() -> Result<()> {
+    let x = Tensor::ones([3, 4], ())?;
+    assert!(x.trapezoid(&tensor![1.0, 2.0]?, -1).is_err());
+    assert!(x.cumulative_trapezoid(1.0, 2).is_err());
+    assert!(x.gradient(GradientSpacing::Uniform(1.0), 0, 3).is_err());
+    assert!(x.gradient(GradientSpacing::PerDim(&[1.0]), (), 1).is_err());
+    assert!(x.cov(1, Some(&tensor![1, -1, 2, 3]?), None).is_err());
+    assert!(x.corrcoef().is_ok() && Tensor::ones([2, 2, 2], ())?.corrcoef().is_err());
+    assert!(x.combinations(2, false).is_err());
+    assert!(x.renorm(0.0, 0, 1.0).is_err() && x.renorm(1.0, 2, 1.0).is_err());
+    assert!(x.vander(Some(1)).is_err() && x.unravel_index([2]).is_err());
+    assert!(x.fftshift(2).is_err() && x.matrix_exp().is_err());
+    let many = Tensor::ones([64], ())?;
+    assert!(matches!(many.combinations(32, true), Err(Error::HostOutOfMemory { .. })));
+    Ok(())
+}
+
+#[test]
+fn what_works_in_place_gives_what_the_others_do() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::new([[2.5, 3.5], [4.5, 6.0]], device)?;
+        let in_place = |f: fn(&Tensor) -> Result<Tensor>| f(&x.clone_data()?);
+        assert!(in_place(Tensor::i0_)?.equal(&x.i0()?)?);
+        for n in 0..4 {
+            assert!(x.clone_data()?.polygamma_(n)?.equal(&x.polygamma(n)?)?);
+        }
+        assert!(in_place(|x| x.mvlgamma_(2))?.equal(&x.mvlgamma(2)?)?);
+        assert!(in_place(|x| x.renorm_(2.0, 0, 1.0))?.equal(&x.renorm(2.0, 0, 1.0)?)?);
+        assert!(tensor![1, 2]?.mvlgamma_(1).is_err());
+        Ok(())
+    })
+}
