@@ -2,23 +2,15 @@
 // keeps its sums in registers.
 #include "arithmetic.cuh"
 #include "block_reduce.cuh"
-#include "layout.cuh"
 #include "tables.cuh"
 #include "tiles.cuh"
+#include "view.cuh"
 
 // In large matrices a thread computes 8 x 8 or 4 x 4 elements, and so uses as many times what it
 // reads from shared memory. In small ones that would leave too few blocks.
 constexpr int FEW = 1;
 constexpr int MANY = 4;
 constexpr int MOST = 8;
-
-// A matrix whose element (i, d), d counting along the dimension that is summed over, lies at i *
-// stride + d * depth_stride.
-template <class T>
-struct View {
-    const T* data;
-    int64_t size, depth, stride, depth_stride;
-};
 
 // A thread's part in copying a strip of a matrix to tiles, one after the other in the direction of
 // depth.
@@ -157,25 +149,11 @@ struct WholeRows {
     }
 };
 
-// The batches one after the other. The depth may be cut into parts, each of which is multiplied as
-// if it were another batch: their products are to be added up.
 template <class T, class Way>
 __device__ void matmul(const Matmul& args) {
-    const int64_t products = args.batches * args.parts;
-    const int64_t depth = (args.k + args.parts - 1) / args.parts;
-    for (int64_t product = blockIdx.z; product < products; product += gridDim.z) {
-        const int64_t batch = product / args.parts, from = product % args.parts * depth;
-        const int64_t left = args.k - from < depth ? args.k - from : depth;
-        View<T> a = {static_cast<const T*>(args.a), args.m, left, args.a_row, args.a_col};
-        View<T> b = {static_cast<const T*>(args.b), args.n, left, args.b_col, args.b_row};
-        walk(batch, args.batch_dims, args.batch_sizes, [&](int32_t d, int64_t coordinate) {
-            a.data += coordinate * args.a_batch[d];
-            b.data += coordinate * args.b_batch[d];
-        });
-        a.data += from * a.depth_stride;
-        b.data += from * b.depth_stride;
+    for_products<T>(args, [&](int64_t product, const View<T>& a, const View<T>& b) {
         Way::multiply(static_cast<T*>(args.c) + product * args.m * args.n, a, b, args.tile);
-    }
+    });
 }
 
 #define MATMUL(name, Way, T)                                                        \

@@ -57,8 +57,11 @@ impl Architectures {
             .warnings(false)
             .cargo_metadata(false)
             .include("kernels/include")
-            .flags(["-fatbin", "-std=c++17", "-gencode=arch=compute_75,code=compute_75"]);
-        for name in &self.names {
+            .flags(["-fatbin", "-std=c++17"]);
+        let least = file.architecture();
+        build.flag(format!("-gencode=arch=compute_{least},code=compute_{least}"));
+        // A file that needs a later architecture has nothing for an older one.
+        for name in self.names.iter().filter(|name| number(name) >= least) {
             build.flag(format!("-gencode=arch=compute_{name},code=sm_{name}"));
         }
         let status = build
@@ -76,6 +79,11 @@ impl Architectures {
         let entries = file.entries().map(str::to_owned).collect();
         Ok(EmbeddedModule { name, entries, image: fs::read(&image)? })
     }
+}
+
+/// 90 for `90` or `90a`.
+fn number(name: &str) -> u32 {
+    name.trim_end_matches(|c: char| c.is_ascii_lowercase()).parse().unwrap_or(0)
 }
 
 /// Such as `90` or `90a`.

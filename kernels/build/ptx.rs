@@ -39,6 +39,12 @@ impl PtxFile {
         PtxFile { head, items }
     }
 
+    /// The architecture that the text is for, as 75 for sm_75.
+    pub(crate) fn architecture(&self) -> u32 {
+        let target = self.head.lines().find_map(|line| line.strip_prefix(".target sm_"));
+        target.and_then(|number| number.trim().parse().ok()).unwrap_or(75)
+    }
+
     /// The names of the kernels.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &str> {
         self.items.iter().filter(|item| item.is_entry).map(|item| item.name.as_str())

@@ -24,7 +24,8 @@ class Matmul(Structure):
     _fields_ = [
         ("c", c_uint64), ("a", c_uint64), ("b", c_uint64),
         *[(name, c_int64) for name in "batches m n k a_row a_col b_row b_col".split()],
-        ("batch_dims", c_int32), ("parts", c_int32), ("tile", c_int64),
+        ("batch_dims", c_int32), ("parts", c_int32), ("tile", c_int32),
+        ("threads", c_int32),
         ("batch_sizes", Dims), ("a_batch", Dims), ("b_batch", Dims),
     ]
 

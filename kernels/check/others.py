@@ -101,7 +101,10 @@ def reduction(driver, name, function, dtype, values, over, lanes, block, parts):
 
 
 def matmuls(driver):
-    sizes = [(1, 1, 1), (5, 7, 3), (33, 17, 40), (70, 65, 1), (2, 3, 0), (130, 140, 33), (40, 1, 100)]
+    sizes = [
+        (1, 1, 1), (5, 7, 3), (33, 17, 40), (70, 65, 1), (2, 3, 0), (130, 140, 33), (40, 1, 100),
+        (136, 128, 264),
+    ]
     both = [False, True]
     for dtype, (m, n, k), left, right in itertools.product(NUMBERS, sizes, both, both):
         a = sample(DTYPES[dtype], (2, 1, k, m) if left else (2, 1, m, k), special=False)
@@ -115,14 +118,15 @@ def multiplication(driver, dtype, a, b):
     """The kernels that take such operands, with the depth whole and in three parts."""
     n, deep = b.shape[-1], a.stride(-1) == 1
     large = ["matmul_large"] if dtype in HALVES + ["f32"] else []
+    halves = halves_kernels(a, b) if dtype in HALVES else []
     rows = ["matmul_rows"] if n == 1 and deep and dtype in FLOATS else []
     tiles = {"matmul": 64 if min(a.shape[-2], n) >= 64 else 16, "matmul_large": 128}
     wide = (lambda t: t.double()) if a.is_floating_point() else (lambda t: t)
     expected = torch.matmul(wide(a), wide(b))
     # Each of the k roundings is relative to the size of the terms, not of their sum.
     size = torch.matmul(wide(a).abs(), wide(b).abs()) if a.is_floating_point() else None
-    for name, parts in itertools.product(["matmul", *large, *rows], [1, 3]):
-        if parts > 1 and dtype not in ("f32", "f64"):
+    for name, parts in itertools.product(["matmul", *large, *rows, *halves], [1, 3]):
+        if parts > 1 and dtype not in ("f32", "f64") and name not in halves:
             continue
         products = wide(product(driver, name, a, b, tiles.get(name, 16), parts))
         actual = products.sum(2, dtype=products.dtype)
@@ -134,18 +138,31 @@ def multiplication(driver, dtype, a, b):
         yield label, None if worst <= 1e-12 else f"off by {worst} more than rounding explains"
 
 
+def halves_kernels(a, b):
+    """Those for tensor cores: factors in rows, or in columns."""
+    left = "t" if a.stride(-2) == 1 and a.stride(-1) != 1 else "n"
+    right = "n" if b.stride(-1) == 1 and b.stride(-2) != 1 else "t"
+    return [f"matmul_halves_{left}{right}", f"matmul_halves_large_{left}{right}"]
+
+
 def product(driver, name, a, b, tile, parts):
     (m, k), n = a.shape[-2:], b.shape[-1]
-    result = driver.memory(torch.zeros(2, 3, parts, m, n, dtype=a.dtype))
+    halves = name.startswith("matmul_halves")
+    if halves:
+        tile = 128 if "large" in name else 64
+    # Tensor cores leave parts of the sums as they are.
+    dtype = torch.float32 if halves and parts > 1 else a.dtype
+    result = driver.memory(torch.zeros(2, 3, parts, m, n, dtype=dtype))
     left, right = driver.memory(a), driver.memory(b)
     args = Matmul(
         c=result.address, a=left.address, b=right.address, batches=6, m=m, n=n, k=k,
         a_row=a.stride(-2), a_col=a.stride(-1), b_row=b.stride(-2), b_col=b.stride(-1),
-        batch_dims=2, parts=parts, tile=tile, batch_sizes=dims([2, 3]),
+        batch_dims=2, parts=parts, tile=tile, threads=128 if halves else 256,
+        batch_sizes=dims([2, 3]),
         a_batch=dims(a.stride()[:2]), b_batch=dims(b.stride()[:2]),
     )
     dtype = next(name for name, known in DTYPES.items() if known == a.dtype)
-    driver.launch(f"{name}_{dtype}", args, grid=(2, 2, 4), block=(16, 16, 1))
+    driver.launch(f"{name}_{dtype}", args, grid=(2, 2, 4), block=(128, 1, 1) if halves else (16, 16, 1))
     return result.read()
 
 

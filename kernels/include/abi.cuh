@@ -43,7 +43,7 @@ struct Reduce {
 
 // c[batches, parts, m, n] is dense; a and b have any strides, so a transposed operand needs no copy.
 // Each part has the products of as much of the depth k; they are to be added up. `tile` is the side
-// of the tiles of c that the grid is made for.
+// of the tiles of c that the grid is made for, and `threads` a block's.
 struct Matmul {
     void* c;
     const void* a;
@@ -52,7 +52,7 @@ struct Matmul {
     int64_t a_row, a_col, b_row, b_col;
     int32_t batch_dims;
     int32_t parts;
-    int64_t tile;
+    int32_t tile, threads;
     int64_t batch_sizes[MAX_DIMS];
     int64_t a_batch[MAX_DIMS];
     int64_t b_batch[MAX_DIMS];

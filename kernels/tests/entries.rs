@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 const FLOATS: &str = "f16 bf16 f32 f64";
+/// What tensor cores multiply.
+const HALVES: &str = "f16 bf16";
 /// What is computed in `float`.
 const SINGLES: &str = "f16 bf16 f32";
 const NUMBERS: &str = "f16 bf16 f32 f64 i64 i32 i16 i8 u8";
@@ -23,6 +25,13 @@ const TABLE: &[(&str, &str, usize)] = &[
     ("matmul", NUMBERS, 296),
     ("matmul_rows", FLOATS, 296),
     ("matmul_large", SINGLES, 296),
+    ("matmul_halves_nn matmul_halves_nt matmul_halves_tn matmul_halves_tt", HALVES, 296),
+    (
+        "matmul_halves_large_nn matmul_halves_large_nt matmul_halves_large_tn \
+         matmul_halves_large_tt",
+        HALVES,
+        296,
+    ),
     ("conv_output conv_input conv_weight", FLOATS, 240),
     ("conv_output_large conv_input_large conv_weight_large", FLOATS, 240),
     ("softmax log_softmax softmax_backward log_softmax_backward", FLOATS, 56),
@@ -107,7 +116,7 @@ fn parameters_have_the_sizes_of_the_structs_that_are_passed() {
 }
 
 #[test]
-fn ptx_is_for_sm_75_and_a_driver_of_cuda_12_0_reads_it() {
+fn ptx_is_for_sm_75_or_with_tensor_cores_for_sm_80_and_a_driver_of_cuda_12_0_reads_it() {
     for module in kernels::modules() {
         let Some(text) = ptx(module) else { continue };
         let version = text.strip_prefix(".version ").expect("that comes first");
@@ -115,7 +124,9 @@ fn ptx_is_for_sm_75_and_a_driver_of_cuda_12_0_reads_it() {
         let (major, minor) = version.split_once('.').expect("a version has two parts");
         let version: (u32, u32) = (major.parse().expect("digits"), minor.parse().expect("digits"));
         assert!(version <= (8, 0), "{}: {version:?}", module.name);
-        assert!(rest.starts_with(".target sm_75\n.address_size 64\n"), "{}", module.name);
+        let architecture = if module.name.starts_with("matmul_halves") { 80 } else { 75 };
+        let target = format!(".target sm_{architecture}\n.address_size 64\n");
+        assert!(rest.starts_with(&target), "{}", module.name);
     }
 }
 
@@ -125,7 +136,11 @@ fn any_block_that_a_gpu_can_run_can_be_launched() {
         let Some(text) = ptx(module) else { continue };
         let fixed = ["conv", "matmul", "cumsum", "cumprod", "argsort"];
         let is_fixed = fixed.iter().any(|operation| module.name.starts_with(operation));
-        let threads = if is_fixed { 256 } else { 1024 };
+        let threads = match is_fixed {
+            _ if module.name.starts_with("matmul_halves") => 128,
+            true => 256,
+            false => 1024,
+        };
         let bound = format!("\n.maxntid {threads}, 1, 1\n");
         assert!(text.contains(&bound), "{}", module.name);
     }

@@ -20,7 +20,7 @@
 //! `cuInit` makes the devices, as the environment says ([`control::Config::from_env`]) or
 //! [`control::configure`]; the rest of [`control`] is what NVIDIA's driver does not have.
 //!
-//! What it is not: it does not imitate the speed of a GPU, has no tensor cores, textures or surfaces,
+//! What it is not: it does not imitate the speed of a GPU, has no textures or surfaces,
 //! and is not what NVIDIA's own libraries (`cudart`, cuBLAS) can stand on. Programs in Rust reach it
 //! more easily through the crate `gpu-runtime`, others through `libcuda`, which exports its functions.
 //!

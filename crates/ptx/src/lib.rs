@@ -44,8 +44,8 @@
 //! [`survey`] finds all that is wrong with a text, where `parse` stops at the first place.
 //!
 //! What it is not: it neither runs nor translates PTX (the crate `ptx-jit` does, and `cuda-sim` is a
-//! driver made of that), it does not write it, and it does not know all of it: instructions of
-//! tensor cores, textures and surfaces are errors.
+//! driver made of that), it does not write it, and it does not know all of it: products of
+//! matrices by several warps, bulk copies, textures and surfaces are errors.
 //!
 //! The way of a text through the files: `lexer.rs` cuts it into tokens; `parser/` reads declarations and
 //! bodies, looks up each opcode with its modifiers in the tables of `opcodes/`, and writes the few
@@ -59,13 +59,15 @@
 //   control_flow, parser
 //   ast, lexer, literal, opcodes
 //   operation
-//   error, line_map, suspension, types
+//   suspension
+//   error, line_map, matrix, types
 mod ast;
 pub mod control_flow;
 mod error;
 mod lexer;
 mod line_map;
 mod literal;
+mod matrix;
 mod opcodes;
 mod operation;
 mod parser;
@@ -77,6 +79,7 @@ mod types;
 pub use ast::*;
 pub use error::{Error, ErrorKind};
 pub use line_map::LineMap;
+pub use matrix::*;
 pub use operation::*;
 pub use parser::{parse, survey};
 pub use suspension::*;

@@ -1,5 +1,7 @@
 //! The operations at which threads wait for each other.
 
+use crate::matrix::MatrixForm;
+
 /// The number of a block's barrier beyond those that instructions name: that of its cluster.
 pub const CLUSTER_BARRIER: u64 = 16;
 
@@ -25,6 +27,17 @@ pub enum Suspension {
     },
     /// `redux.sync`. Sources: value, member mask.
     Reduce(ReduxOp),
+    /// `mma.sync`. Sources: the registers of a, of b, and of c. Destinations: those of the result.
+    Multiply(MatrixForm),
+    /// The exchange of `ldmatrix`. Sources: four words, the row of a matrix that the lane has read, of
+    /// matrix n in the lanes from 8 n on. Destinations: a word of each matrix, two of its elements:
+    /// those at 2 (lane % 4) in row lane / 4.
+    SpreadRows {
+        /// The number of matrices: 1, 2 or 4.
+        count: u8,
+        /// Whether rows and columns are swapped.
+        transposed: bool,
+    },
     /// `activemask`: the lanes of the warp that run together here, as a mask.
     ActiveMask,
     /// Lets other threads go on.

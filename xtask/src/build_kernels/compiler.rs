@@ -12,8 +12,20 @@ use tempfile::TempDir;
 use crate::toolkit::NVCC_VERSION;
 use crate::{paths, process};
 
-/// PTX for the oldest GPU that CUDA 13 knows; a driver compiles it for every later one.
-pub(super) const FLAGS: [&str; 3] = ["--ptx", "-arch=compute_75", "-std=c++17"];
+/// The architecture that a file's PTX is for: the oldest that CUDA 13 knows, unless the file needs
+/// instructions of a later one. A driver compiles PTX for every later GPU.
+fn architecture(name: &str) -> u32 {
+    match name {
+        "matmul_halves" => 80,
+        _ => 75,
+    }
+}
+
+/// nvcc's flags for a file.
+pub(super) fn flags(name: &str) -> [String; 3] {
+    let architecture = format!("-arch=compute_{}", architecture(name));
+    ["--ptx".to_owned(), architecture, "-std=c++17".to_owned()]
+}
 
 /// The versions of the PTX language from the first with sm_75 to the last that a driver of
 /// CUDA 12.0, the oldest that Sluice runs on, takes.
@@ -63,7 +75,7 @@ impl Compiler {
         let mut nvcc = Command::new(&self.nvcc);
         // The source's path gets into the PTX through `assert`, so it must be relative.
         nvcc.current_dir(paths::root())
-            .args(arguments(self.scratch.path())?)
+            .args(arguments(self.scratch.path(), &flags(name))?)
             .arg(format!("kernels/{name}.cu"))
             .arg("-o")
             .arg(&output);
@@ -82,7 +94,7 @@ impl Compiler {
         for version in PTX_VERSIONS {
             fs::write(&input, super::ptx::with_version(text, version))
                 .with_context(|| format!("cannot write {}", input.display()))?;
-            match self.assemble(&input) {
+            match self.assemble(&input, architecture(name)) {
                 Ok(()) => return Ok(version),
                 Err(error) => refusal = Some(error),
             }
@@ -93,10 +105,10 @@ impl Compiler {
     }
 
     /// Lets ptxas read the file, which finds most faults and is quick, and then assemble it.
-    fn assemble(&self, input: &Path) -> Result<()> {
-        for architecture in ["compute_75", "sm_75"] {
+    fn assemble(&self, input: &Path, architecture: u32) -> Result<()> {
+        for kind in ["compute", "sm"] {
             let mut ptxas = Command::new(self.ptxas());
-            ptxas.arg(format!("-arch={architecture}")).arg(input).args(["-o", "/dev/null"]);
+            ptxas.arg(format!("-arch={kind}_{architecture}")).arg(input).args(["-o", "/dev/null"]);
             process::output(&mut ptxas)?;
         }
         Ok(())
@@ -137,7 +149,7 @@ fn release(banner: &str) -> Option<&str> {
 ///
 /// cc adds flags from variables such as `CXXFLAGS`. They are refused: the PTX is to depend on the
 /// sources and on nothing else.
-fn arguments(out_dir: &Path) -> Result<Vec<OsString>> {
+fn arguments(out_dir: &Path, flags: &[String]) -> Result<Vec<OsString>> {
     const INCLUDE: &str = "kernels/include";
     // How cc tells nvcc that warnings of the host compiler are not wanted.
     const QUIET: [&str; 2] = ["-Xcompiler", "-w"];
@@ -157,10 +169,10 @@ fn arguments(out_dir: &Path) -> Result<Vec<OsString>> {
         .opt_level(3)
         .out_dir(out_dir)
         .include(INCLUDE)
-        .flags(FLAGS)
+        .flags(flags)
         .try_get_compiler()
         .context("cc finds no C++ compiler, which nvcc needs")?;
-    let known = ["-I", INCLUDE].iter().chain(&QUIET).chain(&FLAGS);
+    let known = ["-I", INCLUDE].into_iter().chain(QUIET).chain(flags.iter().map(String::as_str));
     if let Some(foreign) =
         tool.args().iter().find(|argument| !known.clone().any(|k| *argument == k))
     {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
-use super::compiler::FLAGS;
+use super::compiler::flags;
 
 /// The contents of a folder of kernels.
 pub(super) struct Sources {
@@ -41,7 +41,7 @@ impl Sources {
     /// The first lines of the PTX that nvcc of this version makes of a kernel: the hash of all that
     /// goes into it, and how it was made.
     pub(super) fn header(&self, name: &str, nvcc_version: &str) -> String {
-        let command = format!("nvcc {nvcc_version} {}", FLAGS.join(" "));
+        let command = format!("nvcc {nvcc_version} {}", flags(name).join(" "));
         let mut hash = Sha256::new();
         let mut add = |part: &[u8]| {
             // The length keeps two parts apart from one that is both together.
@@ -114,6 +114,6 @@ mod tests {
         let lines: Vec<_> = header.lines().collect();
         let hash = lines[0].strip_prefix("// sources: sha256:").expect("the hash comes first");
         assert_eq!(hash.len(), 64);
-        assert_eq!(lines[1], format!("// nvcc 13.0.88 {}", FLAGS.join(" ")));
+        assert_eq!(lines[1], format!("// nvcc 13.0.88 {}", flags("saxpy").join(" ")));
     }
 }

@@ -12,10 +12,10 @@ pub struct Capability {
 }
 
 impl Default for Capability {
-    /// 7.5, that of the oldest devices that CUDA 13 compiles for: compilers emit few exotic
-    /// instructions for it.
+    /// 8.0, the least that has all of the tensor cores' instructions that the driver knows: compilers
+    /// emit few exotic ones for it.
     fn default() -> Capability {
-        Capability { major: 7, minor: 5 }
+        Capability { major: 8, minor: 0 }
     }
 }
 

@@ -193,7 +193,7 @@ fn older_questions_about_a_device_have_the_same_answers() {
     sim::start();
     let (mut major, mut minor, mut bytes) = (0, 0, 0);
     ok!(cuDeviceComputeCapability(&mut major, &mut minor, 0));
-    assert_eq!((major, minor), (7, 5));
+    assert_eq!((major, minor), (8, 0));
     ok!(cuDeviceTotalMem(&mut bytes, 0));
     assert_eq!(u64::from(bytes), sim::MEMORY);
     // SAFETY: all of it is integers.

@@ -80,9 +80,9 @@ pub(crate) struct ThreadRecord {
     /// The suspension at which it waits.
     pub(crate) site: u32,
     /// The operands of the suspension.
-    pub(crate) operands: [u64; 4],
+    pub(crate) operands: [u64; OPERANDS],
     /// The results of the suspension.
-    pub(crate) results: [u32; 2],
+    pub(crate) results: [u64; RESULTS],
 }
 
 /// The record of a full warp of the running block. Behind it lies the warp's frame.
@@ -110,9 +110,9 @@ pub(crate) struct WarpRecord {
     /// The lanes that wait elsewhere.
     pub(crate) waiting: u32,
     /// The lanes' operands of an operation of the warp.
-    pub(crate) given: [[u64; LANES]; 4],
+    pub(crate) given: [[u64; LANES]; OPERANDS],
     /// The lanes' results of it.
-    pub(crate) taken: [[u32; LANES]; 2],
+    pub(crate) taken: [[u64; LANES]; RESULTS],
 }
 
 impl WarpRecord {
@@ -136,6 +136,12 @@ const _: () = {
 pub(crate) fn warp_stride(frame_bytes: usize) -> usize {
     (size_of::<WarpRecord>() + frame_bytes).next_multiple_of(align_of::<WarpRecord>())
 }
+
+/// The most operands that a lane hands to a suspension: those of a product of matrices.
+pub(crate) const OPERANDS: usize = ptx::MATRIX_SOURCES;
+
+/// The most results of a suspension.
+pub(crate) const RESULTS: usize = ptx::MATRIX_RESULTS;
 
 /// The number of lanes of a warp.
 pub(crate) const LANES: usize = 32;

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 
-use crate::abi::ThreadRecord;
+use crate::abi::{OPERANDS, RESULTS, ThreadRecord};
 
 /// A record for each thread of a block, in the order of the linear indices.
 ///
@@ -70,8 +70,8 @@ impl ThreadPlaces {
             state: 0,
             stop: 0,
             site: 0,
-            operands: [0; 4],
-            results: [0; 2],
+            operands: [0; OPERANDS],
+            results: [0; RESULTS],
         }
     }
 }

@@ -6,7 +6,7 @@ use super::barrier::BARRIERS;
 use super::block::ThreadBlock;
 use super::warp::{lanes, member_mask, resolve};
 use super::{Fault, FaultKind};
-use crate::abi::ThreadRecord;
+use crate::abi::{OPERANDS, ThreadRecord};
 
 impl ThreadBlock<'_> {
     /// Files a thread that has just been suspended: it waits for its warp, at a barrier, or goes on
@@ -72,7 +72,7 @@ impl ThreadBlock<'_> {
     }
 
     fn complete(&mut self, first: usize, suspension: Suspension, members: u32) {
-        let mut operands = [[0; 4]; 32];
+        let mut operands = [[0; OPERANDS]; 32];
         for lane in lanes(members) {
             operands[lane] = self.threads[first + lane].operands;
         }
@@ -105,7 +105,7 @@ impl ThreadBlock<'_> {
                 waiting.extend(lanes(released).map(|lane| 32 * warp + lane));
                 for lane in lanes(released) {
                     if let Suspension::Barrier(op) = self.suspension(32 * warp + lane) {
-                        self.threads[32 * warp + lane].results[0] = opened.result(op);
+                        self.threads[32 * warp + lane].results[0] = u64::from(opened.result(op));
                     }
                 }
                 self.warps[warp].blocked &= !released;

@@ -1,38 +1,57 @@
 //! Operations of a warp, once all members have arrived: from what each lane brings to what each
 //! gets.
 
-use ptx::{ReduxOp, ShuffleMode, Suspension, VoteMode};
+use ptx::{MatrixForm, MatrixType, ReduxOp, ShuffleMode, Suspension, VoteMode};
+
+use crate::abi::{OPERANDS, RESULTS};
+use crate::runtime::{self, MatrixArea};
 
 /// A value for each lane of a warp.
 pub(super) type PerLane<T> = [T; 32];
+
+/// The operands of a lane, in the order of the instruction.
+type Operands = [u64; OPERANDS];
+
+/// The results of a lane.
+type Results = [u64; RESULTS];
 
 /// The results of a warp's operation for the lanes in `members`. `operands` are in the order of the
 /// instruction.
 pub(super) fn resolve(
     suspension: Suspension,
     members: u32,
-    operands: &PerLane<[u64; 4]>,
-) -> PerLane<[u32; 2]> {
-    let mut results = [[0; 2]; 32];
+    operands: &PerLane<Operands>,
+) -> PerLane<Results> {
+    match suspension {
+        Suspension::Multiply(form) => return multiplied(form, operands),
+        Suspension::SpreadRows { count, transposed } => {
+            return spread_rows(usize::from(count), transposed, operands);
+        }
+        _ => {}
+    }
+    let mut results = [[0; RESULTS]; 32];
     for lane in lanes(members) {
-        results[lane] = match suspension {
+        let [first, second] = match suspension {
             Suspension::Shuffle(mode) => shuffle(mode, members, operands, lane),
             Suspension::Vote(mode) => [vote(mode, members, operands), 0],
             Suspension::Match { all, .. } => matching(all, members, operands, lane),
             Suspension::Reduce(op) => [reduce(op, members, operands), 0],
             Suspension::ActiveMask => [members, 0],
-            Suspension::WarpBarrier | Suspension::Barrier(_) | Suspension::Yield => [0, 0],
+            _ => [0, 0],
         };
+        results[lane] = [u64::from(first), u64::from(second), 0, 0];
     }
     results
 }
 
 /// The member mask that a lane gives, where the operation has one.
-pub(super) fn member_mask(suspension: Suspension, operands: &[u64; 4]) -> Option<u32> {
+pub(super) fn member_mask(suspension: Suspension, operands: &Operands) -> Option<u32> {
     let index = match suspension {
         Suspension::WarpBarrier => 0,
         Suspension::Vote(_) | Suspension::Match { .. } | Suspension::Reduce(_) => 1,
         Suspension::Shuffle(_) => 3,
+        // What all lanes do together names none.
+        Suspension::Multiply(_) | Suspension::SpreadRows { .. } => return Some(u32::MAX),
         Suspension::ActiveMask | Suspension::Barrier(_) | Suspension::Yield => return None,
     };
     Some(operands[index] as u32)
@@ -47,15 +66,15 @@ pub(super) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> + Clone {
     })
 }
 
-fn shuffle(mode: ShuffleMode, members: u32, operands: &PerLane<[u64; 4]>, lane: usize) -> [u32; 2] {
-    let [_, offset, clamp, _] = operands[lane].map(|value| value as usize);
+fn shuffle(mode: ShuffleMode, members: u32, operands: &PerLane<Operands>, lane: usize) -> [u32; 2] {
+    let [_, offset, clamp, ..] = operands[lane].map(|value| value as usize);
     let (source, inside) = mode.source(lane, offset, clamp);
     // What a lane reads from one that takes no part is left open; it gets its own value.
     let source = if members >> source & 1 != 0 { source } else { lane };
     [operands[source][0] as u32, u32::from(inside)]
 }
 
-fn vote(mode: VoteMode, members: u32, operands: &PerLane<[u64; 4]>) -> u32 {
+fn vote(mode: VoteMode, members: u32, operands: &PerLane<Operands>) -> u32 {
     let ballot: u32 =
         lanes(members).filter(|&lane| operands[lane][0] != 0).map(|lane| 1 << lane).sum();
     match mode {
@@ -66,7 +85,7 @@ fn vote(mode: VoteMode, members: u32, operands: &PerLane<[u64; 4]>) -> u32 {
     }
 }
 
-fn matching(all: bool, members: u32, operands: &PerLane<[u64; 4]>, lane: usize) -> [u32; 2] {
+fn matching(all: bool, members: u32, operands: &PerLane<Operands>, lane: usize) -> [u32; 2] {
     let equal: u32 = lanes(members)
         .filter(|&other| operands[other][0] == operands[lane][0])
         .map(|other| 1 << other)
@@ -78,7 +97,40 @@ fn matching(all: bool, members: u32, operands: &PerLane<[u64; 4]>, lane: usize) 
     }
 }
 
-fn reduce(op: ReduxOp, members: u32, operands: &PerLane<[u64; 4]>) -> u32 {
+/// The product of matrices. Lanes that are not there have zeros.
+fn multiplied(form: MatrixForm, operands: &PerLane<Operands>) -> PerLane<Results> {
+    let [a, b, c] = form.registers();
+    let narrow = form.factors != MatrixType::F64;
+    let mut area = MatrixArea::new();
+    for index in 0..a + b + c {
+        for (lane, operands) in operands.iter().enumerate() {
+            area.set_operand(index, lane, operands[index], narrow);
+        }
+    }
+    runtime::multiply(&mut area, form);
+    taken_from(&area, c, narrow)
+}
+
+fn spread_rows(count: usize, transposed: bool, operands: &PerLane<Operands>) -> PerLane<Results> {
+    let mut area = MatrixArea::new();
+    for (lane, operands) in operands.iter().enumerate() {
+        for (index, &word) in operands[..4].iter().enumerate() {
+            area.set_operand(index, lane, word, true);
+        }
+    }
+    runtime::spread(&mut area, count, transposed);
+    taken_from(&area, count, true)
+}
+
+fn taken_from(area: &MatrixArea, count: usize, narrow: bool) -> PerLane<Results> {
+    std::array::from_fn(|lane| {
+        std::array::from_fn(
+            |index| if index < count { area.result(index, lane, narrow) } else { 0 },
+        )
+    })
+}
+
+fn reduce(op: ReduxOp, members: u32, operands: &PerLane<Operands>) -> u32 {
     let values = lanes(members).map(|lane| operands[lane][0] as u32);
     let signed = |value: u32| value as i32;
     let reduced = match op {
@@ -98,9 +150,16 @@ fn reduce(op: ReduxOp, members: u32, operands: &PerLane<[u64; 4]>) -> u32 {
 mod tests {
     use super::*;
 
-    fn shuffled(mode: ShuffleMode, b: u64, c: u64) -> PerLane<[u32; 2]> {
-        let operands = std::array::from_fn(|lane| [100 + lane as u64, b, c, u64::from(u32::MAX)]);
-        resolve(Suspension::Shuffle(mode), u32::MAX, &operands)
+    fn operands(of: impl Fn(usize) -> [u64; 4]) -> PerLane<Operands> {
+        std::array::from_fn(|lane| {
+            let own = of(lane);
+            std::array::from_fn(|index| own.get(index).copied().unwrap_or(0))
+        })
+    }
+
+    fn shuffled(mode: ShuffleMode, b: u64, c: u64) -> PerLane<[u64; 2]> {
+        let operands = operands(|lane| [100 + lane as u64, b, c, u64::from(u32::MAX)]);
+        resolve(Suspension::Shuffle(mode), u32::MAX, &operands).map(|[x, y, ..]| [x, y])
     }
 
     #[test]
@@ -120,7 +179,7 @@ mod tests {
 
     #[test]
     fn votes_count_members_only() {
-        let operands = std::array::from_fn(|lane| [u64::from(lane % 2 == 0), 0, 0, 0]);
+        let operands = operands(|lane| [u64::from(lane % 2 == 0), 0, 0, 0]);
         let vote = |mode, members| resolve(Suspension::Vote(mode), members, &operands)[0][0];
         assert_eq!(vote(VoteMode::Ballot, 0xff), 0x55);
         assert_eq!(vote(VoteMode::All, 0x55), 1);
@@ -132,12 +191,12 @@ mod tests {
 
     #[test]
     fn matches_group_equal_values() {
-        let operands = std::array::from_fn(|lane| [lane as u64 / 16, 0, 0, 0]);
+        let operands = operands(|lane| [lane as u64 / 16, 0, 0, 0]);
         let any = resolve(Suspension::Match { all: false, bits: 64 }, u32::MAX, &operands);
         assert_eq!((any[0][0], any[31][0]), (0xffff, 0xffff_0000));
         let all = resolve(Suspension::Match { all: true, bits: 32 }, 0xff, &operands);
-        assert_eq!(all[7], [0xff, 1]);
+        assert_eq!(all[7], [0xff, 1, 0, 0]);
         let all = resolve(Suspension::Match { all: true, bits: 32 }, u32::MAX, &operands);
-        assert_eq!(all[7], [0, 0]);
+        assert_eq!(all[7], [0; RESULTS]);
     }
 }

@@ -8,7 +8,7 @@ use super::checker::{AccessContext, BlockChecker, BlockLayout, Misuse};
 use super::launch::Launch;
 use super::runner::Runner;
 use super::warp::lanes;
-use crate::abi::{CheckLevel, ThreadRecord};
+use crate::abi::{CheckLevel, OPERANDS, ThreadRecord};
 
 /// The checker for the blocks of a launch, if it has one; `local_count` threads have local memory of
 /// their own.
@@ -29,7 +29,12 @@ pub(super) fn new_checker<'a>(
 impl Runner<'_> {
     /// Tells the checker that a thread arrives at a barrier, where those who came before wait for
     /// `waiting` threads.
-    pub(super) fn arrives(&self, thread: &ThreadRecord, operands: &[u64; 4], waiting: Option<u32>) {
+    pub(super) fn arrives(
+        &self,
+        thread: &ThreadRecord,
+        operands: &[u64; OPERANDS],
+        waiting: Option<u32>,
+    ) {
         let Some(check) = &self.check else { return };
         let (barrier, expected) = (operands[0], operands[1] as u32);
         let mut check = check.borrow_mut();
@@ -80,7 +85,7 @@ impl Runner<'_> {
             }
             Suspension::Shuffle(mode) => {
                 let source = |lane: usize| {
-                    let [_, offset, clamp, _] = threads[lane].operands;
+                    let [_, offset, clamp, ..] = threads[lane].operands;
                     mode.source(lane, offset as usize, clamp as usize).0
                 };
                 let missing = |&lane: &usize| members >> source(lane) & 1 == 0;

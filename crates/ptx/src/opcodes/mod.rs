@@ -35,9 +35,10 @@ pub(super) fn parse(text: &str) -> Result<InstructionForm, ErrorKind> {
 /// The reason why an opcode is not known.
 fn unsupported(name: &str) -> ErrorKind {
     const TEXTURES: &[&str] = &["istypep", "suld", "suq", "sured", "sust", "tex", "tld4", "txq"];
-    match TEXTURES.contains(&name) {
-        true => ErrorKind::Unsupported("textures and surfaces"),
-        false => ErrorKind::UnsupportedInstruction,
+    match name {
+        "wgmma" | "tcgen05" => ErrorKind::Unsupported("products of matrices by several warps"),
+        _ if TEXTURES.contains(&name) => ErrorKind::Unsupported("textures and surfaces"),
+        _ => ErrorKind::UnsupportedInstruction,
     }
 }
 

@@ -41,6 +41,26 @@ fn textures_are_refused_by_their_name() {
 }
 
 #[test]
+fn what_tensor_cores_lack_is_refused_by_its_name() {
+    let check = |body: &str, reason: &'static str| {
+        assert_eq!(refused(body).kind, ErrorKind::Unsupported(reason), "{body}");
+    };
+    let shape = "mma of this shape and these types";
+    check("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r1}, {%r1}, {%r1}, {%r1};", shape);
+    check("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f1}, {%r1}, {%r1}, {%f1};", shape);
+    let load = "ldmatrix of this shape and type";
+    check("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1}, [%r2];", load);
+    check("cp.async.bulk.commit_group;", "bulk copies");
+    let partly = "cp.async of fewer bytes than it writes";
+    check("cp.async.cg.shared.global [%r1], [%d1], 16, %r2;", partly);
+    check("wgmma.fence.sync.aligned;", "products of matrices by several warps");
+    let operand = refused("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%r1, %r2}, %r1;");
+    assert_eq!(operand.kind, ErrorKind::Expected("`,`"));
+    let bytes = refused("cp.async.cg.shared.global [%r1], [%d1], 8;");
+    assert_eq!(bytes.kind, ErrorKind::InvalidNumber);
+}
+
+#[test]
 fn operands_are_checked() {
     let check = |body: &str, kind: ErrorKind, text: &str| {
         let error = refused(body);

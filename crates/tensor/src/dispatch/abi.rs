@@ -59,7 +59,9 @@ pub(crate) struct Matmul {
     /// The number of parts, on the CPU 1.
     pub(crate) parts: i32,
     /// The side of the tiles of c that CUDA's blocks compute; 0 on the CPU.
-    pub(crate) tile: i64,
+    pub(crate) tile: i32,
+    /// The threads of a block.
+    pub(crate) threads: i32,
     pub(crate) batch_sizes: [i64; MAX_DIMS],
     pub(crate) a_batch: [i64; MAX_DIMS],
     pub(crate) b_batch: [i64; MAX_DIMS],

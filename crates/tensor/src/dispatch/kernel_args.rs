@@ -33,13 +33,22 @@ impl KernelArgs for Reduce {
 /// The side of the square of threads (a block) that computes a tile of the matrix product.
 const SIDE: u32 = 16;
 
+/// The threads of such a square.
+pub(super) const TILE_THREADS: i32 = (SIDE * SIDE) as i32;
+
 /// The largest grid along y and z (CUDA's limit).
 const MAX_GRID: i64 = 65_535;
 
 impl KernelArgs for Matmul {
     fn launch(&self, _blocks: u32) -> LaunchConfig {
         let products = self.batches.saturating_mul(i64::from(self.parts));
-        in_tiles([self.m, self.n], products, self.tile)
+        let launch = in_tiles([self.m, self.n], products, i64::from(self.tile));
+        // Tensor cores work for whole warps, which lie along x.
+        let block = match self.threads {
+            TILE_THREADS => launch.block,
+            threads => [threads as u32, 1, 1],
+        };
+        LaunchConfig { block, ..launch }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::repeated::{MANY, added};
 use crate::autograd::record_product;
-use crate::dispatch::{self, ProductKernels};
+use crate::dispatch::{self, ProductKernels, ProductPlan};
 use crate::host::matmul as kernels;
 use crate::{Error, Result, Shape, Tensor};
 
@@ -156,12 +156,12 @@ fn multiplied(a: &Tensor, b: &Tensor, batch: &Shape) -> Result<Tensor> {
         let shape = batch.iter().copied().chain([1, cols]).collect();
         return multiplied(&b.mt()?, &a.mt()?, batch)?.with_sizes(shape);
     }
-    let parts = dispatch::parts_of_depth(a, b, batch);
-    let output = dispatch::matmul(&MATMUL, [a, b], batch, parts)?;
-    if parts == 1 {
+    let plan = ProductPlan::new(a, b, batch)?;
+    let output = dispatch::matmul(&MATMUL, [a, b], batch, &plan)?;
+    if plan.parts() == 1 {
         return Ok(output);
     }
-    output.sum(batch.len() as isize)
+    output.sum(batch.len() as isize)?.to(a.dtype())
 }
 
 /// One column of `a`, one row of `b`, and the number of times that they are there, if both operands

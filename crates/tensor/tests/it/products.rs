@@ -56,3 +56,83 @@ fn a_product_of_many_large_tiles_agrees() -> Result<()> {
     }
     Ok(())
 }
+
+/// A matrix, each time in another layout: in rows, in columns, both beside something else so that
+/// nothing is aligned, and with gaps.
+fn layouts([rows, cols]: [usize; 2], dtype: DType, device: Device) -> Result<[Tensor; 5]> {
+    // Copies to another device would be dense.
+    let numbers = |shape: &[usize]| numbers(shape, dtype)?.to(device);
+    let padded = numbers(&[rows + 1, cols + 3])?;
+    let turned = numbers(&[cols + 1, rows + 3])?;
+    Ok([
+        numbers(&[rows, cols])?,
+        numbers(&[cols, rows])?.t()?,
+        padded.narrow(0, 1, rows)?.narrow(1, 3, cols)?,
+        turned.narrow(0, 1, cols)?.narrow(1, 3, rows)?.t()?,
+        numbers(&[rows, 2 * cols])?.slice(1, 0, 2 * cols as isize, 2)?,
+    ])
+}
+
+#[test]
+fn products_of_halves_agree_in_every_layout() -> Result<()> {
+    for dtype in [DType::F16, DType::BF16] {
+        for [m, k, n] in [[16, 16, 16], [64, 96, 72], [70, 37, 129], [17, 520, 33]] {
+            let on = |device| -> Result<Operands> {
+                Ok((layouts([m, k], dtype, device)?, layouts([k, n], dtype, device)?))
+            };
+            let (lefts, rights) = on(Device::Cpu)?;
+            for device in cuda_devices() {
+                let (there, factors) = on(device)?;
+                for (left, a) in lefts.iter().zip(&there) {
+                    for (right, b) in rights.iter().zip(&factors) {
+                        let (product, wanted) = (a.matmul(b)?.cpu()?, left.matmul(right)?);
+                        let is_equal = product.eq(&wanted)?.all(())?.item::<bool>()?;
+                        assert!(is_equal, "{:?}, {:?}: {dtype}", a.strides(), b.strides());
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+type Operands = ([Tensor; 5], [Tensor; 5]);
+
+#[test]
+fn products_of_halves_in_large_tiles_agree() -> Result<()> {
+    for dtype in [DType::F16, DType::BF16] {
+        let batch = numbers(&[32, 264, 40], dtype)?;
+        for a in [batch.clone(), numbers(&[32, 40, 261], dtype)?.mt()?] {
+            assert_agrees(&a, &numbers(&[40, 136], dtype)?)?;
+            assert_agrees(&a, &numbers(&[135, 40], dtype)?.t()?)?;
+        }
+        // Nothing to add up, and nothing to compute.
+        assert_agrees(&numbers(&[40, 0], dtype)?, &numbers(&[0, 50], dtype)?)?;
+        assert_agrees(&numbers(&[0, 20], dtype)?, &numbers(&[20, 50], dtype)?)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn batches_of_halves_that_broadcast_agree() -> Result<()> {
+    let a = numbers(&[3, 1, 40, 24], DType::F16)?;
+    let b = numbers(&[2, 24, 20], DType::F16)?;
+    assert_agrees(&a, &b)?;
+    assert_agrees(&a, &b.narrow(0, 1, 1)?.expand([2, 24, 20])?)?;
+    Ok(())
+}
+
+#[test]
+fn sums_of_halves_are_rounded_once() -> Result<()> {
+    // 1 and 2048 times 2^-12: in halves 1 would stay 1 after each of the sums.
+    let mut row = vec![2.0_f32.powi(-12); 2049];
+    row[0] = 1.0;
+    let a = Tensor::from_vec(row, [1, 2049], Device::Cpu)?.expand([32, 2049])?.to(DType::F16)?;
+    let b = Tensor::ones([2049, 32], DType::F16)?;
+    for device in cuda_devices() {
+        let product = a.to(device)?.matmul(&b.to(device)?)?;
+        let is_exact = product.eq(1.5)?.all(())?.item::<bool>()?;
+        assert!(is_exact, "{device}: {product}");
+    }
+    Ok(())
+}

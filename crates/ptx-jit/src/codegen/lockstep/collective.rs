@@ -5,11 +5,14 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use ptx::{Instruction, ReduxOp, RegisterType, ScalarType, ShuffleMode, Suspension, VoteMode};
+use ptx::{
+    Instruction, MatrixForm, ReduxOp, RegisterType, ScalarType, ShuffleMode, Suspension, VoteMode,
+};
 
 use super::code::WarpCode;
 use super::divergence::leave_lockstep;
 use super::frame::{cell_address, load_cell, store_vectors};
+use crate::codegen::thread::operand_types;
 use crate::codegen::vector::{self, Lanes};
 use crate::ir::Uniformity;
 
@@ -19,6 +22,13 @@ pub(super) fn collective(
     instruction: &Instruction,
     suspension: Suspension,
 ) -> bool {
+    match suspension {
+        Suspension::Multiply(form) => return multiply(w, instruction, form),
+        Suspension::SpreadRows { count, transposed } => {
+            return spread_rows(w, instruction, (count, transposed));
+        }
+        _ => {}
+    }
     let member_mask = match suspension {
         Suspension::WarpBarrier => 0,
         Suspension::Vote(_) | Suspension::Match { all: false, .. } | Suspension::Reduce(_) => 1,
@@ -106,6 +116,44 @@ fn reduce(w: &mut WarpCode<'_>, instruction: &Instruction, op: ReduxOp) -> bool 
     });
     give_all(w, instruction, &[result]);
     true
+}
+
+/// A product of matrices.
+fn multiply(w: &mut WarpCode<'_>, instruction: &Instruction, form: MatrixForm) -> bool {
+    let types = operand_types(Suspension::Multiply(form));
+    let Some(operands) = operands(w, instruction, &types) else {
+        return false;
+    };
+    let results = vector::multiply(w.t.e.builder(), form, &operands);
+    write_all(w, instruction, &results, form.sum_register());
+    true
+}
+
+/// The exchange after lanes have read rows of matrices.
+fn spread_rows(w: &mut WarpCode<'_>, instruction: &Instruction, form: (u8, bool)) -> bool {
+    let Some(operands) = operands(w, instruction, &[ScalarType::B32; 4]) else {
+        return false;
+    };
+    let results = vector::spread_rows(w.t.e.builder(), form, &operands);
+    write_all(w, instruction, &results, ScalarType::B32);
+    true
+}
+
+fn operands(
+    w: &mut WarpCode<'_>,
+    instruction: &Instruction,
+    types: &[ScalarType],
+) -> Option<Vec<Lanes>> {
+    let pairs = instruction.sources.iter().zip(types);
+    pairs.map(|(&source, &ty)| w.registers.operand(&mut w.t, source, ty)).collect()
+}
+
+fn write_all(w: &mut WarpCode<'_>, instruction: &Instruction, results: &[Lanes], ty: ScalarType) {
+    for (&register, lanes) in instruction.destinations.iter().zip(results) {
+        if let Some(register) = register {
+            w.registers.write(&mut w.t, register, lanes, ty, None);
+        }
+    }
 }
 
 /// Whether it is known where each lane's value comes from, or all come from anywhere in the

@@ -162,7 +162,7 @@ fn exchange(w: &mut WarpCode<'_>, instruction: &Instruction, suspension: Suspens
         let Some(register) = register else {
             continue;
         };
-        let offset = offset_of!(WarpRecord, taken) + 4 * LANES * index;
+        let offset = offset_of!(WarpRecord, taken) + 8 * LANES * index;
         take(w, register, record, offset as i32);
     }
 }
@@ -172,7 +172,8 @@ fn take(w: &mut WarpCode<'_>, register: ptx::Register, record: Value, offset: i3
     let class = w.registers.class(register);
     if !w.registers.is_varying(register) {
         let flags = MemFlagsData::trusted();
-        let mut value = w.t.e.ins().load(types::I32, flags, record, offset);
+        let ty = if class.bits() == 64 { types::I64 } else { types::I32 };
+        let mut value = w.t.e.ins().load(ty, flags, record, offset);
         if class == RegisterType::Predicate {
             value = w.t.e.resize(value, types::I8, false);
         }
@@ -180,14 +181,15 @@ fn take(w: &mut WarpCode<'_>, register: ptx::Register, record: Value, offset: i3
     }
     let flags = MemFlagsData::new().with_notrap();
     let values =
-        (0..8).map(|index| w.t.e.ins().load(types::I32X4, flags, record, offset + 16 * index));
+        (0..16).map(|index| w.t.e.ins().load(types::I64X2, flags, record, offset + 16 * index));
     let lanes = Lanes { values: values.collect() };
     let lanes = match class {
         RegisterType::Predicate => {
+            let lanes = vector::resize(w.t.e.builder(), &lanes, ScalarType::B64, ScalarType::B32);
             let not = lanes.values.iter().map(|&value| w.t.e.ins().ineg(value));
             Lanes { values: not.collect() }
         }
-        _ => vector::write(w.t.e.builder(), &lanes, ScalarType::B32, class),
+        _ => vector::write(w.t.e.builder(), &lanes, ScalarType::B64, class),
     };
     w.registers.set(&mut w.t.e, register, &lanes);
 }

@@ -11,6 +11,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self as clif, InstBuilder, MemFlagsData, Value, types};
 use ptx::control_flow::RegisterSet;
 use ptx::{BarrierOp, Instruction, Register, RegisterType, ScalarType, Suspension};
+use smallvec::SmallVec;
 
 use super::code::ThreadCode;
 use crate::abi::{STOPPED, SUSPENDED, ThreadRecord};
@@ -62,6 +63,7 @@ impl<'a> Suspensions<'a> {
         }
         for (index, ty) in operand_types(suspension).iter().enumerate() {
             let value = t.source(instruction, index, *ty);
+            let value = t.e.cast(value, t.e.type_of(value).as_int());
             let wide = t.e.resize(value, types::I64, false);
             let offset = offset_of!(ThreadRecord, operands) + 8 * index;
             t.pointers.store_to_thread(&mut t.e, wide, offset);
@@ -183,9 +185,11 @@ fn take_results(t: &mut ThreadCode<'_>, instruction: &Instruction) {
         let Some(register) = *destination else {
             continue;
         };
-        let offset = offset_of!(ThreadRecord, results) + 4 * index;
-        let result = t.pointers.load_from_thread(&mut t.e, types::I32, offset);
-        let value = match t.registers.class(register) {
+        let offset = offset_of!(ThreadRecord, results) + 8 * index;
+        let class = t.registers.class(register);
+        let ty = if class.bits() == 64 { types::I64 } else { types::I32 };
+        let result = t.pointers.load_from_thread(&mut t.e, ty, offset);
+        let value = match class {
             RegisterType::Predicate => t.e.resize(result, integer_type(1), false),
             _ => result,
         };
@@ -194,18 +198,24 @@ fn take_results(t: &mut ThreadCode<'_>, instruction: &Instruction) {
 }
 
 /// The types of the values that a thread hands to a suspension, in the order of the instruction's sources.
-pub(in crate::codegen) fn operand_types(suspension: Suspension) -> &'static [ScalarType] {
+pub(in crate::codegen) fn operand_types(suspension: Suspension) -> SmallVec<[ScalarType; 4]> {
     use ScalarType::{B32, B64, Pred};
-    match suspension {
+    let types: &[ScalarType] = match suspension {
+        Suspension::Multiply(form) => {
+            let [a, b, c] = form.registers();
+            let factors = std::iter::repeat_n(form.factor_register(), a + b);
+            return factors.chain(std::iter::repeat_n(form.sum_register(), c)).collect();
+        }
         Suspension::Barrier(op) => match op {
             BarrierOp::Sync | BarrierOp::Arrive => &[B32, B32],
             _ => &[B32, B32, Pred],
         },
         Suspension::WarpBarrier => &[B32],
-        Suspension::Shuffle(_) => &[B32, B32, B32, B32],
+        Suspension::Shuffle(_) | Suspension::SpreadRows { .. } => &[B32, B32, B32, B32],
         Suspension::Vote(_) => &[Pred, B32],
         Suspension::Match { bits: 64, .. } => &[B64, B32],
         Suspension::Match { .. } | Suspension::Reduce(_) => &[B32, B32],
         Suspension::ActiveMask | Suspension::Yield => &[],
-    }
+    };
+    types.into()
 }

@@ -63,7 +63,7 @@ pub(super) fn call(
     operands: &[&Lanes],
     result: ScalarType,
 ) -> Lanes {
-    let slot = area(b);
+    let slot = area(b, *b"lanearea", size_of::<Area>());
     for (index, lanes) in operands.iter().enumerate() {
         let place = ((index + 1) * Area::PLACE) as i32;
         for (vector, &value) in lanes.values.iter().enumerate() {
@@ -81,20 +81,19 @@ pub(super) fn call(
     Lanes { values: values.collect() }
 }
 
-/// All calls of a function share one place in its frame.
-fn area(b: &mut FunctionBuilder<'_>) -> StackSlot {
-    let key = StackSlotKey::new(u64::from_le_bytes(*b"lanearea"));
+/// All calls of a function share one place of each name in its frame.
+pub(super) fn area(b: &mut FunctionBuilder<'_>, name: [u8; 8], bytes: usize) -> StackSlot {
+    let key = StackSlotKey::new(u64::from_le_bytes(name));
     let known = b.func.sized_stack_slots.iter().find(|(_, data)| data.key == Some(key));
     if let Some((slot, _)) = known {
         return slot;
     }
-    let data =
-        StackSlotData::new_with_key(StackSlotKind::ExplicitSlot, size_of::<Area>() as u32, 4, key);
+    let data = StackSlotData::new_with_key(StackSlotKind::ExplicitSlot, bytes as u32, 4, key);
     b.create_sized_stack_slot(data)
 }
 
 /// Code that is made for this process only can name functions by their addresses.
-fn call_by_address(b: &mut FunctionBuilder<'_>, entry: usize, arguments: [Value; 3]) {
+pub(super) fn call_by_address(b: &mut FunctionBuilder<'_>, entry: usize, arguments: [Value; 3]) {
     let mut signature = Signature::new(b.func.signature.call_conv);
     signature.params.extend([types::I64, types::I32, types::I32].map(AbiParam::new));
     let known = b.func.dfg.signatures.iter().find(|(_, known)| **known == signature);

@@ -15,6 +15,7 @@ mod instructions;
 mod limits;
 mod math;
 mod mathlib;
+mod matrices;
 mod mutations;
 mod waiting;
 mod warps;

@@ -1,5 +1,7 @@
 //! Where native code leaves the lanes of operands, and finds those of results.
 
+use ptx::{MATRIX_RESULTS, MATRIX_SOURCES};
+
 /// Lanes of a warp.
 pub(super) const LANES: usize = 32;
 
@@ -10,9 +12,17 @@ pub(crate) struct Area {
     operands: [LaneArray; 4],
 }
 
+/// Places for the operands and the results of an operation on matrices.
+#[repr(C, align(16))]
+pub(crate) struct MatrixArea {
+    pub(super) operands: [LaneArray; MATRIX_SOURCES],
+    pub(super) results: [LaneArray; MATRIX_RESULTS],
+}
+
 /// Room for 32 lanes of up to 64 bits; what is narrower lies at its start.
 #[repr(C, align(16))]
-struct LaneArray([u64; LANES]);
+#[derive(Clone, Copy)]
+pub(crate) struct LaneArray([u64; LANES]);
 
 impl Area {
     /// The distance from one operand to the next, and from the result to the first operand.
@@ -91,9 +101,36 @@ impl Area {
     }
 }
 
+impl MatrixArea {
+    /// The distance from one operand to the next, and from the last one to the first result.
+    pub(crate) const PLACE: usize = size_of::<LaneArray>();
+
+    /// An area of zeros.
+    pub(crate) fn new() -> MatrixArea {
+        let zeros = LaneArray([0; LANES]);
+        MatrixArea { operands: [zeros; MATRIX_SOURCES], results: [zeros; MATRIX_RESULTS] }
+    }
+
+    /// Sets a lane's operand, whose low bits are in use if it is `narrow`.
+    pub(crate) fn set_operand(&mut self, index: usize, lane: usize, value: u64, narrow: bool) {
+        match narrow {
+            true => self.operands[index].lanes_mut::<u32>()[lane] = value as u32,
+            false => self.operands[index].lanes_mut::<u64>()[lane] = value,
+        }
+    }
+
+    /// A lane's result.
+    pub(crate) fn result(&self, index: usize, lane: usize, narrow: bool) -> u64 {
+        match narrow {
+            true => u64::from(self.results[index].lanes::<u32>()[lane]),
+            false => self.results[index].lanes::<u64>()[lane],
+        }
+    }
+}
+
 impl LaneArray {
     #[inline(always)]
-    fn lanes<T: Plain>(&self) -> &[T; LANES] {
+    pub(super) fn lanes<T: Plain>(&self) -> &[T; LANES] {
         const { assert!(size_of::<T>() * LANES <= size_of::<LaneArray>()) };
         // SAFETY: the place is large enough, and aligned for every plain type; any bits are a value
         // of one.
@@ -101,7 +138,7 @@ impl LaneArray {
     }
 
     #[inline(always)]
-    fn lanes_mut<T: Plain>(&mut self) -> &mut [T; LANES] {
+    pub(super) fn lanes_mut<T: Plain>(&mut self) -> &mut [T; LANES] {
         const { assert!(size_of::<T>() * LANES <= size_of::<LaneArray>()) };
         // SAFETY: the place is large enough, and aligned for every plain type; any bits are a value
         // of one, and whatever is written is plain bits.

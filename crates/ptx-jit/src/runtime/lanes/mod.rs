@@ -9,14 +9,16 @@ mod convert;
 mod float;
 mod half;
 mod integer;
+mod matrix;
 mod warp;
 
-pub(crate) use area::Area;
+pub(crate) use area::{Area, MatrixArea};
 pub(crate) use bits::{BitsCall, bits};
 pub(crate) use convert::{ConvertCall, convert};
 pub(crate) use float::{FloatCall, float};
 pub(crate) use half::{HalfCall, half};
 pub(crate) use integer::{IntegerCall, integer};
+pub(crate) use matrix::{multiply, multiply_matrices, spread, spread_rows};
 pub(crate) use warp::{WarpCall, warp};
 
 /// Runs `work` with the widest vectors that the host has.

@@ -3,6 +3,8 @@
 
 mod alloca;
 mod cluster;
+mod copies;
+mod matrix;
 mod packed;
 mod vector_atomic;
 mod writer;
@@ -11,8 +13,9 @@ use super::cursor::Cursor;
 use super::function_draft::FunctionDraft;
 use super::module_draft::ModuleDraft;
 use super::operand::OperandReader;
+use super::ordinary::end_of_statement;
 use crate::ast::Guard;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use writer::ExpansionWriter;
 
 /// Reads the operands of one instruction, and adds those to the function that it stands for.
@@ -49,12 +52,23 @@ impl<'a, 's> Expander<'a, 's> {
             ("alloca", "u64") => alloca::alloca(self)?,
             ("stacksave", "u64") => alloca::save(self)?,
             ("stackrestore", "u64") => alloca::restore(self)?,
+            ("mma", _) => matrix::multiply(self, modifiers)?,
+            ("ldmatrix", _) => matrix::load(self, modifiers)?,
+            ("cp", _) if modifiers.starts_with("async.") => {
+                copies::asynchronous(self, &modifiers["async.".len()..])?
+            }
             ("add" | "min" | "max", _) => return packed::arithmetic(self, text),
             ("vabsdiff2" | "vabsdiff4", _) => return packed::differences(self, text),
             ("atom" | "red", _) => return vector_atomic::read(self, text),
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// The error for the whole instruction, of which only the opcode has been read.
+    fn refusal(&self, kind: ErrorKind) -> Error {
+        let opcode = self.cursor.last();
+        self.cursor.error_between(opcode, end_of_statement(self.cursor), kind)
     }
 
     /// The cursor, up to which operands have been read.

@@ -1,0 +1,63 @@
+//! Products of matrices whose elements lie in the lanes' registers, and the exchange of their rows: calls
+//! of functions, which find all registers in one area.
+
+use cranelift_codegen::ir::{InstBuilder, types};
+use cranelift_frontend::FunctionBuilder;
+use ptx::{MATRIX_SOURCES, MatrixForm, ScalarType};
+
+use super::arrays::{area, call_by_address};
+use super::lanes::Lanes;
+use super::shape::{count, vector_type};
+use crate::runtime::{self, MatrixArea};
+
+type MatrixEntry = unsafe extern "C" fn(*mut MatrixArea, u32, u32);
+
+/// The registers of the result of a product, from those of a, b and c.
+pub(in crate::codegen) fn multiply(
+    b: &mut FunctionBuilder<'_>,
+    form: MatrixForm,
+    operands: &[Lanes],
+) -> Vec<Lanes> {
+    let number = MatrixForm::all().position(|other| other == form);
+    let number = number.expect("every form is in the table") as u32;
+    let [.., results] = form.registers();
+    let entry: MatrixEntry = runtime::multiply_matrices;
+    call(b, entry, [number, 0], operands, (results, form.sum_register()))
+}
+
+/// A word of each matrix for each lane, from the words of the rows that the lanes have read.
+pub(in crate::codegen) fn spread_rows(
+    b: &mut FunctionBuilder<'_>,
+    (count, transposed): (u8, bool),
+    operands: &[Lanes],
+) -> Vec<Lanes> {
+    let entry: MatrixEntry = runtime::spread_rows;
+    let parameters = [u32::from(count), u32::from(transposed)];
+    call(b, entry, parameters, operands, (usize::from(count), ScalarType::B32))
+}
+
+fn call(
+    b: &mut FunctionBuilder<'_>,
+    entry: MatrixEntry,
+    parameters: [u32; 2],
+    operands: &[Lanes],
+    (results, ty): (usize, ScalarType),
+) -> Vec<Lanes> {
+    let slot = area(b, *b"matrices", size_of::<MatrixArea>());
+    let place = |index: usize, vector: usize| (index * MatrixArea::PLACE + 16 * vector) as i32;
+    for (index, lanes) in operands.iter().enumerate() {
+        for (vector, &value) in lanes.values.iter().enumerate() {
+            b.ins().stack_store(types::I64, value, slot, place(index, vector));
+        }
+    }
+    let address = b.ins().stack_addr(types::I64, slot, 0);
+    let [first, second] = parameters.map(|word| b.ins().iconst(types::I32, i64::from(word)));
+    call_by_address(b, entry as usize, [address, first, second]);
+    let vectors = vector_type(ty);
+    let mut load = |index, vector| {
+        b.ins().stack_load(types::I64, vectors, slot, place(MATRIX_SOURCES + index, vector))
+    };
+    (0..results)
+        .map(|index| Lanes { values: (0..count(vectors)).map(|at| load(index, at)).collect() })
+        .collect()
+}

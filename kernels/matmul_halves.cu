@@ -1,0 +1,168 @@
+// c = a b for batches of matrices of halves, on tensor cores, with sums in float.
+//
+// Blocks of four warps compute tiles of c, a quarter each. Three tiles of each factor are in shared
+// memory: while one is multiplied, the others are on their way.
+#include "half_tiles.cuh"
+#include "vector.cuh"
+
+constexpr int STAGES = 3;
+
+// Rows of tiles that neighbouring blocks go down before they go on to the next column, so that the
+// blocks that run together read few parts of both factors.
+constexpr int64_t GROUP = 8;
+
+// The tile of SIZE x SIZE elements of c whose first element is (row, col). DEEP factors lie along
+// the depth.
+template <class T, int SIZE, bool A_DEEP, bool B_DEEP>
+struct TileProduct {
+    using A = HalfTile<SIZE, A_DEEP>;
+    using B = HalfTile<SIZE, B_DEEP>;
+    // A warp's part, in steps of 16 rows and 16 columns.
+    static constexpr int PART = SIZE / 2;
+    static constexpr int STEPS = PART / STEP;
+    static constexpr int STAGE_BYTES = A::BYTES + B::BYTES;
+
+    Fragment a[2][STEPS], b[2][STEPS];
+    float sums[STEPS][2 * STEPS][4];
+    int lane, a_row, b_row;
+
+    __device__ TileProduct(int thread) : sums{} {
+        const int warp = thread / 32;
+        lane = thread % 32;
+        a_row = warp / 2 * PART;
+        b_row = warp % 2 * PART;
+    }
+
+    // The fragments of one step in a stage.
+    __device__ void load(int slot, uint32_t stage, int step) {
+#pragma unroll
+        for (int i = 0; i < STEPS; ++i) {
+            a[slot][i] = A::template fragment<true>(stage, a_row + i * STEP, step * STEP, lane);
+            b[slot][i] = B::template fragment<false>(stage + A::BYTES, b_row + i * STEP,
+                                                     step * STEP, lane);
+        }
+    }
+
+    __device__ void multiply(int slot) {
+#pragma unroll
+        for (int i = 0; i < STEPS; ++i) {
+#pragma unroll
+            for (int j = 0; j < STEPS; ++j) {
+                const auto& [w] = b[slot][j];
+                add_products<T>(sums[i][2 * j], a[slot][i], w[0], w[1]);
+                add_products<T>(sums[i][2 * j + 1], a[slot][i], w[2], w[3]);
+            }
+        }
+    }
+
+    // Adds up the products of all tiles along the depth.
+    __device__ void run(uint32_t shared, HalfLoader<T, SIZE, A_DEEP>& left,
+                        HalfLoader<T, SIZE, B_DEEP>& right, int64_t tiles) {
+        auto stage = [&](int index) { return shared + index * STAGE_BYTES; };
+        auto fetch = [&](int index) {
+            left.fetch(stage(index));
+            right.fetch(stage(index) + A::BYTES);
+            end_group();
+        };
+        auto next = [](int index) { return index + 1 < STAGES ? index + 1 : 0; };
+#pragma unroll 1
+        for (int index = 0; index < STAGES - 1; ++index) fetch(index);
+        wait_for_groups<STAGES - 2>();
+        __syncthreads();
+        if (tiles > 0) load(0, stage(0), 0);
+        int reads = 0, writes = STAGES - 1;
+#pragma unroll 1
+        for (int64_t tile = 0; tile < tiles; ++tile) {
+            fetch(writes);
+            load(1, stage(reads), 1);
+            multiply(0);
+            reads = next(reads);
+            writes = next(writes);
+            // The next tile has come, and nobody reads the one before any more.
+            wait_for_groups<STAGES - 2>();
+            __syncthreads();
+            if (tile + 1 < tiles) load(0, stage(reads), 0);
+            multiply(1);
+        }
+    }
+
+    // Stores what lies inside c.
+    template <class Out>
+    __device__ void store(Out* c, int64_t rows, int64_t cols, int64_t row, int64_t col) const {
+#pragma unroll
+        for (int i = 0; i < STEPS; ++i) {
+#pragma unroll
+            for (int j = 0; j < 2 * STEPS; ++j) {
+#pragma unroll
+                for (int half = 0; half < 2; ++half) {
+                    const int64_t r = row + a_row + i * STEP + half * 8 + lane / 4;
+                    const int64_t s = col + b_row + j * 8 + lane % 4 * 2;
+                    if (r < rows) {
+                        store_pair(c + r * cols + s, cols - s, cols % 2 == 0, sums[i][j][2 * half],
+                                   sums[i][j][2 * half + 1]);
+                    }
+                }
+            }
+        }
+    }
+
+    template <class Out>
+    static __device__ void store_pair(Out* to, int64_t left, bool even, float x, float y) {
+        if (even && left > 1) {
+            *reinterpret_cast<Pack<Out, 2>*>(to) = {convert<Out>(x), convert<Out>(y)};
+        } else {
+            if (left > 0) to[0] = convert<Out>(x);
+            if (left > 1) to[1] = convert<Out>(y);
+        }
+    }
+};
+
+// All tiles of one product.
+template <class T, int SIZE, bool A_DEEP, bool B_DEEP>
+__device__ void multiply_halves(const Matmul& args, int64_t product, const View<T>& a,
+                                const View<T>& b) {
+    using Product = TileProduct<T, SIZE, A_DEEP, B_DEEP>;
+    __shared__ alignas(128) uint8_t stages[STAGES * Product::STAGE_BYTES];
+    const int thread = threadIdx.x;
+    const int64_t rows = (a.size + SIZE - 1) / SIZE, cols = (b.size + SIZE - 1) / SIZE;
+    const int64_t blocks = static_cast<int64_t>(gridDim.x) * gridDim.y;
+    int64_t tile = static_cast<int64_t>(blockIdx.y) * gridDim.x + blockIdx.x;
+    for (; tile < rows * cols; tile += blocks) {
+        const int64_t group = tile / (GROUP * cols) * GROUP, place = tile % (GROUP * cols);
+        const int64_t height = rows - group < GROUP ? rows - group : GROUP;
+        const int64_t row = (group + place % height) * SIZE, col = place / height * SIZE;
+        HalfLoader<T, SIZE, A_DEEP> left(a, row, thread);
+        HalfLoader<T, SIZE, B_DEEP> right(b, col, thread);
+        Product sums(thread);
+        sums.run(shared_address(stages), left, right, (a.depth + DEPTH - 1) / DEPTH);
+        const int64_t origin = product * a.size * b.size;
+        // Parts of the depth are added up later, and rounded once.
+        if (args.parts > 1) {
+            sums.store(static_cast<float*>(args.c) + origin, a.size, b.size, row, col);
+        } else {
+            sums.store(static_cast<T*>(args.c) + origin, a.size, b.size, row, col);
+        }
+        // Nobody reads the last tiles any more when the next ones come.
+        __syncthreads();
+    }
+}
+
+// Two blocks on a multiprocessor hide each other's waits.
+#define MATMUL_HALVES(name, SIZE, A_DEEP, B_DEEP, T)                                         \
+    extern "C" __global__ void __launch_bounds__(HALF_THREADS, 2) name##_##T(Matmul args) {  \
+        for_products<T>(args, [&](int64_t product, const View<T>& a, const View<T>& b) {     \
+            multiply_halves<T, SIZE, A_DEEP, B_DEEP>(args, product, a, b);                   \
+        });                                                                                  \
+    }
+// Named as BLAS does: `n` is a matrix in rows, `t` one in columns. The rows of a, and the columns of
+// b, lie along the depth.
+#define FOR_LAYOUTS(name, SIZE, T)                   \
+    MATMUL_HALVES(name##_nn, SIZE, true, false, T)   \
+    MATMUL_HALVES(name##_nt, SIZE, true, true, T)    \
+    MATMUL_HALVES(name##_tn, SIZE, false, false, T)  \
+    MATMUL_HALVES(name##_tt, SIZE, false, true, T)
+
+FOR_LAYOUTS(matmul_halves, 64, f16)
+FOR_LAYOUTS(matmul_halves, 64, bf16)
+FOR_LAYOUTS(matmul_halves_large, 128, f16)
+FOR_LAYOUTS(matmul_halves_large, 128, bf16)
