@@ -5,7 +5,7 @@ use nn::{
     Result,
 };
 use serde_json::Value;
-use tensor::{Device, Tensor};
+use tensor::{Backward, Device, Tensor};
 
 use crate::devices;
 
@@ -131,6 +131,75 @@ fn cells_are_pytorchs_on_every_device() -> Result<()> {
     check("rnn_cell", relu, of_cell)?;
     check("lstm_cell", || LSTMCell::new(2, 3), of_cell)?;
     check("gru_cell", || Ok(GRUCell::new(2, 3)?.without_bias()), of_cell)
+}
+
+/// The loss of a sequence, and a loss of the gradients of that loss, with all gradients of the latter.
+fn second_gradients(
+    leaves: &[&Tensor],
+    run: impl Fn(&Tensor) -> Result<Tensor>,
+) -> Result<Vec<Tensor>> {
+    let loss = run(leaves[0])?.square()?.sum(())?;
+    let first = Backward::new().output(&loss).create_graph().collect(leaves)?;
+    let mut second = Tensor::zeros([0usize; 0], leaves[0].device())?;
+    for gradient in &first {
+        let gradient = gradient.as_ref().expect("every leaf has one");
+        second = second.add(&gradient.square()?.sum(())?)?;
+    }
+    let second = Backward::new().output(&second).collect(leaves)?;
+    let both = first.into_iter().chain(second);
+    Ok(both.map(|gradient| gradient.expect("every leaf has one").detach()).collect())
+}
+
+/// Compares a layer, which is one operation for gradients, with its cell, step by step.
+fn check_gradients_of_gradients<L, C, S>(layer: &mut L, cell: &mut C) -> Result<()>
+where
+    L: Forward<Output = (Tensor, S)>,
+    C: Forward<Output = S> + Forward<(Tensor, S), Output = S>,
+    S: RecurrentState,
+{
+    for device in devices::all() {
+        layer.to(device)?;
+        cell.to(device)?;
+        let weights: Vec<Tensor> = layer.parameters();
+        let names = cell.named_parameters().into_iter().map(|(name, _)| name);
+        let state = names.zip(weights.iter().map(|weight| weight.detach())).collect();
+        cell.load_state_dict(&state).expect("the cell has the weights of a layer");
+        let x = Tensor::randn([4, 3, 2], device)?.requires_grad_(true)?;
+        let leaves = |weights: &[Tensor]| -> Vec<Tensor> {
+            [x.clone()].into_iter().chain(weights.iter().cloned()).collect()
+        };
+        let own = leaves(&weights);
+        let own = second_gradients(&own.iter().collect::<Vec<_>>(), |x| {
+            let (output, state) = layer.forward(x)?;
+            let last = state.parts().last().expect("there is one").1.sum(())?;
+            output.mul(&last)
+        })?;
+        let other = leaves(&cell.parameters());
+        let other = second_gradients(&other.iter().collect::<Vec<_>>(), |x| {
+            let mut outputs = Vec::new();
+            let mut steps = x.unbind(0)?.into_iter();
+            let mut state = cell.forward(&steps.next().expect("a step"))?;
+            for step in steps {
+                outputs.push(state.hidden().clone());
+                state = cell.forward(&(step, state))?;
+            }
+            outputs.push(state.hidden().clone());
+            let last = state.parts().last().expect("there is one").1.sum(())?;
+            Tensor::stack(&outputs, 0)?.mul(&last)
+        })?;
+        for (number, (own, other)) in own.iter().zip(&other).enumerate() {
+            let close = own.allclose(other, 1e-3, 1e-4)?;
+            assert!(close, "gradient {number} on {device}: {own}, not {other}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_layer_has_its_cell_s_gradients_and_their_gradients() -> Result<()> {
+    check_gradients_of_gradients(&mut RNN::new(2, 3)?, &mut RNNCell::new(2, 3)?)?;
+    check_gradients_of_gradients(&mut LSTM::new(2, 3)?, &mut LSTMCell::new(2, 3)?)?;
+    check_gradients_of_gradients(&mut GRU::new(2, 3)?, &mut GRUCell::new(2, 3)?)
 }
 
 #[test]

@@ -78,7 +78,7 @@ impl<K: RecurrentKind> RNNCellBase<K> {
     }
 
     fn step(&self, input: &Tensor, state: &K::State) -> Result<K::State> {
-        self.kind.step(&self.weights.of_input(input)?, state, &self.weights)
+        self.weights.step(self.kind, &self.weights.of_input(input)?, state)
     }
 
     /// The shape of the state beside an input.

@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 use tensor::{Fused, FusedMany, Tensor, fuse, fuse_many};
 
 use super::state::RecurrentState;
-use super::weights::CellWeights;
 use crate::Result;
 
 /// A kind of recurrent layer: [`RNNKind`], [`LSTMKind`] or [`GRUKind`].
@@ -19,20 +18,55 @@ pub trait RecurrentKind: Copy + Default + Send + Sync + 'static {
     /// The state between two steps: the hidden state, and a [`LSTM`](super::LSTM)'s cell state.
     type State: RecurrentState;
 
-    /// The state after a step, from the product of the input with its weights and biases.
+    /// Whether the bias of the hidden state is multiplied by a gate, so that it cannot be added to the
+    /// other bias.
     #[doc(hidden)]
-    fn step(
+    const HAS_BIAS_APART: bool = false;
+
+    /// The state after a step, without a projection, from the products of the input and of the hidden
+    /// state with their weights, plus their biases.
+    #[doc(hidden)]
+    fn step(self, input: &Tensor, product: &Tensor, state: &Self::State) -> Result<Self::State>;
+
+    /// The gradients of a step, from that of the hidden state behind it, in two summands: the
+    /// output's, and the first one of `of_state`, which has those of the other tensors, too.
+    #[doc(hidden)]
+    fn gradient(
         self,
-        input_gates: &Tensor,
-        state: &Self::State,
-        weights: &CellWeights,
-    ) -> Result<Self::State>;
+        step: &StepRecord<'_>,
+        of_output: &Tensor,
+        of_state: &[Tensor],
+    ) -> Result<StepGradient>;
 
     /// The part of the printed form that only this kind has.
     #[doc(hidden)]
     fn describe(self) -> &'static str {
         ""
     }
+}
+
+/// What the gradients of a step are computed from.
+#[derive(Debug)]
+pub struct StepRecord<'a> {
+    /// The products of the input and of the hidden state with their weights, and their sum.
+    pub(super) input: &'a Tensor,
+    pub(super) product: &'a Tensor,
+    pub(super) sum: &'a Tensor,
+    /// The tensors of the state before the step.
+    pub(super) before: Vec<&'a Tensor>,
+}
+
+/// The gradients of a step.
+#[derive(Debug)]
+pub struct StepGradient {
+    /// Of the product of the input.
+    pub(super) input: Tensor,
+    /// Of the product of the hidden state, where it is another.
+    pub(super) product: Option<Tensor>,
+    /// Of the hidden state before the step, besides what comes from its product.
+    pub(super) hidden: Option<Tensor>,
+    /// Of the other tensors of the state before the step.
+    pub(super) others: Vec<Tensor>,
 }
 
 /// The function of an [`RNN`](super::RNN).
@@ -64,16 +98,36 @@ impl RecurrentKind for RNNKind {
     const GATES: usize = 1;
     type State = Tensor;
 
-    fn step(self, input: &Tensor, hidden: &Tensor, weights: &CellWeights) -> Result<Tensor> {
+    fn step(self, input: &Tensor, product: &Tensor, _: &Tensor) -> Result<Tensor> {
         static TANH: LazyLock<Fused<2>> =
-            LazyLock::new(|| fuse(|[input, hidden]| (input + hidden).tanh()).named("rnn_tanh"));
+            LazyLock::new(|| fuse(|[input, product]| (input + product).tanh()).named("rnn_tanh"));
         static RELU: LazyLock<Fused<2>> =
-            LazyLock::new(|| fuse(|[input, hidden]| (input + hidden).relu()).named("rnn_relu"));
+            LazyLock::new(|| fuse(|[input, product]| (input + product).relu()).named("rnn_relu"));
         let function = match self.nonlinearity {
             RNNNonlinearity::Tanh => &TANH,
             RNNNonlinearity::ReLU => &RELU,
         };
-        function.call((input, &weights.of_hidden(hidden)?))
+        function.call((input, product))
+    }
+
+    fn gradient(
+        self,
+        step: &StepRecord<'_>,
+        of_output: &Tensor,
+        of_state: &[Tensor],
+    ) -> Result<StepGradient> {
+        static TANH: LazyLock<Fused<3>> = LazyLock::new(|| {
+            fuse(|[sum, a, b]| (a + b) * (1.0 - sum.tanh().square())).named("rnn_tanh_backward")
+        });
+        static RELU: LazyLock<Fused<3>> = LazyLock::new(|| {
+            fuse(|[sum, a, b]| sum.gt(0.0).select(a + b, 0.0)).named("rnn_relu_backward")
+        });
+        let function = match self.nonlinearity {
+            RNNNonlinearity::Tanh => &TANH,
+            RNNNonlinearity::ReLU => &RELU,
+        };
+        let input = function.call((step.sum, of_output, &of_state[0]))?;
+        Ok(StepGradient { input, product: None, hidden: None, others: Vec::new() })
     }
 
     fn describe(self) -> &'static str {
@@ -92,45 +146,111 @@ impl RecurrentKind for LSTMKind {
     fn step(
         self,
         input: &Tensor,
-        (hidden, cell): &(Tensor, Tensor),
-        weights: &CellWeights,
+        product: &Tensor,
+        (_, cell): &(Tensor, Tensor),
     ) -> Result<(Tensor, Tensor)> {
-        static GATES: LazyLock<FusedMany<5, 2>> = LazyLock::new(|| {
-            let gates = fuse_many(|[input, forget, candidate, output, cell]| {
+        static STEP: LazyLock<FusedMany<5, 2>> = LazyLock::new(|| {
+            let step = fuse_many(|[input, forget, candidate, output, cell]| {
                 let kept = forget.sigmoid() * cell;
                 let cell = kept + input.sigmoid() * candidate.tanh();
                 [output.sigmoid() * cell.tanh(), cell]
             });
-            gates.named("lstm")
+            step.named("lstm")
         });
-        let gates = input.add(&weights.of_hidden(hidden)?)?.chunk(Self::GATES, -1)?;
-        let [input, forget, candidate, output] = &gates[..] else {
-            return Ok((hidden.clone(), cell.clone()));
-        };
-        let [hidden, cell] = GATES.call((input, forget, candidate, output, cell))?;
-        Ok((weights.projected(hidden)?, cell))
+        let [input, forget, candidate, output] = gates(&input.add(product)?)?;
+        let [hidden, cell] = STEP.call((&input, &forget, &candidate, &output, cell))?;
+        Ok((hidden, cell))
+    }
+
+    fn gradient(
+        self,
+        step: &StepRecord<'_>,
+        of_output: &Tensor,
+        of_state: &[Tensor],
+    ) -> Result<StepGradient> {
+        static GRADIENT: LazyLock<FusedMany<8, 5>> = LazyLock::new(|| {
+            let gradient = fuse_many(|[input, forget, candidate, output, cell, a, b, of_cell]| {
+                let (input, forget) = (input.sigmoid(), forget.sigmoid());
+                let (candidate, output) = (candidate.tanh(), output.sigmoid());
+                let bounded = (forget * cell + input * candidate).tanh();
+                let of_hidden = a + b;
+                let of_cell = of_hidden * output * (1.0 - bounded.square()) + of_cell;
+                [
+                    of_cell * candidate * input * (1.0 - input),
+                    of_cell * cell * forget * (1.0 - forget),
+                    of_cell * input * (1.0 - candidate.square()),
+                    of_hidden * bounded * output * (1.0 - output),
+                    of_cell * forget,
+                ]
+            });
+            gradient.named("lstm_backward")
+        });
+        let [input, forget, candidate, output] = gates(step.sum)?;
+        let (cell, [of_hidden, of_cell]) = (step.before[1], [&of_state[0], &of_state[1]]);
+        let operands = (&input, &forget, &candidate, &output, cell, of_output, of_hidden, of_cell);
+        let [a, b, c, d, of_cell] = GRADIENT.call(operands)?;
+        let input = Tensor::cat([a, b, c, d], -1)?;
+        Ok(StepGradient { input, product: None, hidden: None, others: vec![of_cell] })
     }
 }
 
 impl RecurrentKind for GRUKind {
     const NAMES: [&'static str; 2] = ["GRU", "GRUCell"];
     const GATES: usize = 3;
+    const HAS_BIAS_APART: bool = true;
     type State = Tensor;
 
-    fn step(self, input: &Tensor, hidden: &Tensor, weights: &CellWeights) -> Result<Tensor> {
-        static GATES: LazyLock<Fused<7>> = LazyLock::new(|| {
-            let gates =
+    fn step(self, input: &Tensor, product: &Tensor, hidden: &Tensor) -> Result<Tensor> {
+        static STEP: LazyLock<Fused<7>> = LazyLock::new(|| {
+            let step =
                 fuse(|[reset, update, candidate, reset_h, update_h, candidate_h, hidden]| {
                     let reset = (reset + reset_h).sigmoid();
                     let update = (update + update_h).sigmoid();
                     let candidate = (candidate + reset * candidate_h).tanh();
                     candidate + update * (hidden - candidate)
                 });
-            gates.named("gru")
+            step.named("gru")
         });
-        let (own, other) =
-            (input.chunk(Self::GATES, -1)?, weights.of_hidden(hidden)?.chunk(Self::GATES, -1)?);
-        let ([a, b, c], [d, e, f]) = (&own[..], &other[..]) else { return Ok(hidden.clone()) };
-        GATES.call((a, b, c, d, e, f, hidden))
+        let ([a, b, c], [d, e, f]) = (gates(input)?, gates(product)?);
+        STEP.call((&a, &b, &c, &d, &e, &f, hidden))
     }
+
+    fn gradient(
+        self,
+        step: &StepRecord<'_>,
+        of_output: &Tensor,
+        of_state: &[Tensor],
+    ) -> Result<StepGradient> {
+        static GRADIENT: LazyLock<FusedMany<7, 5>> = LazyLock::new(|| {
+            let gradient = fuse_many(|[reset, update, candidate, candidate_h, hidden, a, b]| {
+                let (reset, update) = (reset.sigmoid(), update.sigmoid());
+                let candidate = (candidate + reset * candidate_h).tanh();
+                let of_hidden = a + b;
+                let of_candidate = of_hidden * (1.0 - update) * (1.0 - candidate.square());
+                [
+                    of_candidate * candidate_h * reset * (1.0 - reset),
+                    of_hidden * (hidden - candidate) * update * (1.0 - update),
+                    of_candidate,
+                    of_candidate * reset,
+                    of_hidden * update,
+                ]
+            });
+            gradient.named("gru_backward")
+        });
+        let [reset, update, _] = gates(step.sum)?;
+        let ([_, _, candidate], [_, _, candidate_h]) = (gates(step.input)?, gates(step.product)?);
+        let (hidden, of_hidden) = (step.before[0], &of_state[0]);
+        let operands = (&reset, &update, &candidate, &candidate_h, hidden, of_output, of_hidden);
+        let [a, b, c, c_h, hidden] = GRADIENT.call(operands)?;
+        let input = Tensor::cat([&a, &b, &c], -1)?;
+        let product = Some(Tensor::cat([&a, &b, &c_h], -1)?);
+        Ok(StepGradient { input, product, hidden: Some(hidden), others: Vec::new() })
+    }
+}
+
+/// The parts of the `N` gates of a product.
+fn gates<const N: usize>(product: &Tensor) -> Result<[Tensor; N]> {
+    let width = product.shape().last().map_or(0, |rows| rows / N);
+    let parts = product.split_with_sizes(&[width; N], -1)?;
+    Ok(parts.try_into().expect("a part for each size"))
 }

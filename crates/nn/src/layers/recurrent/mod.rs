@@ -5,6 +5,7 @@ mod build;
 mod cell;
 mod kinds;
 mod run;
+mod sequence;
 mod state;
 mod weights;
 

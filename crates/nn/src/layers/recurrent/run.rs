@@ -1,9 +1,10 @@
 //! A recurrent layer over a sequence.
 
-use tensor::{Error, Tensor};
+use tensor::{AutogradFunction, Error, Tensor, is_grad_enabled};
 
 use super::base::RNNBase;
 use super::kinds::RecurrentKind;
+use super::sequence::Sequence;
 use super::state::RecurrentState;
 use super::weights::CellWeights;
 use crate::Result;
@@ -141,23 +142,39 @@ struct DirectionPass<'a, K> {
 impl<K: RecurrentKind> DirectionPass<'_, K> {
     /// The hidden state at each step, in the order of the sequence, and the last state.
     fn run(&self, input: &Tensor, initial: &K::State) -> Result<(Tensor, K::State)> {
-        let mut gates = self.weights.of_input(input)?.unbind(0)?;
-        if self.is_reverse {
-            gates.reverse();
-        }
-        let mut states: Vec<K::State> = Vec::with_capacity(gates.len());
-        for gates in &gates {
+        let input = if self.is_reverse { input.flip(0)? } else { input.clone() };
+        let states = match &self.weights.weight_hr {
+            Some(_) => self.step_by_step(&input, initial)?,
+            None => self.at_once(&input, initial)?,
+        };
+        let last = K::State::make(|part| states[part].select(0, -1))?;
+        let output = &states[0];
+        Ok((if self.is_reverse { output.flip(0)? } else { output.clone() }, last))
+    }
+
+    /// The tensors of the state behind each step, `[steps, batch, size]`.
+    fn at_once(&self, input: &Tensor, initial: &K::State) -> Result<Vec<Tensor>> {
+        let weights = self.weights;
+        let product = weights.of_sequence::<K>(input)?;
+        let mut inputs = vec![&product, &weights.weight_hh];
+        inputs.extend(initial.parts().iter().map(|(_, part)| *part));
+        inputs.extend(weights.bias_hh.as_ref().filter(|_| K::HAS_BIAS_APART));
+        let is_recorded = is_grad_enabled() && inputs.iter().any(|input| input.requires_grad());
+        Sequence { kind: self.kind, is_recorded }.apply(&inputs)
+    }
+
+    /// [`DirectionPass::at_once`] with a projection of the hidden state, where each step is recorded by
+    /// itself.
+    fn step_by_step(&self, input: &Tensor, initial: &K::State) -> Result<Vec<Tensor>> {
+        let mut states: Vec<K::State> = Vec::new();
+        for input in self.weights.of_input(input)?.unbind(0)? {
             let before = states.last().unwrap_or(initial);
-            states.push(self.kind.step(gates, before, self.weights)?);
+            states.push(self.weights.step(self.kind, &input, before)?);
         }
-        let mut outputs: Vec<&Tensor> = states.iter().map(RecurrentState::hidden).collect();
-        if self.is_reverse {
-            outputs.reverse();
-        }
-        let output = Tensor::stack(&outputs, 0)?;
-        let last = states
-            .pop()
-            .map_or_else(|| K::State::make(|part| Ok(initial.parts()[part].1.clone())), Ok)?;
-        Ok((output, last))
+        let part = |part: usize| {
+            let steps: Vec<&Tensor> = states.iter().map(|state| state.parts()[part].1).collect();
+            Tensor::stack(&steps, 0)
+        };
+        (0..K::State::PARTS).map(part).collect()
     }
 }

@@ -7,6 +7,10 @@ use crate::Result;
 /// The state of a recurrent layer: a hidden state (`Tensor`), or a hidden state and a cell state
 /// (`(Tensor, Tensor)`).
 pub trait RecurrentState: Sized + Send + Sync + 'static {
+    /// The number of tensors.
+    #[doc(hidden)]
+    const PARTS: usize;
+
     /// The hidden state.
     fn hidden(&self) -> &Tensor;
 
@@ -20,6 +24,8 @@ pub trait RecurrentState: Sized + Send + Sync + 'static {
 }
 
 impl RecurrentState for Tensor {
+    const PARTS: usize = 1;
+
     fn hidden(&self) -> &Tensor {
         self
     }
@@ -34,6 +40,8 @@ impl RecurrentState for Tensor {
 }
 
 impl RecurrentState for (Tensor, Tensor) {
+    const PARTS: usize = 2;
+
     fn hidden(&self) -> &Tensor {
         &self.0
     }

@@ -2,12 +2,14 @@
 
 use tensor::{Tensor, TensorOptions};
 
+use super::kinds::RecurrentKind;
+use super::state::RecurrentState;
 use crate::{Member, MemberMut, Result, init};
 
 /// The weights and biases of the input and of the hidden state, with the gates' rows below each
 /// other, and those that project the hidden state of an LSTM.
 #[derive(Clone, Debug)]
-pub struct CellWeights {
+pub(super) struct CellWeights {
     pub(super) weight_ih: Tensor,
     pub(super) weight_hh: Tensor,
     pub(super) bias_ih: Option<Tensor>,
@@ -49,17 +51,32 @@ impl CellWeights {
         input.linear(&self.weight_ih, self.bias_ih.as_ref())
     }
 
-    /// The product of a hidden state with its weights.
-    pub(super) fn of_hidden(&self, hidden: &Tensor) -> Result<Tensor> {
-        hidden.linear(&self.weight_hh, self.bias_hh.as_ref())
+    /// The product of a sequence with the weights, and both biases if the hidden state's is not apart.
+    #[track_caller]
+    pub(super) fn of_sequence<K: RecurrentKind>(&self, input: &Tensor) -> Result<Tensor> {
+        match (&self.bias_ih, &self.bias_hh) {
+            (Some(own), Some(other)) if !K::HAS_BIAS_APART => {
+                input.linear(&self.weight_ih, Some(&own.add(other)?))
+            }
+            _ => self.of_input(input),
+        }
     }
 
-    /// The projection of a hidden state, or itself.
-    pub(super) fn projected(&self, hidden: Tensor) -> Result<Tensor> {
-        match &self.weight_hr {
-            Some(weight) => hidden.linear(weight, None),
-            None => Ok(hidden),
-        }
+    /// The state after a step, from the product of its input.
+    pub(super) fn step<K: RecurrentKind>(
+        &self,
+        kind: K,
+        input: &Tensor,
+        state: &K::State,
+    ) -> Result<K::State> {
+        let product = state.hidden().linear(&self.weight_hh, self.bias_hh.as_ref())?;
+        let state = kind.step(input, &product, state)?;
+        let Some(weight) = &self.weight_hr else { return Ok(state) };
+        let parts = state.parts();
+        K::State::make(|part| match part {
+            0 => parts[0].1.linear(weight, None),
+            _ => Ok(parts[part].1.clone()),
+        })
     }
 
     /// Shows the parameters under PyTorch's names, which end in `suffix`.
