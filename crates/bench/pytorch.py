@@ -114,14 +114,59 @@ def with_gradients():
 
     case("dispatch/add8_recorded", "ns", 1, lambda: leaf + b8)
     case("dispatch/chain10_fwdbwd", "ns", 1, chain)
-    for name, make in (
-        ("mlp_sgdm", lambda p: torch.optim.SGD(p, 0.01, momentum=0.9)),
-        ("mlp_adam", lambda p: torch.optim.Adam(p, 1e-3)),
+
+
+def perceptron():
+    hidden = nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU()
+    return nn.Sequential(*hidden, nn.Linear(512, 10))
+
+
+def convolutional():
+    windows = nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2)
+    head = nn.Linear(64 * 12 * 12, 128), nn.ReLU(), nn.Linear(128, 10)
+    return nn.Sequential(*windows, nn.Flatten(), *head)
+
+
+class Transformer(nn.Module):
+    """A layer that normalises first, of four heads."""
+
+    def __init__(self, size=256, heads=4):
+        super().__init__()
+        self.heads = heads
+        self.before, self.between = nn.LayerNorm(size), nn.LayerNorm(size)
+        self.inner, self.outer = nn.Linear(size, 3 * size), nn.Linear(size, size)
+        self.up, self.down = nn.Linear(size, 4 * size), nn.Linear(4 * size, size)
+
+    def forward(self, x):
+        def head(part):
+            return part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+        query, key, value = map(head, self.inner(self.before(x)).chunk(3, -1))
+        seen = F.scaled_dot_product_attention(query, key, value)
+        x = x + self.outer(seen.transpose(1, 2).flatten(2))
+        return x + self.down(F.gelu(self.up(self.between(x)), approximate="tanh"))
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(1000, 128)
+        self.lstm = nn.LSTM(128, 128, batch_first=True)
+
+    def forward(self, x):
+        return self.lstm(self.words(x))[0]
+
+
+def training():
+    sgd = lambda p: torch.optim.SGD(p, 0.01, momentum=0.9)
+    adam = lambda p: torch.optim.Adam(p, 1e-3)
+    pixels, images = torch.randn(128, 784), torch.randn(64, 1, 28, 28)
+    for name, model, make, x in (
+        ("mlp_sgdm", perceptron(), sgd, pixels),
+        ("mlp_adam", perceptron(), adam, pixels),
+        ("cnn_sgdm", convolutional(), sgd, images),
     ):
-        layers = nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)
-        model = nn.Sequential(*layers)
-        optimizer = make(model.parameters())
-        x, y = torch.randn(128, 784), torch.randint(0, 10, (128,))
+        optimizer, y = make(model.parameters()), torch.randint(0, 10, (len(x),))
 
         def step():
             optimizer.zero_grad(set_to_none=True)
@@ -129,6 +174,16 @@ def with_gradients():
             optimizer.step()
 
         case(f"train/{name}", "steps/s", 1, step)
+    for name, model, x in (
+        ("xformer", Transformer(), torch.randn(16, 128, 256)),
+        ("lstm", Recurrent(), torch.randint(0, 1000, (32, 64))),
+    ):
+
+        def both():
+            model.zero_grad(set_to_none=True)
+            model(x).square().mean().backward()
+
+        case(f"train/{name}_fwdbwd", "steps/s", 1, both)
 
 
 if __name__ == "__main__":
@@ -136,3 +191,4 @@ if __name__ == "__main__":
     torch.set_default_device("cuda")
     without_gradients()
     with_gradients()
+    training()
