@@ -103,12 +103,13 @@ pub use gpu_runtime as runtime;
 pub use serialization::ndarray;
 pub use serialization::{Error as SerializationError, numpy, pytorch, safetensors};
 pub use tensor::{
-    AdaptivePoolSize, AvgPoolOptions, BagMode, BlockOptions, Blocking, ConvOptions, ConvPadding,
-    ConvTransposeOptions, DType, Data, DefaultGuard, Device, Dims, Element, EmbeddingOptions,
-    Error, ExecutionContext, ExecutionContextGuard, Fused, FusedMany, FusedOperand, FusedOperands,
-    FusedValue, Generator, GeneratorState, GradientSpacing, GridIndexing, GridSampleMode,
-    GridSamplePadding, IndexRange, Integer, Interpolation, InterpolationMode, MatrixNorm,
-    MaxPoolOptions, MaxUnpoolOptions, MemoryFormat, Number, PadMode, PendingTensor, PerAxis,
+    AdaptivePoolSize, AvgPoolOptions, BagMode, BlockOptions, Blocking, CdistMode, ConvOptions,
+    ConvPadding, ConvTransposeOptions, DType, Data, DefaultGuard, Device, Dims, Element,
+    EmbeddingOptions, Error, ExecutionContext, ExecutionContextGuard, FractionalMaxPoolOptions,
+    FractionalPoolSize, Fused, FusedMany, FusedOperand, FusedOperands, FusedValue, Generator,
+    GeneratorState, GradientSpacing, GridIndexing, GridSampleMode, GridSamplePadding, IndexRange,
+    Integer, Interpolation, InterpolationMode, LPPoolOptions, MatrixNorm, MaxPoolOptions,
+    MaxUnpoolOptions, MemoryFormat, Number, PadMode, PendingTensor, PerAxis, PerAxisRatio,
     QuantileInterpolation, ReadGuard, ReduceDims, Reduction, Result, RoundingMode, Scalar,
     ScaleFactors, ScatterReduction, SeedGuard, Shape, SignalWindow, SplitPoints, StackBuffer,
     Steps, Storage, Tensor, TensorId, TensorIndex,

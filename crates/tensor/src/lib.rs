@@ -123,12 +123,13 @@ pub use integer::Integer;
 
 pub use dispatch::{Blocking, CudaView};
 pub use ops::{
-    AdaptivePoolSize, AvgPoolOptions, BagMode, BlockOptions, ConvOptions, ConvPadding,
-    ConvTransposeOptions, EmbeddingOptions, Fused, FusedMany, FusedOperand, FusedOperands,
-    FusedValue, GradientSpacing, GridIndexing, GridSampleMode, GridSamplePadding, IndexRange,
-    Interpolation, InterpolationMode, MatrixNorm, MaxPoolOptions, MaxUnpoolOptions, MemoryFormat,
-    MovedLeaf, PadMode, PendingTensor, PerAxis, QuantileInterpolation, Reduction, RoundingMode,
-    ScaleFactors, ScatterReduction, SplitPoints, TensorIndex,
+    AdaptivePoolSize, AvgPoolOptions, BagMode, BlockOptions, CdistMode, ConvOptions, ConvPadding,
+    ConvTransposeOptions, EmbeddingOptions, FractionalMaxPoolOptions, FractionalPoolSize, Fused,
+    FusedMany, FusedOperand, FusedOperands, FusedValue, GradientSpacing, GridIndexing,
+    GridSampleMode, GridSamplePadding, IndexRange, Interpolation, InterpolationMode, LPPoolOptions,
+    MatrixNorm, MaxPoolOptions, MaxUnpoolOptions, MemoryFormat, MovedLeaf, PadMode, PendingTensor,
+    PerAxis, PerAxisRatio, QuantileInterpolation, Reduction, RoundingMode, ScaleFactors,
+    ScatterReduction, SplitPoints, TensorIndex,
     TensorIndex::{Ellipsis, NewAxis},
     TensorIndices, TensorOrScalar, To, UniqueElements, ViewShape, fuse, fuse_many,
 };

@@ -1,7 +1,8 @@
 //! The layers of convolutions and transposed convolutions.
 
 use tensor::{
-    ConvOptions, ConvPadding, ConvTransposeOptions, Error, PerAxis, Tensor, TensorOptions,
+    ConvOptions, ConvPadding, ConvTransposeOptions, Error, PadMode, PerAxis, Scalar, Tensor,
+    TensorOptions,
 };
 
 use crate::error::LayerError;
@@ -9,7 +10,7 @@ use crate::fields::{ExtraRepr, Field};
 use crate::{Forward, Module, Result, init};
 
 /// The options of a convolution in `N` dimensions, as far as a layer needs to know them.
-trait LayerOptions<const N: usize> {
+trait LayerOptions<const N: usize>: Sized {
     fn groups(&self) -> usize;
 
     /// The channels of the weight, from those of the layer's input and output in a group.
@@ -22,6 +23,18 @@ trait LayerOptions<const N: usize> {
     fn describe_others(&self, extra: &mut ExtraRepr);
 
     fn stride(&self) -> [usize; N];
+
+    /// The input with what `mode` puts around it, and the options of a convolution of that; `None` if the
+    /// convolution itself pads it with zeros.
+    ///
+    /// # Errors
+    /// The input cannot be padded so.
+    fn padded(
+        &self,
+        input: &Tensor,
+        kernel: &[usize],
+        mode: PadMode,
+    ) -> Result<Option<(Tensor, Self)>>;
 }
 
 impl<const N: usize> LayerOptions<N> for ConvOptions<N> {
@@ -50,6 +63,30 @@ impl<const N: usize> LayerOptions<N> for ConvOptions<N> {
     fn stride(&self) -> [usize; N] {
         self.stride
     }
+
+    #[track_caller]
+    fn padded(
+        &self,
+        input: &Tensor,
+        kernel: &[usize],
+        mode: PadMode,
+    ) -> Result<Option<(Tensor, Self)>> {
+        if let PadMode::Constant(_) = mode {
+            return Ok(None);
+        }
+        // From the last axis on, as `pad` takes them.
+        let mut sides = Vec::with_capacity(2 * N);
+        for axis in (0..N).rev() {
+            let all = match self.padding {
+                ConvPadding::Explicit(padding) => padding[axis].saturating_mul(2),
+                ConvPadding::Same => self.dilation[axis].saturating_mul(kernel[axis] - 1),
+                ConvPadding::Valid => 0,
+            };
+            let side = |size: usize| isize::try_from(size).unwrap_or(isize::MAX);
+            sides.extend([side(all / 2), side(all - all / 2)]);
+        }
+        Ok(Some((input.pad(&sides, mode)?, self.padding([0; N]))))
+    }
 }
 
 impl<const N: usize> LayerOptions<N> for ConvTransposeOptions<N> {
@@ -73,6 +110,11 @@ impl<const N: usize> LayerOptions<N> for ConvTransposeOptions<N> {
 
     fn stride(&self) -> [usize; N] {
         self.stride
+    }
+
+    /// What a transposed convolution leaves out has no other mode.
+    fn padded(&self, _: &Tensor, _: &[usize], _: PadMode) -> Result<Option<(Tensor, Self)>> {
+        Ok(None)
     }
 }
 
@@ -168,6 +210,9 @@ fn described<const N: usize>(
     extra.to_string()
 }
 
+/// The padding of a layer that has no other.
+const ZEROS: PadMode = PadMode::Constant(Scalar::Int(0));
+
 macro_rules! convolution_layers {
     ($(
         $(#[$doc:meta])*
@@ -185,6 +230,8 @@ macro_rules! convolution_layers {
             bias: Option<Tensor>,
             #[module(skip)]
             conv: $options<$dims>,
+            #[module(skip)]
+            padding_mode: PadMode,
         }
 
         impl $name {
@@ -221,7 +268,7 @@ macro_rules! convolution_layers {
                 let (weight, bias) = parameters(
                     stringify!($name), channels, kernel_size, &conv, options.into(),
                 )?;
-                Ok($name { weight, bias: Some(bias), conv })
+                Ok($name { weight, bias: Some(bias), conv, padding_mode: ZEROS })
             }
 
             /// A layer of given parameters, like the weight of another layer, which the two then
@@ -237,7 +284,7 @@ macro_rules! convolution_layers {
             ) -> Result<$name> {
                 let conv = conv.into();
                 check_parameters(stringify!($name), &weight, bias.as_ref(), &conv)?;
-                Ok($name { weight, bias, conv })
+                Ok($name { weight, bias, conv, padding_mode: ZEROS })
             }
 
             /// The layer without its bias.
@@ -262,7 +309,13 @@ macro_rules! convolution_layers {
             }
 
             fn sizes(&self) -> String {
-                described(&self.weight, self.bias.is_some(), &self.conv)
+                let own = described(&self.weight, self.bias.is_some(), &self.conv);
+                own + match self.padding_mode {
+                    PadMode::Constant(_) => "",
+                    PadMode::Reflect => ", padding_mode=reflect",
+                    PadMode::Replicate => ", padding_mode=replicate",
+                    PadMode::Circular => ", padding_mode=circular",
+                }
             }
 
             /// The error as one of this layer, if its input is what does not fit.
@@ -284,10 +337,15 @@ macro_rules! convolution_layers {
 
             #[track_caller]
             fn forward(&self, input: &Tensor) -> Result<Tensor> {
-                match input.$operation(&self.weight, self.bias.as_ref(), self.conv) {
-                    Ok(output) => Ok(output),
-                    Err(error) => Err(self.explain(error, input)),
-                }
+                let kernel = &self.weight.shape()[2..];
+                let output = match self.conv.padded(input, kernel, self.padding_mode) {
+                    Ok(None) => input.$operation(&self.weight, self.bias.as_ref(), self.conv),
+                    Ok(Some((padded, conv))) => {
+                        padded.$operation(&self.weight, self.bias.as_ref(), conv)
+                    }
+                    Err(error) => Err(error),
+                };
+                output.map_err(|error| self.explain(error, input))
             }
         }
     )+};
@@ -363,3 +421,31 @@ convolution_layers! {
     /// ```
     ConvTranspose3d: ConvTransposeOptions<3>, conv_transpose3d;
 }
+
+/// Makes the methods that set how a layer is padded.
+macro_rules! padding_modes {
+    ($($name:ident)+) => {$(
+        impl $name {
+            /// The layer with other elements than zeros around its input (`padding_mode`), as many as the
+            /// options say.
+            ///
+            /// ```
+            #[doc = concat!("use nn::", stringify!($name), ";")]
+            /// use tensor::{ConvOptions, PadMode};
+            #[doc = concat!("let layer = ", stringify!($name), "::new(1, 1, 3, ConvOptions::new().padding(1))?;")]
+            /// let layer = layer.with_padding_mode(PadMode::Circular);
+            /// assert!(layer.to_string().ends_with("padding_mode=circular)"));
+            /// # Ok::<(), tensor::Error>(())
+            /// ```
+            pub fn with_padding_mode(mut self, mode: PadMode) -> $name {
+                self.padding_mode = match mode {
+                    PadMode::Constant(_) => ZEROS,
+                    mode => mode,
+                };
+                self
+            }
+        }
+    )+};
+}
+
+padding_modes!(Conv1d Conv2d Conv3d);

@@ -5,6 +5,7 @@ mod batch_norm;
 mod bilinear;
 mod blocks;
 mod conv;
+mod ctc_loss;
 mod dropout;
 mod dropouts;
 mod embedding;
@@ -14,10 +15,12 @@ mod gelu;
 mod group_norm;
 mod layer_norm;
 mod linear;
+mod linear_cross_entropy;
 mod local_response_norm;
 mod losses;
 mod padding;
 mod pooling;
+mod pooling_others;
 mod prelu;
 mod recurrent;
 mod relu;
@@ -36,6 +39,7 @@ pub use batch_norm::{
 pub use bilinear::Bilinear;
 pub use blocks::{Fold, Unfold};
 pub use conv::{Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d};
+pub use ctc_loss::CTCLoss;
 pub use dropout::Dropout;
 pub use dropouts::{AlphaDropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout};
 pub use embedding::Embedding;
@@ -45,6 +49,7 @@ pub use gelu::GELU;
 pub use group_norm::GroupNorm;
 pub use layer_norm::LayerNorm;
 pub use linear::Linear;
+pub use linear_cross_entropy::LinearCrossEntropyLoss;
 pub use local_response_norm::LocalResponseNorm;
 pub use losses::{
     BCELoss, BCEWithLogitsLoss, CosineEmbeddingLoss, CrossEntropyLoss, GaussianNLLLoss,
@@ -62,6 +67,7 @@ pub use pooling::{
     AdaptiveMaxPool3d, AvgPool1d, AvgPool2d, AvgPool3d, MaxPool1d, MaxPool2d, MaxPool3d,
     MaxUnpool1d, MaxUnpool2d, MaxUnpool3d,
 };
+pub use pooling_others::{FractionalMaxPool2d, FractionalMaxPool3d, LPPool1d, LPPool2d, LPPool3d};
 pub use prelu::PReLU;
 pub use recurrent::{
     GRU, GRUCell, GRUKind, LSTM, LSTMCell, LSTMKind, RNN, RNNBase, RNNBuilder, RNNCell,

@@ -38,6 +38,6 @@ pub use function::{AutogradFunction, BackwardContext, ForwardContext};
 pub use graph_size::saved_bytes;
 pub use hooks::RemovableHandle;
 pub(crate) use in_place::InPlace;
-pub(crate) use recompute::Recomputation;
+pub(crate) use recompute::{Recomputation, recomputed};
 pub(crate) use record::{record, record_many, record_outputs, record_product};
 pub(crate) use saved::{SavedTensor, Saving, WatchedTensor};

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use super::saved::{Kept, SavedTensor};
 use crate::AutogradError;
-use crate::grad_mode::{enable_grad, no_grad};
+use crate::grad_mode::{enable_grad, is_grad_enabled, no_grad};
 use crate::tensor::SavedStorage;
 use crate::{Result, Tensor};
 
@@ -76,6 +76,26 @@ pub(super) fn save(kept: Kept) -> Saved {
             Saved::Kept(kept)
         }
     })
+}
+
+/// The result of a function of tensors, whose operations keep nothing for their gradients but these
+/// tensors: the backward pass computes the rest again. It is for functions whose intermediate
+/// tensors are larger than their operands, and cheap.
+///
+/// # Errors
+/// The function's own.
+pub(crate) fn recomputed(
+    operands: &[&Tensor],
+    function: impl Fn(&[Tensor]) -> Result<Tensor> + Send + Sync + 'static,
+) -> Result<Tensor> {
+    let handles: Vec<Tensor> = operands.iter().map(|&operand| operand.clone()).collect();
+    if !is_grad_enabled() || !operands.iter().any(|operand| operand.requires_grad()) {
+        return function(&handles);
+    }
+    let function = Arc::new(function);
+    let first = Arc::clone(&function);
+    let rerun = move |operands: &[Tensor]| function(operands).map(drop);
+    Recomputation::first(Box::new(rerun), operands, || first(&handles))
 }
 
 impl Recomputation {

@@ -96,6 +96,13 @@ pub enum AutogradError {
         source: Box<Error>,
     },
 
+    /// The gradient of an operation was to be differentiated again, and has no gradient itself.
+    #[error("the gradient of `{op}` has no gradient of its own; run the pass without create_graph")]
+    NoSecondDerivative {
+        /// The operation.
+        op: &'static str,
+    },
+
     /// A backward function gave NaN, and anomaly mode looks for that.
     #[error(
         "backward through `{op}` (called at {place}) gave NaN in the gradient of its input {input}"

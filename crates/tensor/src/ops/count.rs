@@ -117,8 +117,9 @@ impl Tensor {
             }
             let is_inside = x.ge(min)?.logical_and(&x.le(max)?)?;
             let scale = bins as f64 / (max - min);
-            let place = x.sub(min)?.mul(scale)?.clamp_max(bins - 1)?;
-            let place = Tensor::where_cond(&is_inside, &place, 0)?.to(DType::I64)?;
+            // The last bin as an integer: halves have no 999, and would round it up to no bin.
+            let place = Tensor::where_cond(&is_inside, &x.sub(min)?.mul(scale)?, 0)?;
+            let place = place.to(DType::I64)?.clamp_max(bins - 1)?;
             Tensor::zeros([bins], (x.dtype(), x.device()))?.scatter_add_(
                 0,
                 &place,

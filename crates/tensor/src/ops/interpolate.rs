@@ -5,7 +5,9 @@ use std::fmt;
 use cpu_kernels::resample::{ResampleAxis, ResampleRule};
 use smallvec::SmallVec;
 
+use super::interpolate_taps::AxisTaps;
 use super::resample::resampled;
+use super::scan::widened;
 use crate::{DType, Error, Result, Shape, Tensor};
 
 /// The way in which elements are interpolated, in PyTorch's words.
@@ -89,6 +91,7 @@ pub struct Interpolation {
     mode: InterpolationMode,
     align_corners: Option<bool>,
     recompute_scale_factor: bool,
+    antialias: bool,
 }
 
 impl Interpolation {
@@ -106,7 +109,8 @@ impl Interpolation {
 
     fn to(target: InterpolationTarget) -> Interpolation {
         let mode = InterpolationMode::Nearest;
-        Interpolation { target, mode, align_corners: None, recompute_scale_factor: false }
+        let (align_corners, recompute_scale_factor, antialias) = (None, false, false);
+        Interpolation { target, mode, align_corners, recompute_scale_factor, antialias }
     }
 
     /// Sets the mode, in place of the nearest element.
@@ -125,6 +129,14 @@ impl Interpolation {
     /// Sets whether results lie as far apart as the two sizes say, and not the factor.
     pub fn recompute_scale_factor(mut self, recompute_scale_factor: bool) -> Interpolation {
         self.recompute_scale_factor = recompute_scale_factor;
+        self
+    }
+
+    /// Sets whether each result is made of all elements that it stands for, and not of those beside it
+    /// alone, for bilinear and bicubic modes: what is made smaller keeps no pattern of single
+    /// elements.
+    pub fn antialias(mut self, antialias: bool) -> Interpolation {
+        self.antialias = antialias;
         self
     }
 }
@@ -155,10 +167,10 @@ const OP: &str = "interpolate";
 impl Tensor {
     /// The tensor, `[batch, channels, ..]`, at other sizes of its last one to three dimensions
     /// (`torch.nn.functional.interpolate`). It is of floats, or of `U8`, whose interpolated values are
-    /// rounded along each dimension; they may differ from PyTorch's by 1, whose weights are rounded too.
+    /// rounded along each dimension.
     ///
     /// The gradient of an element is gathered from the results that it is a part of, in a fixed order. On
-    /// CUDA the work is enqueued. There is no `antialias`.
+    /// CUDA the work is enqueued.
     ///
     /// ```
     /// use tensor::{Interpolation, InterpolationMode, Tensor};
@@ -173,7 +185,7 @@ impl Tensor {
     /// # Errors
     /// The tensor has not the number of dimensions that the mode is for, or anything but the batch is
     /// empty, or of another dtype; there is not one size or factor, or one for each dimension; a size
-    /// is 0 or too large; corners are aligned in a mode that has none.
+    /// is 0 or too large; corners are aligned, or antialiasing is asked for, in a mode that has none.
     #[track_caller]
     pub fn interpolate(&self, options: &Interpolation) -> Result<Tensor> {
         let spatial = check(self, options)?;
@@ -193,22 +205,36 @@ impl Tensor {
         let chooses =
             matches!(options.mode, InterpolationMode::Nearest | InterpolationMode::NearestExact);
         if self.dtype() == DType::U8 && !chooses {
-            return in_bytes(self, &axes);
+            return in_bytes(self, &axes, options.antialias);
+        }
+        if options.antialias {
+            let wide = AxisTaps::antialiased(&axes[1]).apply(&widened(self)?, 3)?;
+            return AxisTaps::antialiased(&axes[0]).apply(&wide, 2)?.to(self.dtype());
         }
         resampled(OP, self, &axes)
     }
 }
 
 /// Bytes, interpolated along one dimension after the other, from the last one on: as in PyTorch, what
-/// each gives is rounded.
+/// each gives is rounded, and of two dimensions the weights are too.
 #[track_caller]
-fn in_bytes(x: &Tensor, axes: &[ResampleAxis]) -> Result<Tensor> {
-    let mut values = x.to(DType::F32)?;
+fn in_bytes(x: &Tensor, axes: &[ResampleAxis], antialias: bool) -> Result<Tensor> {
+    // Sums of many weights in fixed point have more digits than `F32`.
+    let mut values = x.to(if antialias { DType::F64 } else { DType::F32 })?;
     for (at, &axis) in axes.iter().enumerate().rev() {
-        let mut only: SmallVec<[ResampleAxis; 3]> =
-            values.shape()[2..].iter().map(|&size| ResampleAxis::unchanged(size)).collect();
-        only[at] = axis;
-        values = resampled(OP, &values, &only)?.add(0.5)?.floor()?.clamp(0, 255)?;
+        values = match axes.len() {
+            2 => {
+                let of = if antialias { AxisTaps::antialiased } else { AxisTaps::of };
+                of(&axis).rounded().apply(&values, at + 2)?
+            }
+            _ => {
+                let mut only: SmallVec<[ResampleAxis; 3]> =
+                    values.shape()[2..].iter().map(|&size| ResampleAxis::unchanged(size)).collect();
+                only[at] = axis;
+                resampled(OP, &values, &only)?
+            }
+        };
+        values = values.add(0.5)?.floor()?.clamp(0, 255)?;
     }
     values.to(DType::U8)
 }
@@ -248,6 +274,14 @@ fn check(x: &Tensor, options: &Interpolation) -> Result<usize> {
             argument: "align_corners",
             value: align_corners.to_string(),
             why: "only linear and cubic modes have it",
+        });
+    }
+    if options.antialias && !matches!(options.mode, M::Bilinear | M::Bicubic) {
+        return Err(Error::InvalidArgument {
+            op: OP,
+            argument: "antialias",
+            value: options.mode.to_string(),
+            why: "only the modes bilinear and bicubic have it",
         });
     }
     let given = match &options.target {

@@ -22,6 +22,7 @@ mod in_place;
 mod index;
 mod indexing;
 mod interpolate;
+mod interpolate_taps;
 mod join;
 #[cfg(feature = "linalg")]
 mod linalg;
@@ -72,6 +73,7 @@ mod vander;
 mod vectors;
 mod view;
 mod view_dims;
+mod view_in_place;
 mod view_shape;
 mod view_strided;
 
@@ -94,8 +96,12 @@ pub use movement::To;
 pub use operand::TensorOrScalar;
 pub use pad::PadMode;
 pub use pending_tensor::PendingTensor;
-pub use pooling::{AdaptivePoolSize, AvgPoolOptions, MaxPoolOptions, MaxUnpoolOptions, PerAxis};
+pub use pooling::{
+    AdaptivePoolSize, AvgPoolOptions, FractionalMaxPoolOptions, FractionalPoolSize, LPPoolOptions,
+    MaxPoolOptions, MaxUnpoolOptions, PerAxis, PerAxisRatio,
+};
 pub use reduce_norm::MatrixNorm;
+pub use similarity::CdistMode;
 pub use sort_quantile::QuantileInterpolation;
 pub use split::SplitPoints;
 pub use stack::GridIndexing;

@@ -50,7 +50,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The dtype is not a floating one; a dimension does not exist, both are the same, or there is no
-    /// sum to choose.
+    /// smallest sum.
     #[track_caller]
     pub fn matrix_norm(
         &self,
@@ -65,11 +65,16 @@ impl Tensor {
         let (row, column) = (row?, column?);
         different_dims(OP, row, column)?;
         let sums = |over: usize| self.abs()?.sum(kept(over));
+        // Of no sums the largest is 0, as the norm of a matrix without elements is.
+        let largest = |sums: Tensor, of: usize| match self.shape()[of] {
+            0 => sums.sum(kept(of)),
+            _ => sums.amax(kept(of)),
+        };
         let norms = match order {
             MatrixNorm::Fro => self.norm(2, ReduceDims::from([row, column]).keepdim(true))?,
-            MatrixNorm::One => sums(row)?.amax(kept(column))?,
+            MatrixNorm::One => largest(sums(row)?, column)?,
             MatrixNorm::NegOne => sums(row)?.amin(kept(column))?,
-            MatrixNorm::Inf => sums(column)?.amax(kept(row))?,
+            MatrixNorm::Inf => largest(sums(column)?, row)?,
             MatrixNorm::NegInf => sums(column)?.amin(kept(row))?,
             #[cfg(feature = "linalg")]
             MatrixNorm::Two | MatrixNorm::NegTwo | MatrixNorm::Nuclear => {

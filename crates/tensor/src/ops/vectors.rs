@@ -1,11 +1,15 @@
 //! Products of vectors along a dimension, and of several matrices.
 
 use std::borrow::Borrow;
+use std::panic::Location;
+
+use gpu_runtime::at_place;
 
 use super::contract::mismatch;
 use super::join::borrowed;
+use crate::autograd::{record, record_product};
 use crate::dims::resolve_dim;
-use crate::{Error, Result, Tensor};
+use crate::{Error, Result, Tensor, no_grad};
 
 /// Products in terms of [`Tensor::mul`] and [`Tensor::matmul`]. Gradients flow to all operands.
 impl Tensor {
@@ -32,9 +36,21 @@ impl Tensor {
             return Err(mismatch(OP, self, other, rule));
         }
         let dim = own as isize;
-        let turned = |x: &Tensor, by: isize| x.roll(-by, dim);
-        let first = turned(self, 1)?.mul(&turned(other, 2)?)?;
-        first.sub(&turned(self, 2)?.mul(&turned(other, 1)?)?)
+        let compute = || {
+            let turned = |x: &Tensor, by: isize| x.detach().roll(-by, dim);
+            let first = turned(self, 1)?.mul(&turned(other, 2)?)?;
+            first.sub(&turned(self, 2)?.mul(&turned(other, 1)?)?)
+        };
+        let output = at_place(Location::caller(), || no_grad(compute))?;
+        Ok(record_product(
+            OP,
+            [self, other],
+            output,
+            move |position, grad, operand| match position {
+                0 => operand.cross(grad, dim),
+                _ => grad.cross(operand, dim),
+            },
+        ))
     }
 
     /// The dot products of the vectors along a dimension (`torch.linalg.vecdot`). The operands are
@@ -137,9 +153,12 @@ impl Tensor {
             return Err(mismatch(OP, self, self, "the matrices must be square"));
         }
         if n == 0 {
-            // As PyTorch has it, a constant.
             let eye = Tensor::eye(rows, (self.dtype(), self.device()))?;
-            return eye.expand(self.layout().shape())?.clone_data();
+            let ones = eye.expand(self.layout().shape())?.clone_data()?;
+            // A result of this operation all the same: its gradient is zeros, and there.
+            return Ok(record(OP, [self], ones, |_| {
+                |grad: &Tensor, _| Ok([Some(grad.zeros_like()?)])
+            }));
         }
         let (mut product, mut square, mut rest): (Option<Tensor>, _, _) = (None, self.clone(), n);
         loop {

@@ -8,8 +8,10 @@ The seeds are fixed: the same version of PyTorch writes the same files.
 import torch
 
 import elementwise
+from alignments import alignments
 from cases import write
-from convolutions import convolution_dtypes, convolutions, from functional import functional,
+from convolutions import convolution_dtypes, convolutions
+from functional import functional
 from gathered import gathered
 from gradients import gradients
 from indexing import indexing
@@ -19,7 +21,7 @@ from promotion import table
 from sorting import sorting
 from special import linalg, special, special_values
 from training import training
-from windows import samples, windows
+from windows import fractions, powers, samples, windows
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
@@ -27,6 +29,7 @@ if __name__ == "__main__":
         "promotion": table, "printed": printed, "gradients": gradients, "training": training,
         "gathered": gathered, "indexing": indexing, "windows": windows, "samples": samples, "convolutions": convolutions, "convolution_dtypes": convolution_dtypes, "functional": functional, "sorting": sorting,
         "special": special, "special_values": special_values, "linalg": linalg,
+        "powers": powers, "fractions": fractions, "alignments": alignments,
     }
     for name, family in {**FAMILIES, **elementwise.FAMILIES, **others}.items():
         write(name, list(family()))

@@ -120,3 +120,65 @@ def samples():
                     gradients = torch.autograd.grad(output, leaves, gradient)
                     args = dict(mode=mode, padding=padding, align_corners=corners)
                     yield case("grid_sample", [x, grid], args, output=output, gradient=gradient, gradients=gradients)
+
+
+def powers():
+    """Norms of windows, along one to three axes, functions with their operands exchanged, cross products."""
+    make = Gradients(29)
+    for axes, shape in SHAPES.items():
+        pool = getattr(F, f"lp_pool{axes}d")
+        for norm, kernel, stride, ceil in ((2.0, 2, None, False), (1.5, 3, 2, True), (3.0, 2, 1, False)):
+            x = make.uniform(shape, 0.2, 2, dtype=F64)
+            args = dict(norm_type=norm, kernel_size=kernel, stride=stride, ceil_mode=ceil)
+            yield make.case(f"lp_pool{axes}d", [x], lambda a: pool(a, **args), **args)
+    for base in (2.0, 0.5):
+        x = make.uniform((2, 3), -2, 2)
+        yield make.case("rpow", [x], lambda a: base**a, base=base)
+        yield make.case("rremainder", [x], lambda a: torch.remainder(torch.tensor(base), a), base=base)
+    a, b = make.uniform((2, 3, 2)), make.uniform((1, 3, 2))
+    yield make.case("cross", [a, b], lambda a, b: torch.linalg.cross(a, b, dim=1), dim=1)
+
+
+def fractions():
+    """The largest of windows at random distances, with the random numbers given, interpolated bytes, and
+    distances between rows by both ways."""
+    from cases import case
+    make = Gradients(30)
+    for axes, shape, kernel, size in ((2, (2, 3, 7, 6), (2, 3), (4, 3)), (3, (1, 2, 5, 6, 7), (2, 2, 3), (3, 4, 2)), (2, (1, 5, 5), (1, 1), (1, 5))):
+        for dtype in (torch.float32, F64):
+            x = make.uniform(shape, dtype=dtype)
+            samples = make.uniform((shape[0] if len(shape) > axes + 1 else 1, shape[-axes - 1], axes), 0, 1, dtype)
+            pool = getattr(F, f"fractional_max_pool{axes}d")
+            leaf = x.clone().requires_grad_()
+            output = pool(leaf, kernel, output_size=size, _random_samples=samples)
+            gradient = make.uniform(output.shape, dtype=dtype)
+            gradients = torch.autograd.grad(output, [leaf], gradient)
+            args = dict(kernel_size=list(kernel), output_size=list(size))
+            yield case(f"fractional_max_pool{axes}d", [x, samples], args, output=output,
+                       gradient=gradient, gradients=[*gradients, None])
+    for mode in ("bilinear", "bicubic"):
+        for corners in (False, True):
+            for size in ([3, 3], [5, 7], [9, 2]):
+                x = (make.uniform((1, 2, 5, 6), 0, 255)).to(torch.uint8)
+                args = dict(size=size, mode=mode, align_corners=corners)
+                yield case("interpolate", [x], args, output=F.interpolate(x, **args))
+    for mode in ("bilinear", "bicubic"):
+        for corners in (False, True):
+            for size in ([2, 3], [7, 9]):
+                args = dict(size=size, mode=mode, align_corners=corners, antialias=True)
+                x = make.uniform((1, 2, 5, 8), 0, 255, dtype=F64)
+                bytes = x.to(torch.uint8)
+                yield case("interpolate", [bytes], args, output=F.interpolate(bytes, **args))
+                x.requires_grad_()
+                output = F.interpolate(x, **args)
+                gradient = make.uniform(output.shape, dtype=F64)
+                gradients = torch.autograd.grad(output, [x], gradient)
+                yield case("interpolate", [x], args, output=output, gradient=gradient, gradients=gradients)
+    for mode in ("use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"):
+        for p in (1.0, 2.0):
+            leaves = [make.uniform((2, 3, 4), dtype=F64), make.uniform((2, 5, 4), dtype=F64)]
+            leaves = [leaf.requires_grad_() for leaf in leaves]
+            output = torch.cdist(*leaves, p, mode)
+            gradient = make.uniform(output.shape, dtype=F64)
+            gradients = torch.autograd.grad(output, leaves, gradient)
+            yield case("cdist", leaves, dict(p=p, mode=mode), output=output, gradient=gradient, gradients=gradients)

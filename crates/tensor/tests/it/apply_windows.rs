@@ -1,8 +1,9 @@
 //! The operations on windows and samples of images that cases of the expected data name.
 
 use tensor::{
-    AvgPoolOptions, BlockOptions, GridSampleMode, GridSamplePadding, Interpolation,
-    InterpolationMode, MaxPoolOptions, MaxUnpoolOptions, PadMode,
+    AvgPoolOptions, BlockOptions, FractionalMaxPoolOptions, GridSampleMode, GridSamplePadding,
+    Interpolation, InterpolationMode, LPPoolOptions, MaxPoolOptions, MaxUnpoolOptions, PadMode,
+    Tensor,
 };
 
 use crate::apply::Table;
@@ -24,6 +25,13 @@ pub(crate) const WINDOWS: Table = &[
     ("max_unpool1d", |case, x| x[0].max_unpool1d(&x[1], unpool_options::<1>(case))),
     ("max_unpool2d", |case, x| x[0].max_unpool2d(&x[1], unpool_options::<2>(case))),
     ("max_unpool3d", |case, x| x[0].max_unpool3d(&x[1], unpool_options::<3>(case))),
+    ("lp_pool1d", |case, x| x[0].lp_pool1d(case.float("norm_type"), lp_options::<1>(case))),
+    ("lp_pool2d", |case, x| x[0].lp_pool2d(case.float("norm_type"), lp_options::<2>(case))),
+    ("lp_pool3d", |case, x| x[0].lp_pool3d(case.float("norm_type"), lp_options::<3>(case))),
+    ("fractional_max_pool2d", |case, x| x[0].fractional_max_pool2d(&fractions(case, &x[1]))),
+    ("fractional_max_pool3d", |case, x| x[0].fractional_max_pool3d(&fractions(case, &x[1]))),
+    ("rpow", |case, x| x[0].rpow(case.float("base"))),
+    ("rremainder", |case, x| x[0].rremainder(case.float("base"))),
     ("pad", |case, x| {
         let mode = match case.arg("mode").as_str() {
             Some("reflect") => PadMode::Reflect,
@@ -79,6 +87,21 @@ fn avg_options<const N: usize>(case: &Case) -> AvgPoolOptions<N> {
         .divisor_override(case.arg("divisor").as_i64())
 }
 
+fn lp_options<const N: usize>(case: &Case) -> LPPoolOptions<N> {
+    let options = LPPoolOptions::new(size(case, "kernel_size")).ceil_mode(case.flag("ceil_mode"));
+    match case.arg("stride").as_u64() {
+        Some(stride) => options.stride(stride as usize),
+        None => options,
+    }
+}
+
+fn fractions<const N: usize>(case: &Case, samples: &Tensor) -> FractionalMaxPoolOptions<N> {
+    let each =
+        |name: &str| <[usize; N]>::try_from(case.ints(name)).expect("a number for each axis");
+    FractionalMaxPoolOptions::to_size(each("kernel_size"), each("output_size"))
+        .samples(samples.detach())
+}
+
 fn unpool_options<const N: usize>(case: &Case) -> MaxUnpoolOptions<N> {
     let sizes: [usize; N] = case.ints("size").try_into().expect("a size for each axis");
     MaxUnpoolOptions::new(2).output_size(sizes)
@@ -88,12 +111,14 @@ fn interpolation(case: &Case) -> Interpolation {
     use InterpolationMode as M;
     let options = match case.arg("scale_factor").as_f64() {
         Some(factor) => Interpolation::scale_factor(factor),
+        None if case.arg("size").is_array() => Interpolation::size(case.ints::<usize>("size")),
         None => Interpolation::size(size(case, "size")),
     };
     let modes =
         [M::Nearest, M::NearestExact, M::Linear, M::Bilinear, M::Bicubic, M::Trilinear, M::Area];
     let name = case.arg("mode").as_str().expect("a mode");
     let mode = modes.into_iter().find(|mode| mode.to_string() == name).expect("it exists");
+    let options = options.antialias(case.flag("antialias"));
     match case.arg("align_corners").as_bool() {
         Some(align_corners) => options.mode(mode).align_corners(align_corners),
         None => options.mode(mode),

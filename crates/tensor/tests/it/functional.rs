@@ -2,7 +2,8 @@
 //! and shapes they take, and what they refuse. The numbers are those of `tests/expected/functional.py`.
 
 use tensor::{
-    BagMode, DType, EmbeddingOptions, Error, Reduction, Result, Tensor, saved_bytes, tensor,
+    Backward, BagMode, CdistMode, DType, EmbeddingOptions, Error, Reduction, Result, Tensor,
+    saved_bytes, tensor,
 };
 
 use crate::devices::for_each_device;
@@ -86,7 +87,19 @@ pub(crate) const FUNCTIONAL: &[(&str, Run)] = &[
     ("normalize", |case, x| x[0].normalize(case.float("p"), case.int("dim"), 1e-12)),
     ("pairwise_distance", |case, x| x[0].pairwise_distance(&x[1], case.float("p"), 1e-6, false)),
     ("pdist", |case, x| x[0].pdist(case.float("p"))),
-    ("cdist", |case, x| x[0].cdist(&x[1], case.float("p"))),
+    ("cdist", |case, x| match case.arg("mode").as_str() {
+        Some("use_mm_for_euclid_dist") => {
+            x[0].cdist_with(&x[1], case.float("p"), CdistMode::Always)
+        }
+        Some(_) => x[0].cdist_with(&x[1], case.float("p"), CdistMode::Never),
+        None => x[0].cdist(&x[1], case.float("p")),
+    }),
+    ("ctc_loss", |case, x| {
+        let (lengths, counts) = (case.ints("lengths"), case.ints("counts"));
+        let blank = case.int("blank") as usize;
+        let zero_infinity = case.flag("zero_infinity");
+        x[0].ctc_loss_with(&x[1], &lengths, &counts, blank, zero_infinity, reduction(case))
+    }),
     ("cosine_similarity", |case, x| x[0].cosine_similarity(&x[1], case.int("dim"), 1e-8)),
     ("softmin", |case, x| x[0].softmin(case.int("dim"))),
     ("bilinear", |_, x| x[0].bilinear(&x[1], &x[2], Some(&x[3]))),
@@ -282,6 +295,63 @@ fn channels_are_dropped_as_a_whole() -> Result<()> {
         assert!(x.dropout2d(0.5, false)?.equal(&x)?);
         assert!(x.dropout1d(0.5, true).is_err(), "a sequence has no four dimensions");
         assert_eq!(x.alpha_dropout(1.0, true)?.sum(())?.item::<f32>()?, 0.0);
+        Ok(())
+    })
+}
+
+#[test]
+fn what_is_larger_than_the_operands_is_not_kept_for_gradients() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::rand([6, 3], device)?.requires_grad_(true)?;
+        let classes = Tensor::new([0i64, 1, 2, 0, 1, 2], device)?;
+        let labels = Tensor::new([[0i64, 1, -1]; 6], device)?;
+        let weights = Tensor::rand([2, 3], device)?.requires_grad_(true)?;
+        let numbers = Tensor::new([[0i64, 5, 1], [2, 2, 3]], device)?;
+        let options = EmbeddingOptions::new();
+        let bags = numbers.embedding_bag(&x, None, BagMode::Sum, Some(&weights), options)?;
+        let operands = [&x, &classes, &labels, &weights, &numbers];
+        for (result, most) in [
+            (x.multi_margin_loss(&classes)?, 0),
+            (x.multilabel_margin_loss(&labels)?, 0),
+            (x.cross(&x.detach(), 1)?, 0),
+            (x.pdist(2)?, 0),
+            (x.cdist(&x, 1)?, 0),
+            (bags, 0),
+        ] {
+            let kept = saved_bytes(&[&result], &operands);
+            assert!(
+                kept <= most,
+                "{} keeps {kept} bytes on {device}",
+                result.grad_fn().unwrap_or("")
+            );
+            result.sum(())?.backward()?;
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn labels_that_fit_in_no_way_have_an_infinite_loss_or_none() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::zeros([2, 1, 3], device)?.log_softmax(-1)?.detach().requires_grad_(true)?;
+        let labels = Tensor::new([[1i64, 1]], device)?;
+        let lost = x.ctc_loss(&labels, &[2], &[2])?;
+        assert_eq!(lost.item::<f32>()?, f32::INFINITY);
+        let none = x.ctc_loss_with(&labels, &[2], &[2], 0, true, Reduction::Sum)?;
+        assert_eq!(none.item::<f32>()?, 0.0);
+        none.backward()?;
+        assert_eq!(x.grad().expect("zeros").to_vec::<f32>()?, [0.0; 6]);
+        assert!(x.ctc_loss(&labels, &[3], &[2]).is_err(), "more steps than there are");
+        assert!(x.ctc_loss(&labels, &[2], &[3]).is_err(), "more labels than there are");
+        assert!(x.ctc_loss(&labels, &[2, 2], &[2]).is_err(), "a length too many");
+        assert!(x.ctc_loss(&labels.to(DType::F32)?, &[2], &[2]).is_err(), "labels of floats");
+        let no_class = x.ctc_loss_with(&labels, &[2], &[2], 3, false, Reduction::Sum);
+        assert!(no_class.is_err(), "no class of blanks");
+        let loss =
+            x.ctc_loss_with(&labels.narrow(1, 0, 1)?, &[2], &[1], 0, false, Reduction::Sum)?;
+        let again = Backward::new().output(&loss).create_graph().collect(&[&x]);
+        let error = again.expect_err("the gradient has none").to_string();
+        assert!(error.contains("ctc_loss") && error.contains("create_graph"), "{error}");
         Ok(())
     })
 }

@@ -1,6 +1,6 @@
 //! Values of the operations, against PyTorch's and against exact ones.
 
-use tensor::{DType, Result, Tensor};
+use tensor::{DType, MatrixNorm, Result, Tensor};
 
 use crate::apply::apply;
 use crate::devices::for_each_device;
@@ -135,6 +135,47 @@ fn a_difference_the_other_way_round_may_have_a_factor() -> Result<()> {
         let y = x.to(DType::F32)?.requires_grad_(true)?;
         y.rsub_scaled(&x, 0.5)?.sum(())?.backward()?;
         assert_eq!(y.grad().expect("it has one").to_vec::<f32>()?, [-0.5, -0.5]);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_number_may_be_the_first_operand_of_powers_and_remainders() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::new([1i64, 3, -3], device)?;
+        assert_eq!(x.rremainder(7)?.to_vec::<i64>()?, [0, 1, -2]);
+        assert_eq!(x.rpow(2.0)?.to_vec::<f32>()?, [2.0, 8.0, 0.125]);
+        let ones = x.rpow(true)?;
+        assert_eq!((ones.dtype(), ones.to_vec::<i64>()?), (DType::I64, vec![1, 1, 1]));
+        Ok(())
+    })
+}
+
+#[test]
+fn more_bins_than_a_dtype_has_numbers_have_their_last_one() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::new([0.0f32, 1e-5, 0.5e-5, 1.0], device)?.to(DType::BF16)?;
+        let counts = x.histc(1000, 0.0, x.select(0, 1)?.item::<f64>()?)?;
+        assert_eq!(counts.shape(), [1000]);
+        assert_eq!(counts.select(0, 999)?.item::<f32>()?, 1.0);
+        assert_eq!(counts.sum(())?.item::<f32>()?, 3.0);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_matrix_to_the_power_of_0_has_a_gradient_and_one_without_elements_a_norm() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::full([2, 3, 3], 2.0, device)?.requires_grad_(true)?;
+        let ones = x.matrix_power(0)?;
+        assert_eq!(ones.sum(())?.item::<f32>()?, 6.0);
+        ones.sum(())?.backward()?;
+        assert_eq!(x.grad().expect("zeros").to_vec::<f32>()?, [0.0; 18]);
+        let empty = Tensor::zeros([0, 5], device)?;
+        for order in [MatrixNorm::One, MatrixNorm::Inf, MatrixNorm::Fro, MatrixNorm::NegOne] {
+            assert_eq!(empty.matrix_norm(order, [0, 1], false)?.item::<f32>()?, 0.0, "{order:?}");
+        }
+        assert!(empty.matrix_norm(MatrixNorm::NegInf, [0, 1], false).is_err(), "no smallest sum");
         Ok(())
     })
 }

@@ -18,6 +18,29 @@ fn what_is_written_through_a_view_is_seen_by_all() -> Result<()> {
 }
 
 #[test]
+fn a_handle_becomes_a_view_in_place_and_its_clones_do_not() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::arange(6.0, device)?.reshape([2, 3])?;
+        let mut seen = x.clone();
+        assert_eq!(seen.t_()?.shape(), [3, 2]);
+        assert_eq!(seen.unsqueeze_(0)?.shape(), [1, 3, 2]);
+        assert_eq!(seen.transpose_(0, 2)?.shape(), [2, 3, 1]);
+        assert_eq!(seen.squeeze_(-1)?.shape(), [2, 3]);
+        seen.select(0, 0)?.fill_(9.0)?;
+        assert_eq!(x.to_vec::<f32>()?, [9.0, 9.0, 9.0, 3.0, 4.0, 5.0]);
+        assert_eq!(seen.as_strided_([1, 2, 1], &[0, 1, 0], 3)?.to_vec::<f32>()?, [3.0, 4.0]);
+        assert_eq!(seen.clone().squeeze_dims_([0, 2])?.shape(), [2]);
+        assert_eq!(seen.squeeze_all_()?.shape(), [2]);
+        let mut leaf = Tensor::zeros([2], device)?.requires_grad_(true)?;
+        assert!(leaf.unsqueeze_(0).is_err(), "a leaf that requires gradients");
+        let mut result = leaf.mul(2.0)?;
+        result.unsqueeze_(0)?.sum(())?.backward()?;
+        assert_eq!(leaf.grad().expect("it has one").to_vec::<f32>()?, [2.0, 2.0]);
+        Ok(())
+    })
+}
+
+#[test]
 fn a_view_that_would_need_a_copy_is_refused_and_reshape_makes_it() -> Result<()> {
     let x = tensor![[1, 2, 3], [4, 5, 6]]?.t()?;
     let error = x.view([6]).expect_err("the rows do not follow each other");

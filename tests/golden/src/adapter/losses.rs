@@ -1,8 +1,10 @@
 //! Losses.
 
-use tensor::{Reduction, Tensor};
+use tensor::{DType, Reduction, Tensor};
 
+use super::convert::FromArgument;
 use super::rows::{AdapterRow, BoundCall, CallOutcome, give, row};
+use crate::argument::CaseArgument;
 use crate::failure::CaseFailure;
 
 pub(super) static ROWS: &[AdapterRow] = &[
@@ -109,6 +111,21 @@ pub(super) static ROWS: &[AdapterRow] = &[
             ))
         },
     ),
+    row(
+        "nn.functional.ctc_loss",
+        "x, targets, input_lengths, target_lengths, blank=0, reduction='mean', zero_infinity=False",
+        |c| {
+            let (targets, zero_infinity) = (c.get("targets")?, c.get("zero_infinity")?);
+            give(c.x()?.ctc_loss_with(
+                targets,
+                &lengths(c.argument("input_lengths")?)?,
+                &lengths(c.argument("target_lengths")?)?,
+                c.get("blank")?,
+                zero_infinity,
+                reduction(c)?,
+            ))
+        },
+    ),
     row("nn.functional.margin_ranking_loss", PAIR, |c| pair(c, Tensor::margin_ranking_loss_with)),
     row("nn.functional.cosine_embedding_loss", PAIR, |c| {
         pair(c, Tensor::cosine_embedding_loss_with)
@@ -122,6 +139,17 @@ pub(super) static ROWS: &[AdapterRow] = &[
         of_target(c, Tensor::multilabel_margin_loss_with)
     }),
 ];
+
+/// Lengths, which are a number, a list or a tensor of integers.
+pub(super) fn lengths(argument: &CaseArgument) -> Result<Vec<usize>, CaseFailure> {
+    let lengths = match argument {
+        CaseArgument::Integer(length) => vec![*length],
+        CaseArgument::Tensor(lengths) => lengths.to(DType::I64)?.to_vec()?,
+        list => Vec::from_argument(list).unwrap_or_default(),
+    };
+    let lengths: Result<Vec<usize>, _> = lengths.into_iter().map(usize::try_from).collect();
+    lengths.map_err(|_| CaseFailure::Unsupported("such lengths".to_owned()))
+}
 
 const OF_TARGET: &str = "x, target, *, reduction='mean'";
 

@@ -1,9 +1,8 @@
 //! Distances and angles, tables, bilinear transformations, dropout of channels.
 
-use tensor::{BagMode, EmbeddingOptions, Tensor};
+use tensor::{BagMode, CdistMode, DType, EmbeddingOptions, Tensor};
 
 use super::rows::{AdapterRow, BoundCall, give, row};
-use super::scans::in_dtype;
 use crate::failure::CaseFailure;
 
 pub(super) static ROWS: &[AdapterRow] = &[
@@ -18,13 +17,25 @@ pub(super) static ROWS: &[AdapterRow] = &[
         give(c.x()?.pairwise_distance(c.get("other")?, p, eps, c.get("keepdim")?))
     }),
     row("nn.functional.pdist", "x, p=2.0", |c| give(c.x()?.pdist(c.get::<f64>("p")?))),
-    row("cdist", "x, other, p=2.0", |c| give(c.x()?.cdist(c.get("other")?, c.get::<f64>("p")?))),
+    row("cdist", "x, other, p=2.0, compute_mode='use_mm_for_euclid_dist_if_necessary'", |c| {
+        let mode = match c.get("compute_mode")? {
+            "use_mm_for_euclid_dist_if_necessary" => CdistMode::IfNecessary,
+            "use_mm_for_euclid_dist" => CdistMode::Always,
+            "donot_use_mm_for_euclid_dist" => CdistMode::Never,
+            other => return Err(CaseFailure::Unsupported(format!("the mode {other}"))),
+        };
+        give(c.x()?.cdist_with(c.get("other")?, c.get::<f64>("p")?, mode))
+    }),
     row("nn.functional.bilinear", "x, other, weight, bias=None", |c| {
         give(c.x()?.bilinear(c.get("other")?, c.get("weight")?, c.get("bias")?))
     }),
     row("nn.functional.softmin", "x, dim, *, dtype=None", |c| {
-        let dim = c.get("dim")?;
-        in_dtype(c, |x| x.softmin(dim))
+        // PyTorch negates before it converts, which bytes show.
+        let (dim, dtype): (isize, Option<DType>) = (c.get("dim")?, c.get("dtype")?);
+        match dtype {
+            Some(dtype) => give(c.x()?.neg()?.to(dtype)?.softmax(dim)),
+            None => give(c.x()?.softmin(dim)),
+        }
     }),
     row("nn.functional.dropout1d", "x, p=0.5, training=True", |c| {
         give(c.x()?.dropout1d(c.get("p")?, c.get("training")?))

@@ -35,15 +35,36 @@ pub(super) static ROWS: &[AdapterRow] = &[
     row("split", "x, size, dim=0", |c| give(c.x()?.split(c.get("size")?, c.get("dim")?))),
     row("chunk", "x, chunks, dim=0", |c| give(c.x()?.chunk(c.get("chunks")?, c.get("dim")?))),
     row("as_strided", "x, size, stride, storage_offset=None", |c| {
-        let offset: Option<usize> = c.get("storage_offset")?;
-        let offset = offset.unwrap_or_else(|| c.x().map_or(0, Tensor::storage_offset));
-        give(c.x()?.as_strided(
-            c.get::<Vec<usize>>("size")?,
-            &c.get::<Vec<isize>>("stride")?,
-            offset,
-        ))
+        let (size, stride): (Vec<usize>, Vec<isize>) = (c.get("size")?, c.get("stride")?);
+        give(c.x()?.as_strided(size, &stride, offset(c)?))
     }),
 ];
+
+/// Views in place.
+pub(super) static IN_PLACE: &[AdapterRow] = &[
+    row("squeeze_", "x", |c| give(handle(c)?.squeeze_all_())),
+    row("squeeze_", "x, dim", |c| give(handle(c)?.squeeze_dims_(&c.dims("dim")?))),
+    row("unsqueeze_", "x, dim", |c| give(handle(c)?.unsqueeze_(c.get("dim")?))),
+    row("t_", "x", |c| give(handle(c)?.t_())),
+    row("transpose_|swapaxes_|swapdims_", "x, dim0, dim1", |c| {
+        give(handle(c)?.transpose_(c.get("dim0")?, c.get("dim1")?))
+    }),
+    row("as_strided_", "x, size, stride, storage_offset=None", |c| {
+        let (size, stride): (Vec<usize>, Vec<isize>) = (c.get("size")?, c.get("stride")?);
+        give(handle(c)?.as_strided_(size, &stride, offset(c)?))
+    }),
+];
+
+/// A handle of one's own on `x`.
+fn handle(c: &BoundCall) -> Result<Tensor, CaseFailure> {
+    Ok(c.x()?.clone())
+}
+
+/// The offset that a view begins at: the tensor's own where none is given.
+fn offset(c: &BoundCall) -> Result<usize, CaseFailure> {
+    let given: Option<usize> = c.get("storage_offset")?;
+    Ok(given.unwrap_or(c.x()?.storage_offset()))
+}
 
 /// Windows, and copies with a part replaced.
 pub(super) static REPLACED: &[AdapterRow] = &[

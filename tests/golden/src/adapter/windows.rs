@@ -75,7 +75,7 @@ pub(super) static SAMPLES: &[AdapterRow] = &[
     }),
     row(
         "nn.functional.interpolate",
-        "x, size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None",
+        "x, size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None, antialias=False",
         |c| {
             let mut options = interpolation(c)?.mode(mode(c.get("mode")?)?);
             if let Some(align_corners) = c.get("align_corners")? {
@@ -83,7 +83,7 @@ pub(super) static SAMPLES: &[AdapterRow] = &[
             }
             let recompute: Option<bool> = c.get("recompute_scale_factor")?;
             options = options.recompute_scale_factor(recompute.unwrap_or(false));
-            give(c.x()?.interpolate(&options))
+            give(c.x()?.interpolate(&options.antialias(c.get("antialias")?)))
         },
     ),
     row("nn.functional.upsample_nearest", "x, size=None, scale_factor=None", |c| {
@@ -147,7 +147,10 @@ const ADAPTIVE_MAX: &str = "x, output_size, return_indices=False";
 const UNPOOL: &str = "x, indices, kernel_size, stride=None, padding=0, output_size=None";
 
 /// A number for each axis: an integer, or a list; `None` for none and for an empty list.
-fn per_axis<const N: usize>(c: &BoundCall, name: &str) -> Result<Option<PerAxis<N>>, CaseFailure> {
+pub(super) fn per_axis<const N: usize>(
+    c: &BoundCall,
+    name: &str,
+) -> Result<Option<PerAxis<N>>, CaseFailure> {
     if let CaseArgument::Integer(_) = c.argument(name)? {
         return Ok(Some(PerAxis::All(c.get(name)?)));
     }

@@ -53,6 +53,10 @@ binary! {
     [[7, -7], 3 => "tensor([1, 2])"]
     REMAINDER: remainder, remainder_ = common(|[a, b]| a.remainder(b))
         .with_gradient(|g, [a, b], _| [g, -g * a.floor_divide(b)]);
+    /// The remainder of `other / self`, with the sign of `self`: Python's `other % self`.
+    [[3, -3], 7 => "tensor([ 1, -2])"]
+    RREMAINDER: rremainder = common(|[a, b]| b.remainder(a))
+        .with_gradient(|g, [a, b], _| [-g * b.floor_divide(a), g]);
     /// The remainder of `self / other`, with the sign of `self` as in C. The remainder of an
     /// integer divided by zero is 0.
     [[7, -7], 3 => "tensor([ 1, -1])"]

@@ -81,6 +81,15 @@ static POW: Pointwise<2> = Pointwise::common("pow", |[a, b]| a.pow(b))
         [of_base, flat.select(0.0, g * (y * a.log()))]
     });
 
+/// The other way round, with the slopes of [`POW`].
+static RPOW: Pointwise<2> = Pointwise::common("rpow", |[exponent, base]| base.pow(exponent))
+    .named(["self", "base"])
+    .with_gradient(|g, [exponent, base], y| {
+        let flat = base.eq(0.0) & exponent.ge(0.0);
+        let slope = exponent * base.pow(exponent - exponent.constant(1.0));
+        [flat.select(0.0, g * (y * base.log())), exponent.eq(0.0).select(0.0, g * slope)]
+    });
+
 /// The powers for which PyTorch has other functions, which differ at -0.0 and infinities. Their
 /// gradients are those of a power: of the base alone, so that nothing but it is saved.
 static SQUARE: Pointwise<1> = Pointwise::common("pow", |[x]| x.square());
@@ -132,6 +141,22 @@ impl Tensor {
             Some((operation, computed)) => operation.apply_in(computed, computed, [self.into()]),
             None => POW.apply([self.into(), exponent]),
         }
+    }
+
+    /// `base` to the power of the tensor (Python's `base ** x`).
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let x = tensor![1.0, 2.0, 3.0]?;
+    /// assert_eq!(x.rpow(2)?.to_vec::<f32>()?, [2.0, 4.0, 8.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::pow`].
+    #[track_caller]
+    pub fn rpow<'a>(&self, base: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
+        RPOW.apply([self.into(), base.into()])
     }
 
     /// [`Tensor::pow`] in place.

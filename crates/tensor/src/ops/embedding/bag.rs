@@ -1,9 +1,16 @@
 //! Looking rows up in bags, of which each gives one row.
 
+use std::panic::Location;
+
+use gpu_runtime::at_place;
+use smallvec::SmallVec;
+
 use super::EmbeddingOptions;
-use super::rows::{expect_table, renormalize};
+use super::rows::{expect_table, frequencies, renormalize};
+use crate::autograd::{SavedTensor, record_many};
 use crate::ops::scan::widened;
-use crate::{DType, Error, Result, Tensor};
+use crate::tensor::Gradients;
+use crate::{DType, Error, Result, Shape, Tensor, no_grad};
 
 /// The way in which the rows of a bag become one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,27 +70,38 @@ impl Tensor {
         if mode == BagMode::Max {
             return self.largest_of_bags(table, offsets, padding, options);
         }
-        let mut found = widened(&rows.embedding_with(table, options)?)?;
-        if let Some(weights) = per_sample_weights {
-            found = found.mul(&weights.reshape([rows.numel(), 1])?)?;
-        }
-        let left_out = padding.map(|padding| rows.eq(padding)).transpose()?;
-        if let Some(left_out) = &left_out {
-            found = found.masked_fill(&left_out.unsqueeze(-1)?, 0)?;
-        }
         let (bag, bags) = self.bags(OP, offsets, options)?;
-        let into = |shape: &[usize], rows: &Tensor| {
-            Tensor::zeros(shape, (rows.dtype(), rows.device()))?.index_add(0, &bag, rows)
-        };
-        let sums = into(&[bags, table.size(1)?], &found)?;
-        if mode == BagMode::Sum {
-            return sums.to(table.dtype());
-        }
-        let counts = match left_out {
-            Some(left_out) => left_out.logical_not()?.to(sums.dtype())?,
-            None => Tensor::ones([rows.numel()], (sums.dtype(), sums.device()))?,
-        };
-        sums.div(&into(&[bags], &counts)?.clamp_min(1.0)?.unsqueeze(-1)?)?.to(table.dtype())
+        renormalize(table, &rows, options)?;
+        let weights = per_sample_weights.map(Tensor::flatten).transpose()?;
+        let call = BagCall { mode, padding, bags, scale_grad: options.scale_grad_by_freq };
+        let compute = || call.sums(&rows, &bag, &table.detach(), weights.as_ref());
+        let output = at_place(Location::caller(), || no_grad(compute))?;
+        let inputs: SmallVec<[&Tensor; 2]> =
+            [Some(table), weights.as_ref()].into_iter().flatten().collect();
+        Ok(record_many(OP, &inputs, output, |saving| {
+            let shape = table.layout().shape().clone();
+            let numbers = [Some(self), offsets].map(|numbers| numbers.map(|x| saving.save(x)));
+            let of_weights = weights.is_some() && saving.needs(1);
+            let table = of_weights.then(|| saving.save(table));
+            let weights = weights.as_ref().map(|weights| saving.save(weights));
+            move |grad: &Tensor, needs: &[bool]| {
+                let read =
+                    |saved: &Option<SavedTensor>| saved.as_ref().map(SavedTensor::get).transpose();
+                let (numbers, offsets) = (read(&numbers[0])?, read(&numbers[1])?);
+                let numbers = numbers.expect("they are saved");
+                let (bag, _) = numbers.bags(OP, offsets.as_ref(), options)?;
+                let (rows, weights) = (numbers.flatten()?, read(&weights)?);
+                let slopes = call.of_rows(&rows, &bag, grad)?;
+                let of_table = || call.of_table(&rows, &slopes, weights.as_ref(), &shape);
+                let mut gradients = Gradients::new();
+                gradients.push(needs[0].then(of_table).transpose()?);
+                if let Some(table) = read(&table)?.filter(|_| needs[1]) {
+                    let own = table.index_select(0, &rows)?.mul(&slopes)?.sum(-1)?;
+                    gradients.push(Some(own));
+                }
+                Ok(gradients)
+            }
+        }))
     }
 
     /// The largest numbers of each bag. Bags of different sizes are filled up to the largest.
@@ -155,6 +173,89 @@ impl Tensor {
                 Err(Error::ShapeMismatch { op, shapes, rule })
             }
         }
+    }
+}
+
+/// A sum or a mean of the rows of bags.
+#[derive(Clone, Copy)]
+struct BagCall {
+    mode: BagMode,
+    /// The number of the rows that are left out.
+    padding: Option<i64>,
+    bags: usize,
+    scale_grad: bool,
+}
+
+impl BagCall {
+    /// The sums or means.
+    #[track_caller]
+    fn sums(
+        self,
+        rows: &Tensor,
+        bag: &Tensor,
+        table: &Tensor,
+        weights: Option<&Tensor>,
+    ) -> Result<Tensor> {
+        let mut found = widened(&table.index_select(0, rows)?)?;
+        if let Some(weights) = weights {
+            found = found.mul(&weights.detach().unsqueeze(-1)?)?;
+        }
+        let found = self.without_padding(rows, &found)?;
+        let zeros = Tensor::zeros([self.bags, table.size(1)?], (found.dtype(), found.device()))?;
+        let sums = zeros.index_add_(0, bag, &found)?;
+        match self.mode {
+            BagMode::Mean => sums.div(&self.counts(rows, bag, &sums)?)?.to(table.dtype()),
+            _ => sums.to(table.dtype()),
+        }
+    }
+
+    /// The number of rows of each bag that count, `[bags, 1]`; 1 where there is none.
+    #[track_caller]
+    fn counts(self, rows: &Tensor, bag: &Tensor, like: &Tensor) -> Result<Tensor> {
+        let ones = Tensor::ones([rows.numel(), 1], (like.dtype(), like.device()))?;
+        let ones = self.without_padding(rows, &ones)?;
+        let zeros = Tensor::zeros([self.bags, 1], (like.dtype(), like.device()))?;
+        zeros.index_add_(0, bag, &ones)?.clamp_min(1.0)
+    }
+
+    /// Zeros in place of what belongs to rows that are left out.
+    #[track_caller]
+    fn without_padding(self, rows: &Tensor, numbers: &Tensor) -> Result<Tensor> {
+        match self.padding {
+            Some(padding) => numbers.masked_fill(&rows.eq(padding)?.unsqueeze(-1)?, 0),
+            None => Ok(numbers.clone()),
+        }
+    }
+
+    /// The gradients of the rows that were found, each times its weight.
+    #[track_caller]
+    fn of_rows(self, rows: &Tensor, bag: &Tensor, grad: &Tensor) -> Result<Tensor> {
+        let grad = widened(grad)?;
+        let of_bags = match self.mode {
+            BagMode::Mean => grad.div(&self.counts(rows, bag, &grad)?)?,
+            _ => grad,
+        };
+        self.without_padding(rows, &of_bags.index_select(0, bag)?)
+    }
+
+    /// The gradient of the table.
+    #[track_caller]
+    fn of_table(
+        self,
+        rows: &Tensor,
+        slopes: &Tensor,
+        weights: Option<&Tensor>,
+        shape: &Shape,
+    ) -> Result<Tensor> {
+        let mut slopes = slopes.clone();
+        if let Some(weights) = weights {
+            slopes = slopes.mul(&weights.unsqueeze(-1)?)?;
+        }
+        if self.scale_grad {
+            slopes = slopes.div(&frequencies(rows, shape[0], &slopes)?)?;
+        }
+        let zeros = Tensor::zeros(shape, (slopes.dtype(), slopes.device()))?;
+        zeros.index_add_(0, rows, &slopes)
     }
 }
 

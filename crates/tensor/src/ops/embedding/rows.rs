@@ -46,10 +46,7 @@ impl Tensor {
                 let rows = numbers.get()?.flatten()?;
                 let mut slopes = grad.reshape([rows.numel(), shape[1]])?;
                 if options.scale_grad_by_freq {
-                    let ones = Tensor::ones([rows.numel()], (grad.dtype(), grad.device()))?;
-                    let zeros = Tensor::zeros([shape[0]], (grad.dtype(), grad.device()))?;
-                    let counts = zeros.index_add(0, &rows, &ones)?.index_select(0, &rows)?;
-                    slopes = slopes.div(&counts.unsqueeze(-1)?)?;
+                    slopes = slopes.div(&frequencies(&rows, shape[0], grad)?)?;
                 }
                 if let Some(padding) = padding {
                     slopes = slopes.masked_fill(&rows.eq(padding)?.unsqueeze(-1)?, 0)?;
@@ -59,6 +56,15 @@ impl Tensor {
             }
         }))
     }
+}
+
+/// The number of times that each row was looked up, beside each time, `[count, 1]`, in the dtype of
+/// `like`.
+#[track_caller]
+pub(super) fn frequencies(rows: &Tensor, all: usize, like: &Tensor) -> Result<Tensor> {
+    let ones = Tensor::ones([rows.numel()], (like.dtype(), like.device()))?;
+    let zeros = Tensor::zeros([all], (like.dtype(), like.device()))?;
+    zeros.index_add_(0, rows, &ones)?.index_select(0, rows)?.unsqueeze(-1)
 }
 
 /// # Errors

@@ -63,19 +63,20 @@ impl Tensor {
             return self.clone_data();
         }
         let source = covered(OP, source, index)?;
-        let start = match include_self {
-            true => self.clone(),
-            false => self.scatter(dim, index, identity(reduction, self.dtype()))?,
-        };
+        let own = OwnElements { include_self, dim, identity: identity(reduction, self.dtype()) };
+        match reduction {
+            ScatterReduction::Amax => return extremes(&SCATTER_AMAX, self, own, index, &source),
+            ScatterReduction::Amin => return extremes(&SCATTER_AMIN, self, own, index, &source),
+            _ => {}
+        }
+        let start = own.of(self, index)?;
         match reduction {
             ScatterReduction::Sum => start.scatter_add(dim, index, &source),
             ScatterReduction::Mean => {
                 let sums = start.scatter_add(dim, index, &source)?;
                 mean(&sums, dim, index, include_self)
             }
-            ScatterReduction::Prod => products(&start, dim, index, &source),
-            ScatterReduction::Amax => extremes(&SCATTER_AMAX, &start, dim, index, &source),
-            ScatterReduction::Amin => extremes(&SCATTER_AMIN, &start, dim, index, &source),
+            _ => products(&start, dim, index, &source),
         }
     }
 
@@ -171,8 +172,12 @@ impl Tensor {
 /// The elements that a reduction in place is of: a copy where its gradient needs them as they were.
 #[track_caller]
 fn kept(x: &Tensor, reduction: ScatterReduction, include_self: bool) -> Result<Tensor> {
-    let adds = matches!(reduction, ScatterReduction::Sum | ScatterReduction::Mean);
-    if adds || !include_self { Ok(x.clone()) } else { x.clone_data() }
+    match reduction {
+        ScatterReduction::Sum | ScatterReduction::Mean => Ok(x.clone()),
+        // Its factors are copied with ones in place of the own elements.
+        ScatterReduction::Prod if !include_self => Ok(x.clone()),
+        _ => x.clone_data(),
+    }
 }
 
 /// The part of a source that the index covers, as a view.
@@ -187,6 +192,35 @@ fn covered(op: &'static str, source: &Tensor, index: &Tensor) -> Result<Tensor> 
         }
     }
     Ok(part)
+}
+
+/// The tensor's own elements among those that are reduced.
+#[derive(Clone, Copy)]
+struct OwnElements {
+    include_self: bool,
+    dim: isize,
+    identity: Scalar,
+}
+
+impl OwnElements {
+    /// The elements that the source's are added to: where own ones do not count, ones that change
+    /// nothing.
+    #[track_caller]
+    fn of(self, x: &Tensor, index: &Tensor) -> Result<Tensor> {
+        match self.include_self {
+            true => Ok(x.clone()),
+            false => x.scatter(self.dim, index, self.identity),
+        }
+    }
+
+    /// The gradient of the tensor, from that of [`OwnElements::of`].
+    #[track_caller]
+    fn gradient(self, grad: Tensor, index: &Tensor) -> Result<Tensor> {
+        match self.include_self {
+            true => Ok(grad),
+            false => grad.scatter(self.dim, index, 0),
+        }
+    }
 }
 
 /// The element that changes no other one.
@@ -309,22 +343,29 @@ fn others_of(others: &Tensor, zeros: &Tensor, is_zero: &Tensor) -> Result<Tensor
 fn extremes(
     write: &'static IndexWrite,
     x: &Tensor,
-    dim: isize,
+    own_elements: OwnElements,
     index: &Tensor,
     source: &Tensor,
 ) -> Result<Tensor> {
-    let output = folded(write, x, dim, [index, source])?;
+    let dim = own_elements.dim;
+    let start = no_grad(|| own_elements.of(x, index))?;
+    let output = folded(write, &start, dim, [index, source])?;
     Ok(record("scatter_reduce", [x, source], output, |saving| {
         let [x, index, source] = [x, index, source].map(|operand| saving.save(operand));
         let output = saving.save_output();
         move |grad: &Tensor, [of_x, of_source]: [bool; 2]| {
             let (x, index, source, output) = (x.get()?, index.get()?, source.get()?, output.get()?);
-            let own = x.eq(&output)?;
+            // Computed again, so that nothing is kept but operands and result.
+            let own = no_grad(|| own_elements.of(&x, &index))?.eq(&output)?;
             let chosen = source.eq(&output.gather(dim, &index)?)?;
             let count = |truth: &Tensor| truth.to(DType::I64);
             let shares = count(&own)?.scatter_add(dim, &index, &count(&chosen)?)?;
             let share = grad.div(&shares)?;
-            let of_x = of_x.then(|| Tensor::where_cond(&own, &share, 0)).transpose()?;
+            let of_own = || {
+                let of_start = Tensor::where_cond(&own, &share, 0)?;
+                own_elements.gradient(of_start, &index)
+            };
+            let of_x = of_x.then(of_own).transpose()?;
             let at_source = || Tensor::where_cond(&chosen, &share.gather(dim, &index)?, 0);
             Ok([of_x, of_source.then(at_source).transpose()?])
         }

@@ -4,6 +4,7 @@
 
 mod binary;
 mod classes;
+mod ctc;
 mod distances;
 mod margins;
 mod multiple;

@@ -2,6 +2,7 @@
 
 use super::binary::expect_same_shape;
 use super::{Reduction, losses};
+use crate::autograd::recomputed;
 use crate::ops::pointwise::{Kinds, Pointwise};
 use crate::{DType, Error, Result, Tensor};
 
@@ -115,18 +116,12 @@ impl Tensor {
             return Err(Error::ShapeMismatch { op: OP, shapes, rule });
         }
         expect_classes(OP, target)?;
-        let class = target.reshape(without_classes.unwrap_or_default())?.unsqueeze(-1)?;
-        let of_target = self.gather(-1, &class)?;
-        let is_target = positions(self)?.eq(&class)?;
-        let operands = [self.into(), (&of_target).into(), (&is_target).into(), margin.into()];
-        let mut parts = MULTI_MARGIN.apply(operands)?;
-        if p == 2 {
-            parts = parts.square()?;
-        }
-        if let Some(weight) = weight {
-            parts = parts.mul(&weight.take(&class)?)?;
-        }
-        reduction.of(&parts.sum(-1)?.div(classes)?)
+        let operands = [Some(self), Some(target), weight];
+        let there: Vec<&Tensor> = operands.into_iter().flatten().collect();
+        let losses = recomputed(&there, move |operands: &[Tensor]| {
+            multi_margin(&operands[0], &operands[1], p, margin, operands.get(2))
+        })?;
+        reduction.of(&losses)
     }
 
     /// The mean over classes and batch of [`Tensor::binary_cross_entropy_with_logits`], of scores
@@ -166,6 +161,30 @@ impl Tensor {
     }
 }
 
+/// The losses of `[batch, classes]` or `[classes]`.
+#[track_caller]
+fn multi_margin(
+    x: &Tensor,
+    target: &Tensor,
+    p: i64,
+    margin: f64,
+    weight: Option<&Tensor>,
+) -> Result<Tensor> {
+    let (classes, batch) = x.shape().split_last().expect("there are classes");
+    let class = target.reshape(batch)?.unsqueeze(-1)?;
+    let of_target = x.gather(-1, &class)?;
+    let is_target = positions(x)?.eq(&class)?;
+    let operands = [x.into(), (&of_target).into(), (&is_target).into(), margin.into()];
+    let mut parts = MULTI_MARGIN.apply(operands)?;
+    if p == 2 {
+        parts = parts.square()?;
+    }
+    if let Some(weight) = weight {
+        parts = parts.mul(&weight.take(&class)?)?;
+    }
+    parts.sum(-1)?.div(*classes)
+}
+
 #[track_caller]
 fn multilabel_margin(x: &Tensor, target: &Tensor) -> Result<Tensor> {
     const OP: &str = "multilabel_margin_loss";
@@ -174,14 +193,20 @@ fn multilabel_margin(x: &Tensor, target: &Tensor) -> Result<Tensor> {
     if x.dims() == 0 {
         return multilabel_margin(&x.reshape([1])?, &target.reshape([1])?);
     }
-    let classes = match *x.shape() {
-        [classes] | [_, classes] if classes > 0 => classes,
-        _ => {
-            let shapes = vec![("self", x.layout().shape().clone())];
-            let rule = "`self` must be [batch, classes] or [classes], with classes";
-            return Err(Error::ShapeMismatch { op: OP, shapes, rule });
-        }
-    };
+    if !matches!(*x.shape(), [classes] | [_, classes] if classes > 0) {
+        let shapes = vec![("self", x.layout().shape().clone())];
+        let rule = "`self` must be [batch, classes] or [classes], with classes";
+        return Err(Error::ShapeMismatch { op: OP, shapes, rule });
+    }
+    recomputed(&[x, target], |operands: &[Tensor]| {
+        multilabel_margin_of_classes(&operands[0], &operands[1])
+    })
+}
+
+/// The losses of `[batch, classes]` or `[classes]`.
+#[track_caller]
+fn multilabel_margin_of_classes(x: &Tensor, target: &Tensor) -> Result<Tensor> {
+    let classes = x.shape().last().copied().unwrap_or(1);
     // Of the targets those before the first -1: none of those so far is negative.
     let is_there = target.lt(0)?.to(DType::I64)?.cumsum(-1)?.eq(0)?;
     let class = target.masked_fill(&is_there.logical_not()?, 0)?;

@@ -90,6 +90,19 @@ impl ChannelNorm {
         let (output, moments, rstd) = at_place(Location::caller(), || no_grad(compute))?;
         let inputs: SmallVec<[&Tensor; 3]> =
             [Some(x), weight, bias].into_iter().flatten().collect();
+        if x.numel() == 0 {
+            // Of no elements the gradients are zeros, and nothing is kept for them.
+            let shapes: SmallVec<[_; 3]> =
+                inputs.iter().map(|input| input.layout().shape().clone()).collect();
+            let output = record_many(self.op, &inputs, output, |_| {
+                move |grad: &Tensor, needs: &[bool]| {
+                    let zeros = |shape| Tensor::zeros(shape, (grad.dtype(), grad.device()));
+                    let pairs = shapes.iter().zip(needs);
+                    pairs.map(|(shape, needed)| needed.then(|| zeros(shape)).transpose()).collect()
+                }
+            });
+            return Ok((output, moments));
+        }
         let output = record_many(self.op, &inputs, output, |saving| {
             let is_there = [true, weight.is_some(), bias.is_some()];
             let of_x = saving.needs(0);

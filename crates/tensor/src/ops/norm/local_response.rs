@@ -2,7 +2,7 @@
 
 use crate::ops::pointwise::{Kinds, Pointwise};
 use crate::ops::pooling::AvgPoolOptions;
-use crate::{Error, Result, Tensor};
+use crate::{DType, Error, Result, Tensor, default_dtype};
 
 const OP: &str = "local_response_norm";
 
@@ -28,7 +28,8 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// There are fewer than three dimensions; `size` is 0 or too large; the dtype is not a floating one.
+    /// There are fewer than three dimensions; `size` is 0 or too large; the dtype is neither a floating one
+    /// nor `I64`.
     #[track_caller]
     pub fn local_response_norm(
         &self,
@@ -37,7 +38,9 @@ impl Tensor {
         beta: f64,
         k: f64,
     ) -> Result<Tensor> {
-        self.expect_floats(OP)?;
+        if self.dtype() != DType::I64 {
+            self.expect_floats(OP)?;
+        }
         if self.dims() < 3 {
             let shapes = vec![("self", self.layout().shape().clone())];
             let rule = "`self` must be [batch, channels, ..], with more dimensions";
@@ -58,7 +61,12 @@ impl Tensor {
         let (before, after) = ((size / 2) as isize, ((size - 1) / 2) as isize);
         let padded = squares.constant_pad_nd((0, 0, before, after), 0.0)?;
         let means = padded.avg_pool2d(AvgPoolOptions::new([size, 1]).stride(1))?;
-        let means = means.reshape(self.shape())?;
-        DIVIDED.apply([self.into(), (&means).into(), alpha.into(), beta.into(), k.into()])
+        let mut means = means.reshape(self.shape())?;
+        let mut x = self.clone();
+        if x.dtype() == DType::I64 {
+            // Their squares and means are integers, as in PyTorch.
+            [x, means] = [x.to(default_dtype())?, means.to(default_dtype())?];
+        }
+        DIVIDED.apply([(&x).into(), (&means).into(), alpha.into(), beta.into(), k.into()])
     }
 }

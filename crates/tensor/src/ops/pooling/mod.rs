@@ -1,13 +1,18 @@
 //! Pooling: the largest element, or the average, of each window.
 
 mod average;
+mod fractional;
 mod geometry;
 mod largest;
 mod options;
+mod power;
 mod unpool;
 
 pub(super) use geometry::bounded;
-pub use options::{AdaptivePoolSize, AvgPoolOptions, MaxPoolOptions, MaxUnpoolOptions, PerAxis};
+pub use options::{
+    AdaptivePoolSize, AvgPoolOptions, FractionalMaxPoolOptions, FractionalPoolSize, LPPoolOptions,
+    MaxPoolOptions, MaxUnpoolOptions, PerAxis, PerAxisRatio,
+};
 
 use cpu_kernels::pooling::{WindowAxis, Windows};
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::Tensor;
+
 /// A number for each axis of a window or a kernel: one for all of them, or an array with one for each
 /// (`torch::ExpandingArray`).
 ///
@@ -240,6 +242,122 @@ impl<const N: usize> MaxUnpoolOptions<N> {
 }
 
 from_kernel_size!(MaxUnpoolOptions);
+
+/// The options of `lp_pool1d`, `lp_pool2d` and `lp_pool3d`, by the number of axes. They are made from
+/// the size of the windows, with PyTorch's defaults for the others.
+///
+/// ```
+/// use tensor::{LPPoolOptions, tensor};
+/// let x = tensor![[3.0, 4.0, 0.0]]?;
+/// let norms = x.lp_pool1d(2, LPPoolOptions::new(2).stride(1))?;
+/// assert_eq!(norms.to_vec::<f32>()?, [5.0, 4.0]);
+/// # Ok::<(), tensor::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct LPPoolOptions<const N: usize> {
+    /// The number of elements of a window along each axis.
+    pub kernel_size: PerAxis<N>,
+    /// The distance from window to window: the windows' size, unless another is set.
+    pub stride: Option<PerAxis<N>>,
+    /// Whether a window counts that begins within the array and ends after it.
+    pub ceil_mode: bool,
+}
+
+impl<const N: usize> LPPoolOptions<N> {
+    /// Windows of a size that lie side by side.
+    pub fn new(kernel_size: impl Into<PerAxis<N>>) -> LPPoolOptions<N> {
+        LPPoolOptions { kernel_size: kernel_size.into(), stride: None, ceil_mode: false }
+    }
+
+    /// Sets the distance from window to window.
+    pub fn stride(mut self, stride: impl Into<PerAxis<N>>) -> Self {
+        self.stride = Some(stride.into());
+        self
+    }
+
+    setters! {
+        /// Sets whether a window counts that begins within the array and ends after it.
+        ceil_mode: bool;
+    }
+}
+
+from_kernel_size!(LPPoolOptions);
+
+/// The options of `fractional_max_pool2d` and `fractional_max_pool3d`, by the number of axes: the size of
+/// the windows, and that of the result, or its share of the tensor's.
+///
+/// ```
+/// use tensor::{FractionalMaxPoolOptions, Tensor};
+/// let x = Tensor::zeros([1, 3, 9, 9], ())?;
+/// let options = FractionalMaxPoolOptions::to_size(2, [6, 5]);
+/// assert_eq!(x.fractional_max_pool2d(&options)?.shape(), [1, 3, 6, 5]);
+/// let options = FractionalMaxPoolOptions::to_ratio(2, 0.7);
+/// assert_eq!(x.fractional_max_pool2d(&options)?.shape(), [1, 3, 6, 6]);
+/// # Ok::<(), tensor::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FractionalMaxPoolOptions<const N: usize> {
+    /// The number of elements of a window along each axis.
+    pub kernel_size: PerAxis<N>,
+    /// The size of the result.
+    pub output: FractionalPoolSize<N>,
+    /// The random numbers, `[batch or 1, channels, axes]`, which are drawn where none are given. As in
+    /// PyTorch, those of two axes are in the order of width and height.
+    pub samples: Option<Tensor>,
+}
+
+/// The size of what a fractional pooling gives along each axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FractionalPoolSize<const N: usize> {
+    /// The sizes.
+    Size(PerAxis<N>),
+    /// The sizes as shares of those of the tensor, rounded down.
+    Ratio([f64; N]),
+}
+
+impl<const N: usize> FractionalMaxPoolOptions<N> {
+    /// Windows of a size, as many as this.
+    pub fn to_size(
+        kernel_size: impl Into<PerAxis<N>>,
+        output_size: impl Into<PerAxis<N>>,
+    ) -> FractionalMaxPoolOptions<N> {
+        let (kernel_size, output) = (kernel_size.into(), output_size.into());
+        let output = FractionalPoolSize::Size(output);
+        FractionalMaxPoolOptions { kernel_size, output, samples: None }
+    }
+
+    /// Windows of a size, as many as this share of the tensor's elements along each axis.
+    pub fn to_ratio(
+        kernel_size: impl Into<PerAxis<N>>,
+        output_ratio: impl Into<PerAxisRatio<N>>,
+    ) -> FractionalMaxPoolOptions<N> {
+        let output = FractionalPoolSize::Ratio(output_ratio.into().0);
+        FractionalMaxPoolOptions { kernel_size: kernel_size.into(), output, samples: None }
+    }
+
+    setters! {
+        /// Sets the random numbers.
+        samples: Option<Tensor>;
+    }
+}
+
+/// A ratio for each axis of a fractional pooling: one for all of them, or an array.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PerAxisRatio<const N: usize>([f64; N]);
+
+impl<const N: usize> From<f64> for PerAxisRatio<N> {
+    fn from(ratio: f64) -> PerAxisRatio<N> {
+        PerAxisRatio([ratio; N])
+    }
+}
+
+impl<const N: usize> From<[f64; N]> for PerAxisRatio<N> {
+    fn from(ratios: [f64; N]) -> PerAxisRatio<N> {
+        PerAxisRatio(ratios)
+    }
+}
 
 /// The sizes of what an adaptive pooling gives along each axis, `None` for the size that the tensor
 /// has. They are made from one number for all axes, or an array.

@@ -4,13 +4,26 @@ use std::panic::Location;
 
 use gpu_runtime::at_place;
 
-use crate::autograd::record;
+use crate::autograd::{recomputed, record};
 use crate::dims::keepdim;
 use crate::{DType, Error, Result, Tensor, no_grad};
 
 /// From this number of vectors on, Euclidean distances are computed by a product of matrices, as in
 /// PyTorch.
 const BY_PRODUCT: usize = 26;
+
+/// The use of a product of matrices for Euclidean distances in [`Tensor::cdist_with`] (PyTorch's
+/// `compute_mode`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CdistMode {
+    /// For more than 25 rows (`use_mm_for_euclid_dist_if_necessary`).
+    #[default]
+    IfNecessary,
+    /// For any number of rows (`use_mm_for_euclid_dist`).
+    Always,
+    /// For none (`donot_use_mm_for_euclid_dist`).
+    Never,
+}
 
 impl Tensor {
     /// The `p`-norms (2 in PyTorch) of the differences of all rows of the tensor, `[.., n, size]`,
@@ -31,6 +44,23 @@ impl Tensor {
     /// dimensions do not broadcast; the dtypes or devices differ, or the dtype is not a floating one.
     #[track_caller]
     pub fn cdist(&self, other: &Tensor, p: impl Into<f64>) -> Result<Tensor> {
+        self.cdist_with(other, p, CdistMode::default())
+    }
+
+    /// [`Tensor::cdist`] with another choice between the two ways to Euclidean distances.
+    ///
+    /// ```
+    /// use tensor::{CdistMode, tensor};
+    /// let (a, b) = (tensor![[1e4, 0.0]]?, tensor![[1e4, 1.0]]?);
+    /// let exact = a.cdist_with(&b, 2, CdistMode::Never)?;
+    /// assert_eq!(exact.to_vec::<f32>()?, [1.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::cdist`].
+    #[track_caller]
+    pub fn cdist_with(&self, other: &Tensor, p: impl Into<f64>, mode: CdistMode) -> Result<Tensor> {
         const OP: &str = "cdist";
         let p = p.into();
         expect_norm(OP, p)?;
@@ -46,11 +76,18 @@ impl Tensor {
         if size != other_size {
             return Err(mismatch(self, other, "their rows must have the same size"));
         }
-        if p == 2.0 && (rows >= BY_PRODUCT || columns >= BY_PRODUCT) {
+        let by_product = match mode {
+            CdistMode::IfNecessary => rows >= BY_PRODUCT || columns >= BY_PRODUCT,
+            CdistMode::Always => true,
+            CdistMode::Never => false,
+        };
+        if p == 2.0 && by_product {
             return euclidean(self, other);
         }
-        let difference = self.unsqueeze(-2)?.sub(&other.unsqueeze(-3)?)?;
-        lengths(&difference, p)
+        // The differences are larger than rows and distances together: they are not kept.
+        recomputed(&[self, other], move |operands: &[Tensor]| {
+            lengths(&operands[0].unsqueeze(-2)?.sub(&operands[1].unsqueeze(-3)?)?, p)
+        })
     }
 
     /// The `p`-norms (2 in PyTorch) of the differences of all pairs of rows of the tensor,
@@ -75,9 +112,14 @@ impl Tensor {
             let shape = self.layout().shape().clone();
             return Err(Error::WrongDims { op: OP, shape, expected: 2 });
         };
-        let indices = Tensor::triu_indices(rows, rows, 1, (DType::I64, self.device()))?;
-        let row = |number| self.index_select(0, &indices.select(0, number)?);
-        lengths(&row(0)?.sub(&row(1)?)?, p)
+        // The differences of all pairs are as many times the rows as there are rows: they are not
+        // kept.
+        recomputed(&[self], move |operands: &[Tensor]| {
+            let x = &operands[0];
+            let indices = Tensor::triu_indices(rows, rows, 1, (DType::I64, x.device()))?;
+            let row = |number| x.index_select(0, &indices.select(0, number)?);
+            lengths(&row(0)?.sub(&row(1)?)?, p)
+        })
     }
 }
 

@@ -2,3 +2,5 @@
 
 mod cdist;
 mod pairs;
+
+pub use cdist::CdistMode;

@@ -9,9 +9,10 @@ use crate::expected::{Case, assert_is, cases};
 #[test]
 fn every_operation_has_the_gradients_that_pytorch_gives() -> Result<()> {
     for_each_device(|device| {
-        for case in ["gradients", "gathered", "windows", "convolutions", "functional", "special"]
-            .into_iter()
-            .flat_map(cases)
+        for case in
+            ["gradients", "gathered", "windows", "convolutions", "functional", "special", "powers"]
+                .into_iter()
+                .flat_map(cases)
         {
             let what = format!("gradients of {} on {device}", case.describe());
             let inputs = leaves(&case, device)?;

@@ -51,9 +51,10 @@ fn weighted(gradients: &[Option<Tensor>], weights: &[Tensor]) -> Result<Option<T
 #[test]
 fn every_operation_has_the_second_derivatives_that_pytorch_gives() -> Result<()> {
     for_each_device(|device| {
-        for case in ["gradients", "gathered", "windows", "convolutions", "functional", "special"]
-            .into_iter()
-            .flat_map(cases)
+        for case in
+            ["gradients", "gathered", "windows", "convolutions", "functional", "special", "powers"]
+                .into_iter()
+                .flat_map(cases)
         {
             let what = format!("second derivatives of {} on {device}", case.describe());
             let inputs = leaves(&case, device, None)?;

@@ -1,9 +1,10 @@
 //! Layers of images: convolutions, pooling and padding.
 
 use nn::PadSides;
+use tensor::{FractionalMaxPoolOptions, LPPoolOptions, PadMode, Tensor};
 
 use super::super::convolutions::{convolution_options, transposed_options};
-use super::super::windows::{average_options, max_options, output_size, required};
+use super::super::windows::{average_options, max_options, output_size, per_axis, required};
 use super::{BoundCall, CalledModule, ModuleRow, module, one, tensors};
 use crate::argument::CaseArgument;
 use crate::failure::CaseFailure;
@@ -11,10 +12,10 @@ use crate::failure::CaseFailure;
 macro_rules! convolution {
     ($name:literal, $layer:ident, $dims:literal) => {
         module($name, CONVOLUTION, |c| {
-            expect_zeros(c)?;
             let (channels, size) = (c.get("in_channels")?, required::<$dims>(c, "kernel_size")?);
             let options = convolution_options::<$dims>(c)?;
             let layer = nn::$layer::new(channels, c.get("out_channels")?, size, options)?;
+            let layer = layer.with_padding_mode(padding_mode(c)?);
             one(if c.get("bias")? { layer } else { layer.without_bias() })
         })
     };
@@ -80,6 +81,11 @@ pub(super) static ROWS: &[ModuleRow] = &[
     module("nn.AvgPool1d", AVG_POOL_1D, |c| one(nn::AvgPool1d::new(average_options::<1>(c)?))),
     module("nn.AvgPool2d", AVG_POOL, |c| one(nn::AvgPool2d::new(average_options::<2>(c)?))),
     module("nn.AvgPool3d", AVG_POOL, |c| one(nn::AvgPool3d::new(average_options::<3>(c)?))),
+    module("nn.LPPool1d", LP_POOL, |c| one(nn::LPPool1d::new(norm(c)?, lp_options::<1>(c)?))),
+    module("nn.LPPool2d", LP_POOL, |c| one(nn::LPPool2d::new(norm(c)?, lp_options::<2>(c)?))),
+    module("nn.LPPool3d", LP_POOL, |c| one(nn::LPPool3d::new(norm(c)?, lp_options::<3>(c)?))),
+    max_pool!("nn.FractionalMaxPool2d", FractionalMaxPool2d, FRACTIONAL, fractional_options::<2>),
+    max_pool!("nn.FractionalMaxPool3d", FractionalMaxPool3d, FRACTIONAL, fractional_options::<3>),
     module("nn.AdaptiveAvgPool1d", "output_size", |c| {
         one(nn::AdaptiveAvgPool1d::new(output_size::<1>(c)?))
     }),
@@ -115,7 +121,54 @@ const AVG_POOL_1D: &str =
     "kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True";
 const AVG_POOL: &str = "kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None";
 
-/// A convolution is padded with zeros.
+const LP_POOL: &str = "norm_type, kernel_size, stride=None, ceil_mode=False";
+const FRACTIONAL: &str =
+    "kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None";
+
+fn norm(c: &BoundCall) -> Result<f64, CaseFailure> {
+    c.get("norm_type")
+}
+
+fn lp_options<const N: usize>(c: &BoundCall) -> Result<LPPoolOptions<N>, CaseFailure> {
+    let options =
+        LPPoolOptions::new(required(c, "kernel_size")?).ceil_mode(c.get::<bool>("ceil_mode")?);
+    Ok(match per_axis(c, "stride")? {
+        Some(stride) => options.stride(stride),
+        None => options,
+    })
+}
+
+fn fractional_options<const N: usize>(
+    c: &BoundCall,
+) -> Result<FractionalMaxPoolOptions<N>, CaseFailure> {
+    let kernel = required::<N>(c, "kernel_size")?;
+    let options = match (c.argument("output_size")?, c.argument("output_ratio")?) {
+        (CaseArgument::None, CaseArgument::List(_)) => {
+            let ratios: Vec<f64> = c.get("output_ratio")?;
+            let wrong = |_| CaseFailure::Unsupported(format!("{} ratios", ratios.len()));
+            let ratios = <[f64; N]>::try_from(&*ratios).map_err(wrong)?;
+            FractionalMaxPoolOptions::to_ratio(kernel, ratios)
+        }
+        (CaseArgument::None, _) => {
+            FractionalMaxPoolOptions::to_ratio(kernel, c.get::<f64>("output_ratio")?)
+        }
+        _ => FractionalMaxPoolOptions::to_size(kernel, required::<N>(c, "output_size")?),
+    };
+    Ok(options.samples(c.get::<Option<&Tensor>>("_random_samples")?.cloned()))
+}
+
+/// The elements around the input of a convolution.
+fn padding_mode(c: &BoundCall) -> Result<PadMode, CaseFailure> {
+    match c.get("padding_mode")? {
+        "zeros" => Ok(PadMode::Constant(0.into())),
+        "reflect" => Ok(PadMode::Reflect),
+        "replicate" => Ok(PadMode::Replicate),
+        "circular" => Ok(PadMode::Circular),
+        mode => Err(CaseFailure::Unsupported(format!("the padding {mode}"))),
+    }
+}
+
+/// A transposed convolution is padded with zeros.
 fn expect_zeros(c: &BoundCall) -> Result<(), CaseFailure> {
     match c.get("padding_mode")? {
         "zeros" => Ok(()),

@@ -1,9 +1,12 @@
 //! Losses as modules.
 
+use nn::Forward;
 use tensor::{Reduction, Tensor};
 
+use super::super::losses::lengths as lengths_of;
 use super::super::rows::BoundCall;
-use super::{ModuleRow, module, three, two};
+use super::{CalledModule, ModuleRow, module, tensors, three, two};
+use crate::argument::CaseArgument;
 use crate::failure::CaseFailure;
 
 /// Losses of predictions and targets.
@@ -62,6 +65,42 @@ pub(super) static ROWS: &[ModuleRow] = &[
             let loss = nn::CrossEntropyLoss::new().weight(weight(c, "weight")?);
             let loss = loss.label_smoothing(c.get("label_smoothing")?);
             two(loss.ignore_index(c.get("ignore_index")?).reduction(reduction(c)?))
+        },
+    ),
+];
+
+/// Losses of other inputs, or with parameters.
+pub(super) static OTHERS: &[ModuleRow] = &[
+    module("nn.CTCLoss", "blank=0, reduction='mean', zero_infinity=False", |c| {
+        let loss = nn::CTCLoss::new().blank(c.get("blank")?).reduction(reduction(c)?);
+        let module = loss.zero_infinity(c.get("zero_infinity")?);
+        let call = |module: &nn::CTCLoss, inputs: &[CaseArgument]| {
+            let tensor = |lengths: &CaseArgument| {
+                let lengths: Vec<i64> = lengths_of(lengths)?.iter().map(|&n| n as i64).collect();
+                Ok::<_, CaseFailure>(Tensor::from_vec(lengths.clone(), [lengths.len()], ())?)
+            };
+            let [probs, targets, lengths, label_counts] = inputs else {
+                return Err(CaseFailure::Unsupported("other than four inputs".to_owned()));
+            };
+            let [probs, targets] = tensors(&[probs.clone(), targets.clone()])?;
+            let inputs = (probs, targets, tensor(lengths)?, tensor(label_counts)?);
+            Ok(vec![module.forward(&inputs)?])
+        };
+        Ok(Box::new(CalledModule { module, call }))
+    }),
+    module(
+        "nn.LinearCrossEntropyLoss",
+        "in_features, num_classes, *, out_features=[], reduction='mean', weight=None, ignore_index=-100, label_smoothing=0.0, options=None",
+        |c| {
+            if !matches!(c.argument("out_features")?, CaseArgument::List(sizes) if sizes.is_empty())
+                || !matches!(c.argument("options")?, CaseArgument::None)
+            {
+                return Err(CaseFailure::Unsupported("features or options".to_owned()));
+            }
+            let classes = c.get("num_classes")?;
+            let loss = nn::LinearCrossEntropyLoss::new(c.get("in_features")?, classes)?;
+            let loss = loss.weight(weight(c, "weight")?).ignore_index(c.get("ignore_index")?);
+            two(loss.label_smoothing(c.get("label_smoothing")?).reduction(reduction(c)?))
         },
     ),
 ];

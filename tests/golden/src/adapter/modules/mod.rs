@@ -71,6 +71,11 @@ pub(crate) fn build(
     (row.build)(&BoundCall { device, arguments })
 }
 
+/// The names of all modules.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    table().keys().copied()
+}
+
 /// The rows by name.
 fn table() -> &'static HashMap<&'static str, &'static ModuleRow> {
     static TABLE: OnceLock<HashMap<&'static str, &'static ModuleRow>> = OnceLock::new();
@@ -81,6 +86,7 @@ fn table() -> &'static HashMap<&'static str, &'static ModuleRow> {
             layers::ROWS,
             losses::ROWS,
             losses::OF_PAIRS,
+            losses::OTHERS,
             recurrent::ROWS,
         ];
         families.into_iter().flatten().map(|row| (row.name, row)).collect()

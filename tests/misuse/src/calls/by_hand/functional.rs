@@ -1,7 +1,7 @@
 //! Normalisations, losses and tables with options, and the layers of them.
 
-use nn::{Embedding, EmbeddingBag, Forward, GroupNorm, RMSNorm};
-use tensor::{BagMode, EmbeddingOptions, Reduction};
+use nn::{CTCLoss, Embedding, EmbeddingBag, Forward, GroupNorm, LinearCrossEntropyLoss, RMSNorm};
+use tensor::{BagMode, CdistMode, EmbeddingOptions, Reduction};
 
 use crate::calls::entry::{CallEntry, entries};
 use crate::draw::Draw;
@@ -58,6 +58,35 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         d.look(x.triplet_margin_loss_with(&near, &far, margin, p, swap, reduction).ok());
         d.look(x.cosine_embedding_loss_with(&near, &far, margin, reduction).ok());
         d.look(x.gaussian_nll_loss_with(&near, &far, swap, margin, reduction).ok());
+        Some(())
+    };
+    "tensor::Tensor::ctc_loss", "tensor::Tensor::ctc_loss_with", "nn::CTCLoss::blank",
+    "nn::CTCLoss::zero_infinity", "nn::CTCLoss::reduction" => |d| {
+        let (x, targets, blank, zero) = (d.tensor()?, d.index()?, d.size()?, d.flag()?);
+        let (lengths, counts) = (d.sizes()?, d.sizes()?);
+        let reduction = reduction(d);
+        d.look(x.ctc_loss(&targets, &lengths, &counts).ok());
+        d.look(x.ctc_loss_with(&targets, &lengths, &counts, blank, zero, reduction).ok());
+        let loss = CTCLoss::new().blank(blank).zero_infinity(zero).reduction(reduction);
+        let (lengths, counts) = (d.index()?, d.index()?);
+        d.look(loss.forward(&(x, targets, lengths, counts)).ok());
+        Some(())
+    };
+    "nn::LinearCrossEntropyLoss::new", "nn::LinearCrossEntropyLoss::new_with",
+    "nn::LinearCrossEntropyLoss::weight", "nn::LinearCrossEntropyLoss::ignore_index",
+    "nn::LinearCrossEntropyLoss::label_smoothing", "nn::LinearCrossEntropyLoss::reduction" => |d| {
+        let (x, target, weight) = (d.tensor()?, d.index()?, d.maybe_tensor()?);
+        let (features, classes) = (d.rng().below(4), d.rng().below(4));
+        let loss = LinearCrossEntropyLoss::new_with(features, classes, d.options()?).ok()?;
+        let loss = loss.weight(weight).ignore_index(d.integer()?).label_smoothing(d.number()?);
+        let loss = loss.reduction(reduction(d));
+        d.look(loss.forward(&(x, target)).ok());
+        Some(())
+    };
+    "tensor::Tensor::cdist_with" => |d| {
+        let (x, other, p) = (d.tensor()?, d.tensor()?, d.number()?);
+        let mode = d.rng().pick(&[CdistMode::IfNecessary, CdistMode::Always, CdistMode::Never]);
+        d.look(x.cdist_with(&other, p, mode).ok());
         Some(())
     };
     "tensor::Tensor::bilinear" => |d| {

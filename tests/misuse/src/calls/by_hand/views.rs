@@ -36,6 +36,24 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         d.look(tensor.rot90(turns, dims).ok());
         Some(())
     };
+    "tensor::Tensor::unsqueeze_", "tensor::Tensor::squeeze_", "tensor::Tensor::squeeze_all_",
+    "tensor::Tensor::squeeze_dims_", "tensor::Tensor::t_", "tensor::Tensor::transpose_",
+    "tensor::Tensor::as_strided_" => |d| {
+        let (mut tensor, first, second, dims) = (d.tensor()?, d.dim()?, d.dim()?, d.dims()?);
+        let (sizes, offset) = (d.sizes()?, d.size()?);
+        let seen = match d.rng().below(7) {
+            0 => tensor.unsqueeze_(first),
+            1 => tensor.squeeze_(first),
+            2 => tensor.squeeze_all_(),
+            3 => tensor.squeeze_dims_(&dims),
+            4 => tensor.t_(),
+            5 => tensor.transpose_(first, second),
+            _ => tensor.as_strided_(sizes, &dims, offset),
+        };
+        d.look(seen.ok());
+        d.look(Some(tensor));
+        Some(())
+    };
     "tensor::Tensor::i", "tensor::IndexRange::step" => |d| {
         let (tensor, indices) = (d.tensor()?, indices(d)?);
         d.look(tensor.i(indices).ok());

@@ -1,10 +1,10 @@
 //! Windows and samples of images.
 
-use nn::{Fold, Forward, LocalResponseNorm, Unfold, Upsample};
+use nn::{Fold, Forward, FractionalMaxPool2d, LPPool1d, LocalResponseNorm, Unfold, Upsample};
 use tensor::{
-    AdaptivePoolSize, AvgPoolOptions, BlockOptions, GridSampleMode, GridSamplePadding,
-    Interpolation, InterpolationMode, MaxPoolOptions, MaxUnpoolOptions, PadMode, PerAxis, Result,
-    Tensor,
+    AdaptivePoolSize, AvgPoolOptions, BlockOptions, FractionalMaxPoolOptions, GridSampleMode,
+    GridSamplePadding, Interpolation, InterpolationMode, LPPoolOptions, MaxPoolOptions,
+    MaxUnpoolOptions, PadMode, PerAxis, Result, Tensor,
 };
 
 use crate::calls::entry::{CallEntry, entries};
@@ -63,6 +63,27 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         both_ways(d, tensor.max_unpool2d(&indices, options));
         Some(())
     };
+    "tensor::LPPoolOptions::new", "tensor::LPPoolOptions::stride" => |d| {
+        let (tensor, norm) = (image(d)?, d.number()?);
+        let options = LPPoolOptions::new(sizes::<2>(d)?).ceil_mode(d.flag()?);
+        let options = if d.flag()? { options.stride(sizes(d)?) } else { options };
+        both_ways(d, tensor.lp_pool2d(norm, options));
+        let size = d.size()?;
+        both_ways(d, LPPool1d::new(norm, size).forward(&tensor));
+        Some(())
+    };
+    "tensor::FractionalMaxPoolOptions::to_size", "tensor::FractionalMaxPoolOptions::to_ratio" => |d| {
+        let (tensor, kernel, ratio) = (image(d)?, sizes::<2>(d)?, d.number()?);
+        let options = match d.flag()? {
+            true => FractionalMaxPoolOptions::to_size(kernel, sizes(d)?),
+            false => FractionalMaxPoolOptions::to_ratio(kernel, ratio),
+        };
+        let options = options.samples(d.maybe_tensor()?);
+        both_ways(d, tensor.fractional_max_pool2d(&options));
+        let layer = FractionalMaxPool2d::new(options);
+        d.look(layer.forward_with_indices(&tensor).ok().map(|(values, _)| values));
+        Some(())
+    };
     "tensor::Tensor::pad" => |d| {
         let (tensor, padding, number) = (d.tensor()?, d.dims()?, d.number()?);
         let modes =
@@ -73,7 +94,7 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
     };
     "tensor::Tensor::interpolate", "tensor::Interpolation::size", "tensor::Interpolation::scale_factor",
     "tensor::Interpolation::mode", "tensor::Interpolation::align_corners",
-    "tensor::Interpolation::recompute_scale_factor", "nn::Upsample::new" => |d| {
+    "tensor::Interpolation::recompute_scale_factor", "tensor::Interpolation::antialias", "nn::Upsample::new" => |d| {
         use InterpolationMode as M;
         let modes =
             [M::Nearest, M::NearestExact, M::Linear, M::Bilinear, M::Bicubic, M::Trilinear, M::Area];
@@ -84,6 +105,7 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         };
         let mode = modes[d.rng().below(7)];
         let mut options = options.mode(mode).recompute_scale_factor(d.flag()?);
+        options = options.antialias(d.flag()?);
         if d.flag()? {
             options = options.align_corners(d.flag()?);
         }
