@@ -135,3 +135,13 @@ class Resample(Structure):
     _fields_ = [
         ("out", c_uint64), ("input", c_uint64), ("count", c_int64), ("axes", ResampleAxis * 3),
     ]
+
+
+class Attention(Structure):
+    _fields_ = [
+        *[(name, c_uint64) for name in "out log_sum delta dq dk dv q k v grad mask state seed offset".split()],
+        *[(name, c_int64) for name in "batch heads kv_heads queries keys depth columns jobs".split()],
+        *[(f"{name}_strides", c_int64 * 3) for name in "q k v grad".split()],
+        ("mask_strides", c_int64 * 4), ("scale", c_double), ("keep", c_double),
+        ("causal", c_int32), ("mask_kind", c_int32),
+    ]

@@ -35,6 +35,7 @@ const TABLE: &[(&str, &str, usize)] = &[
     ("conv_output conv_input conv_weight", FLOATS, 240),
     ("conv_output_large conv_input_large conv_weight_large", FLOATS, 240),
     ("softmax log_softmax softmax_backward log_softmax_backward", FLOATS, 56),
+    ("attention attention_backward_queries attention_backward_keys", FLOATS, 328),
     ("layer_norm layer_norm_backward", FLOATS, 88),
     ("layer_norm_parameters", FLOATS, 80),
     ("gather scatter index_select index_copy", SIZES, 56),
@@ -134,7 +135,7 @@ fn ptx_is_for_sm_75_or_with_tensor_cores_for_sm_80_and_a_driver_of_cuda_12_0_rea
 fn any_block_that_a_gpu_can_run_can_be_launched() {
     for module in kernels::modules() {
         let Some(text) = ptx(module) else { continue };
-        let fixed = ["conv", "matmul", "cumsum", "cumprod", "argsort"];
+        let fixed = ["attention", "conv", "matmul", "cumsum", "cumprod", "argsort"];
         let is_fixed = fixed.iter().any(|operation| module.name.starts_with(operation));
         let threads = match is_fixed {
             _ if module.name.starts_with("matmul_halves") => 128,

@@ -2,8 +2,8 @@
 
 use nn::optim::{Adam, Optimizer, SGD};
 use nn::{
-    Conv2d, Embedding, Flatten, Forward, LSTM, Linear, MaxPool2d, Module, ReLU, Sequential,
-    sequential,
+    Conv2d, Embedding, Flatten, Forward, LSTM, LayerNorm, Linear, MaxPool2d, Module, ReLU,
+    Sequential, sequential,
 };
 use tensor::{DType, Tensor};
 
@@ -17,6 +17,9 @@ const PIXELS: usize = 784;
 const HIDDEN: usize = 512;
 const CLASSES: usize = 10;
 const IMAGES: usize = 64;
+/// The elements of a position of the transformer, and the heads of its attention.
+const WIDTH: usize = 256;
+const HEADS: usize = 4;
 
 pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     let pixels = place.randn([BATCH, PIXELS])?;
@@ -36,7 +39,12 @@ pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     let mut sgd = SGD::new(model.parameters(), 0.01).momentum(0.9).build()?;
     bench.case(place, "train/cnn_sgdm", Steps, || step(&model, &mut sgd, &images, &classes))?;
 
-    bench.missing("train/xformer_fwdbwd", Steps)?;
+    let block = AttentionBlock::new(place)?;
+    let sequences = place.randn([16, 128, WIDTH])?;
+    bench.case(place, "train/xformer_fwdbwd", Steps, || {
+        block.zero_grad();
+        block.forward(&sequences)?.square()?.mean(())?.backward()
+    })?;
 
     let words = Tensor::randint(0, 1000, [32, 64], (DType::I64, place.device()))?;
     let embedding = Embedding::new_with(1000, 128, place.device())?;
@@ -47,6 +55,47 @@ pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
         let (output, _) = lstm.forward(&embedding.forward(&words)?)?;
         output.square()?.mean(())?.backward()
     })
+}
+
+/// A layer of a transformer, whose attention sees all positions.
+#[derive(Module)]
+struct AttentionBlock {
+    l1: LayerNorm,
+    l2: LayerNorm,
+    qkv: Linear,
+    o: Linear,
+    u: Linear,
+    d: Linear,
+}
+
+impl AttentionBlock {
+    fn new(place: &BenchTarget) -> tensor::Result<AttentionBlock> {
+        let linear = |from, to| Linear::new_with(from, to, place.device());
+        let norm = || LayerNorm::new_with([WIDTH], place.device());
+        Ok(AttentionBlock {
+            l1: norm()?,
+            l2: norm()?,
+            qkv: linear(WIDTH, 3 * WIDTH)?,
+            o: linear(WIDTH, WIDTH)?,
+            u: linear(WIDTH, 4 * WIDTH)?,
+            d: linear(4 * WIDTH, WIDTH)?,
+        })
+    }
+}
+
+impl Forward for AttentionBlock {
+    type Output = Tensor;
+
+    fn forward(&self, x: &Tensor) -> tensor::Result<Tensor> {
+        let &[batch, positions, _] = x.shape() else { panic!("sequences have three dimensions") };
+        let by_heads =
+            |x: &Tensor| x.reshape([batch, positions, HEADS, WIDTH / HEADS])?.transpose(1, 2);
+        let parts = self.qkv.forward(&self.l1.forward(x)?)?.chunk(3, -1)?;
+        let [q, k, v] = [by_heads(&parts[0])?, by_heads(&parts[1])?, by_heads(&parts[2])?];
+        let seen = q.scaled_dot_product_attention(&k, &v, ())?.transpose(1, 2)?;
+        let x = x.add(&self.o.forward(&seen.reshape([batch, positions, WIDTH])?)?)?;
+        x.add(&self.d.forward(&self.u.forward(&self.l2.forward(&x)?)?.gelu_tanh()?)?)
+    }
 }
 
 fn convolutional(place: &BenchTarget) -> tensor::Result<Sequential> {

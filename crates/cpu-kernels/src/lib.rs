@@ -21,7 +21,7 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   conv
+//   attention, conv
 //   index, layer_norm, matmul, pooling, program, random, range, resample, scan, search, softmax, sort
 //   movers, reduce
 //   blocks, matrix
@@ -29,6 +29,7 @@
 //   loops
 //   instruction_set, pool, runs, shared_pointer, values
 //   shared
+pub mod attention;
 mod blocks;
 pub mod conv;
 mod convert;

@@ -31,7 +31,8 @@
 //! - Layers: [`Linear`], [`Bilinear`], [`Conv2d`] and its like, [`Embedding`], [`EmbeddingBag`],
 //!   [`Flatten`], [`Sequential`] (made by [`sequential!`]); [`LayerNorm`], [`RMSNorm`], [`GroupNorm`],
 //!   [`BatchNorm2d`], [`InstanceNorm2d`] and their like; [`Dropout`], [`Dropout2d`], [`AlphaDropout`]
-//!   and their like; [`RNN`], [`LSTM`], [`GRU`] and their cells.
+//!   and their like; [`RNN`], [`LSTM`], [`GRU`] and their cells; [`MultiheadAttention`],
+//!   [`TransformerEncoderLayer`], [`Transformer`] and their like.
 //! - For images: [`MaxPool2d`], [`AvgPool2d`], [`AdaptiveAvgPool2d`] and their like, [`ReflectionPad2d`]
 //!   and other paddings, [`Upsample`], [`PixelShuffle`], [`Unfold`], [`LocalResponseNorm`].
 //! - Activation functions: [`ReLU`], [`GELU`], [`SiLU`], [`Softmax`], [`PReLU`] and many more.
@@ -44,9 +45,8 @@
 //! - [`checkpoint`]: the whole state of a training in one file.
 //! - [`StateDict`] and [`LoadOptions`]: parameters and buffers by name, to be saved and loaded.
 //!
-//! What it is not: it has no attention. Operations and
-//! gradients are in the crate `tensor`; batches of data, and models over several devices, in
-//! `parallel`.
+//! What it is not: operations and gradients are in the crate `tensor`; batches of data, and models
+//! over several devices, in `parallel`.
 #![forbid(unsafe_code)]
 
 // The derive names the crate as programs do.
@@ -82,23 +82,26 @@ pub use error::LayerError;
 pub use forward::Forward;
 pub use layers::{
     AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d,
-    AdaptiveMaxPool3d, AlphaDropout, AvgPool1d, AvgPool2d, AvgPool3d, BCELoss, BCEWithLogitsLoss,
-    BatchNorm1d, BatchNorm2d, BatchNorm3d, Bilinear, CELU, CTCLoss, ChannelShuffle, CircularPad1d,
-    CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, Conv1d, Conv2d,
-    Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, CosineEmbeddingLoss,
-    CrossEntropyLoss, Dropout, Dropout1d, Dropout2d, Dropout3d, ELU, Embedding, EmbeddingBag,
-    FeatureAlphaDropout, Flatten, Fold, FractionalMaxPool2d, FractionalMaxPool3d, GELU, GLU, GRU,
-    GRUCell, GRUKind, GaussianNLLLoss, GroupNorm, Hardshrink, Hardsigmoid, Hardswish, Hardtanh,
-    HingeEmbeddingLoss, HuberLoss, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, KLDivLoss,
-    L1Loss, LPPool1d, LPPool2d, LPPool3d, LSTM, LSTMCell, LSTMKind, LayerNorm, LeakyReLU, Linear,
-    LinearCrossEntropyLoss, LocalResponseNorm, LogSigmoid, LogSoftmax, MSELoss, MarginRankingLoss,
-    MaxPool1d, MaxPool2d, MaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d, Mish,
-    MultiLabelMarginLoss, MultiLabelSoftMarginLoss, MultiMarginLoss, NLLLoss, PReLU, PadSides,
-    PixelShuffle, PixelUnshuffle, PoissonNLLLoss, RMSNorm, RNN, RNNBase, RNNBuilder, RNNCell,
-    RNNCellBase, RNNKind, RNNNonlinearity, ReLU, ReLU6, RecurrentKind, RecurrentState,
-    ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d, ReplicationPad2d,
-    ReplicationPad3d, SELU, Sequential, SiLU, Sigmoid, SmoothL1Loss, SoftMarginLoss, Softmax,
-    Softmax2d, Softmin, Softplus, Softshrink, Softsign, Tanh, Tanhshrink, Threshold,
+    AdaptiveMaxPool3d, AlphaDropout, AttentionMasks, AttentionWeights, AvgPool1d, AvgPool2d,
+    AvgPool3d, BCELoss, BCEWithLogitsLoss, BatchNorm1d, BatchNorm2d, BatchNorm3d, Bilinear, CELU,
+    CTCLoss, ChannelShuffle, CircularPad1d, CircularPad2d, CircularPad3d, ConstantPad1d,
+    ConstantPad2d, ConstantPad3d, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d,
+    ConvTranspose3d, CosineEmbeddingLoss, CrossEntropyLoss, Dropout, Dropout1d, Dropout2d,
+    Dropout3d, ELU, Embedding, EmbeddingBag, FeatureAlphaDropout, Flatten, Fold,
+    FractionalMaxPool2d, FractionalMaxPool3d, GELU, GLU, GRU, GRUCell, GRUKind, GaussianNLLLoss,
+    GroupNorm, Hardshrink, Hardsigmoid, Hardswish, Hardtanh, HingeEmbeddingLoss, HuberLoss,
+    InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, KLDivLoss, L1Loss, LPPool1d, LPPool2d,
+    LPPool3d, LSTM, LSTMCell, LSTMKind, LayerNorm, LeakyReLU, Linear, LinearCrossEntropyLoss,
+    LocalResponseNorm, LogSigmoid, LogSoftmax, MSELoss, MarginRankingLoss, MaxPool1d, MaxPool2d,
+    MaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d, Mish, MultiLabelMarginLoss,
+    MultiLabelSoftMarginLoss, MultiMarginLoss, MultiheadAttention, MultiheadOptions, NLLLoss,
+    PReLU, PadSides, PixelShuffle, PixelUnshuffle, PoissonNLLLoss, RMSNorm, RNN, RNNBase,
+    RNNBuilder, RNNCell, RNNCellBase, RNNKind, RNNNonlinearity, ReLU, ReLU6, RecurrentKind,
+    RecurrentState, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d,
+    ReplicationPad2d, ReplicationPad3d, SELU, Sequential, SiLU, Sigmoid, SmoothL1Loss,
+    SoftMarginLoss, Softmax, Softmax2d, Softmin, Softplus, Softshrink, Softsign, Tanh, Tanhshrink,
+    Threshold, Transformer, TransformerActivation, TransformerDecoder, TransformerDecoderLayer,
+    TransformerEncoder, TransformerEncoderLayer, TransformerMasks, TransformerOptions,
     TripletMarginLoss, Unfold, Upsample, ZeroPad1d, ZeroPad2d, ZeroPad3d,
 };
 pub use module::{AsModule, Member, MemberMut, Module};

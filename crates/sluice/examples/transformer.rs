@@ -5,7 +5,10 @@
 //! ```
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
 
-use sluice::nn::{Embedding, GELU, LayerNorm, Linear, Sequential};
+use sluice::nn::{
+    AttentionMasks, Embedding, LayerNorm, Linear, TransformerActivation, TransformerEncoder,
+    TransformerEncoderLayer, TransformerOptions,
+};
 use sluice::prelude::*;
 
 /// From the first chapter of "Alice's Adventures in Wonderland" (L. Carroll, 1865; public domain).
@@ -16,79 +19,41 @@ const TEXT: &str = "Alice was beginning to get very tired of sitting by her sist
 const CONTEXT: usize = 32;
 const WIDTH: usize = 64;
 
-/// Attention to earlier characters, and a layer of its own for each.
+/// A transformer whose positions see what is before them.
 #[derive(Module)]
-struct TransformerBlock {
-    norm1: LayerNorm,
-    qkv: Linear,
-    out: Linear,
-    norm2: LayerNorm,
-    mlp: Sequential,
-    heads: usize,
-}
-
-impl TransformerBlock {
-    fn new(heads: usize) -> Result<TransformerBlock> {
-        Ok(TransformerBlock {
-            norm1: LayerNorm::new([WIDTH])?,
-            qkv: Linear::new(WIDTH, 3 * WIDTH)?,
-            out: Linear::new(WIDTH, WIDTH)?,
-            norm2: LayerNorm::new([WIDTH])?,
-            mlp: sequential![Linear::new(WIDTH, 4 * WIDTH)?, GELU, Linear::new(4 * WIDTH, WIDTH)?],
-            heads,
-        })
-    }
-}
-
-impl Forward for TransformerBlock {
-    type Output = Tensor;
-
-    fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let [b, t, d] = x.sizes()?;
-        let qkv = self.qkv.forward(&self.norm1.forward(x)?)?;
-        let qkv = qkv.view((b, t, 3, self.heads, d / self.heads))?.permute((2, 0, 3, 1, 4))?;
-        let (q, k, v) = (qkv.i(0)?, qkv.i(1)?, qkv.i(2)?);
-        let scores = (q.matmul(&k.transpose(-2, -1)?)? / ((d / self.heads) as f64).sqrt())?;
-        let later = Tensor::ones([t, t], (DType::Bool, x.device()))?.triu(1)?;
-        let weights = scores.masked_fill(&later, f64::NEG_INFINITY)?.softmax(-1)?;
-        let mixed = weights.matmul(&v)?.transpose(1, 2)?.reshape((b, t, d))?;
-        let x = (x + self.out.forward(&mixed))?;
-        &x + self.mlp.forward(&self.norm2.forward(&x)?)
-    }
-}
-
-#[derive(Module)]
-struct Transformer {
+struct CharacterModel {
     characters: Embedding,
     places: Embedding,
-    blocks: Vec<TransformerBlock>,
-    norm: LayerNorm,
+    layers: TransformerEncoder,
     head: Linear,
 }
 
-impl Transformer {
-    fn new(vocabulary: usize) -> Result<Transformer> {
-        Ok(Transformer {
+impl CharacterModel {
+    fn new(vocabulary: usize) -> Result<CharacterModel> {
+        let options = TransformerOptions::new()
+            .dim_feedforward(4 * WIDTH)
+            .dropout(0.0)
+            .activation(TransformerActivation::GELU)
+            .batch_first(true)
+            .norm_first(true);
+        let layer = || TransformerEncoderLayer::new(WIDTH, 4, options);
+        Ok(CharacterModel {
             characters: Embedding::new(vocabulary, WIDTH)?,
             places: Embedding::new(CONTEXT, WIDTH)?,
-            blocks: (0..2).map(|_| TransformerBlock::new(4)).collect::<Result<_>>()?,
-            norm: LayerNorm::new([WIDTH])?,
+            layers: TransformerEncoder::new([layer()?, layer()?], LayerNorm::new([WIDTH])?),
             head: Linear::new(WIDTH, vocabulary)?,
         })
     }
 }
 
-impl Forward for Transformer {
+impl Forward for CharacterModel {
     type Output = Tensor;
 
     /// The scores of the next character after each of `[batch, time]`.
     fn forward(&self, text: &Tensor) -> Result<Tensor> {
         let places = Tensor::arange(text.size(1)?, (DType::I64, text.device()))?;
-        let mut x = (self.characters.forward(text)? + self.places.forward(&places)?)?;
-        for block in &self.blocks {
-            x = block.forward(&x)?;
-        }
-        self.head.forward(&self.norm.forward(&x)?)
+        let x = (self.characters.forward(text)? + self.places.forward(&places)?)?;
+        self.head.forward(&self.layers.encode(&x, &AttentionMasks::new().causal(true))?)
     }
 }
 
@@ -103,7 +68,7 @@ fn main() -> Result<()> {
     let text = Tensor::new(&numbers, device)?;
     let last = text.numel() - CONTEXT - 1;
 
-    let mut model = Transformer::new(vocabulary.len())?;
+    let mut model = CharacterModel::new(vocabulary.len())?;
     model.to(device)?;
     let mut optimizer = optim::Adam::new(model.parameters(), 3e-3).build()?;
     for step in 1..=150 {

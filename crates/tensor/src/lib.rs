@@ -57,7 +57,7 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   checkpoint, context, cpu, factories
+//   attention, checkpoint, context, cpu, factories
 //   ops, random
 //   host
 //   dispatch, print
@@ -69,6 +69,7 @@
 //   grad_mode, shape
 //   capture, checked_size, device, dtype, inference, integer, shared, specializations
 mod access;
+mod attention;
 mod autograd;
 mod capture;
 mod checked_size;
@@ -103,6 +104,7 @@ mod tensor;
 mod thread_pool;
 
 pub use access::ReadGuard;
+pub use attention::AttentionOptions;
 pub use autograd::{
     AutogradFunction, Backward, BackwardContext, DetectAnomalyGuard, ForwardContext, GradGuard,
     InferenceModeGuard, NoGradGuard, RemovableHandle, enable_grad, grad, inference_mode,

@@ -48,23 +48,24 @@ tile_integers! { i32 i64 }
 
 /// The operands of a tile: all of its columns lie beside each other in `b` and in `c`. Distances are
 /// in elements.
-pub(super) struct TileOperands<T> {
+#[derive(Clone, Copy)]
+pub(crate) struct TileOperands<T> {
     /// The number of summed elements.
-    pub(super) k: usize,
-    pub(super) a: *const T,
-    pub(super) a_strides: [isize; 2],
-    pub(super) b: *const T,
-    pub(super) b_row: isize,
-    pub(super) c: *mut T,
-    pub(super) c_row: isize,
-    pub(super) accumulate: bool,
+    pub(crate) k: usize,
+    pub(crate) a: *const T,
+    pub(crate) a_strides: [isize; 2],
+    pub(crate) b: *const T,
+    pub(crate) b_row: isize,
+    pub(crate) c: *mut T,
+    pub(crate) c_row: isize,
+    pub(crate) accumulate: bool,
 }
 
 /// The loop for tiles of one size.
 ///
 /// # Safety
 /// The operands are valid with the tile's size, and the processor has the loop's instruction set.
-pub(super) type TileKernel<T> = unsafe fn(TileOperands<T>);
+pub(crate) type TileKernel<T> = unsafe fn(TileOperands<T>);
 
 /// The sizes of tiles for an instruction set.
 #[derive(Clone, Copy)]
@@ -106,7 +107,7 @@ impl TileSizes {
     }
 
     /// The loop for tiles of one of the heights and numbers of vectors above.
-    pub(super) fn kernel<T: TileNumber>(self, height: usize, vectors: usize) -> TileKernel<T> {
+    pub(crate) fn kernel<T: TileNumber>(self, height: usize, vectors: usize) -> TileKernel<T> {
         match vectors {
             1 => self.of_vectors::<T, 1>(height),
             2 => self.of_vectors::<T, 2>(height),

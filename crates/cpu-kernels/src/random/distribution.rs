@@ -152,7 +152,7 @@ pub fn integer(bits: u64, low: i64, high: i64) -> i64 {
 
 /// Whether an event of this probability happens.
 #[inline(always)]
-pub(super) fn is_chosen(word: u32, probability: f64) -> bool {
+pub(crate) fn is_chosen(word: u32, probability: f64) -> bool {
     unit_24(word) < probability
 }
 

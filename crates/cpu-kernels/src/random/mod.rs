@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use expression::DType;
 
+pub(crate) use self::distribution::is_chosen;
 use self::distribution::{Drawn, ExponentialReals, NormalReals, Ones, UniformReals, WholeNumbers};
 pub use self::distribution::{Parameters, integer};
 pub use self::dropout::DropoutKernel;

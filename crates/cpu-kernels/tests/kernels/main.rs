@@ -1,5 +1,6 @@
 //! Kernels against plain loops, in every instruction set that the processor has.
 
+mod attention;
 mod conv;
 mod guarded;
 mod index;

@@ -1,6 +1,7 @@
 //! The layers, a file each; functions and losses as modules are tables.
 
 mod activations;
+mod attention;
 mod batch_norm;
 mod bilinear;
 mod blocks;
@@ -26,6 +27,7 @@ mod recurrent;
 mod relu;
 mod rms_norm;
 mod sequential;
+mod transformer;
 mod upsample;
 
 pub use activations::{
@@ -33,6 +35,7 @@ pub use activations::{
     LogSoftmax, Mish, ReLU6, SELU, SiLU, Sigmoid, Softmax, Softmax2d, Softmin, Softplus,
     Softshrink, Softsign, Tanh, Tanhshrink, Threshold,
 };
+pub use attention::{AttentionMasks, AttentionWeights, MultiheadAttention, MultiheadOptions};
 pub use batch_norm::{
     BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d,
 };
@@ -76,4 +79,8 @@ pub use recurrent::{
 pub use relu::ReLU;
 pub use rms_norm::RMSNorm;
 pub use sequential::Sequential;
+pub use transformer::{
+    Transformer, TransformerActivation, TransformerDecoder, TransformerDecoderLayer,
+    TransformerEncoder, TransformerEncoderLayer, TransformerMasks, TransformerOptions,
+};
 pub use upsample::{ChannelShuffle, PixelShuffle, PixelUnshuffle, Upsample};

@@ -3,8 +3,10 @@
 //! The layouts are those of `kernels/include/abi.cuh`, where [`Rowwise`] is called `Rows`; the
 //! assertions at the end, and those there, keep the two sides equal.
 
+mod attention;
 mod windows;
 
+pub(crate) use attention::Attention;
 pub(crate) use windows::{PoolAxis, PooledWindows, Resample, ResampledAxis};
 
 /// The most dimensions that a kernel takes. Dimensions are merged before a call, so more than eight

@@ -3,8 +3,8 @@
 use gpu_runtime::LaunchConfig;
 
 use super::abi::{
-    Cat, Convolution, Index, Matmul, NormParameters, NormalizedRows, PooledWindows, Random, Range,
-    Reduce, Resample, Rowwise, ScanCall, Search, Sort,
+    Attention, Cat, Convolution, Index, Matmul, NormParameters, NormalizedRows, PooledWindows,
+    Random, Range, Reduce, Resample, Rowwise, ScanCall, Search, Sort,
 };
 
 /// The number of threads per block of the kernels that go through elements one by one.
@@ -56,6 +56,13 @@ impl KernelArgs for Convolution {
     fn launch(&self, _blocks: u32) -> LaunchConfig {
         let products = self.groups.saturating_mul(self.parts);
         in_tiles([self.rows, self.columns], products, self.tile)
+    }
+}
+
+impl KernelArgs for Attention {
+    fn launch(&self, _blocks: u32) -> LaunchConfig {
+        let grid = self.jobs.clamp(1, i64::from(i32::MAX)) as u32;
+        LaunchConfig { grid: [grid, 1, 1], block: [SIDE, SIDE, 1], shared_bytes: 0 }
     }
 }
 

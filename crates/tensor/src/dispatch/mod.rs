@@ -6,6 +6,7 @@
 //! from CUDA.
 
 pub(crate) mod abi;
+mod attention;
 mod captured;
 mod cat;
 mod check;
@@ -36,6 +37,10 @@ mod sort;
 mod spread;
 mod transfer;
 
+pub(crate) use attention::{
+    AttentionKernels, AttentionOutcome, AttentionProblem, DropoutDraw, attention,
+    attention_backward,
+};
 pub(crate) use cat::{CatPart, join};
 pub(crate) use check::{common_device, device_mismatch, same_device};
 pub(crate) use convolution::{ConvGeometry, ConvolutionKernels, convolve};

@@ -3,6 +3,7 @@
 //!
 //! A kernel computes the same as the CUDA kernel of the same name in `kernels/`, up to rounding.
 
+pub(crate) mod attention;
 pub(crate) mod convolution;
 pub(crate) mod elements;
 pub(crate) mod index;

@@ -6,7 +6,7 @@ use super::captured::{CapturedDraw, CapturedDraws};
 use super::generator::Generator;
 use super::seed::generator_at;
 use crate::dispatch::abi::Random;
-use crate::dispatch::{self, Operator, RandomOperands};
+use crate::dispatch::{self, DropoutDraw, Operator, RandomOperands};
 use crate::resolved_device::ResolvedDevice;
 use crate::{Result, Tensor};
 
@@ -22,7 +22,7 @@ pub(super) struct DistributionParameters {
 /// One draw of a generator. Its numbers follow from its place among the draws, so they can be had
 /// again, by whoever keeps this instead of the numbers.
 #[derive(Clone)]
-pub(super) struct RandomDraw {
+pub(crate) struct RandomDraw {
     seed: u64,
     offset: u64,
     /// For a draw that was captured into a graph: the seed, and a number that is added to the
@@ -36,7 +36,7 @@ impl RandomDraw {
     /// # Errors
     /// Work on the device is being captured, and memory for the state of the graph's draws is short.
     #[track_caller]
-    pub(super) fn next(device: ResolvedDevice) -> Result<RandomDraw> {
+    pub(crate) fn next(device: ResolvedDevice) -> Result<RandomDraw> {
         let generator = generator_at(device);
         match captured_draw(&generator, device)? {
             Some(CapturedDraw { state, offset }) => {
@@ -47,6 +47,11 @@ impl RandomDraw {
                 Ok(RandomDraw { seed: philox.seed, offset: philox.offset, state: None })
             }
         }
+    }
+
+    /// The draw for kernels of attention, of which shares stay with the probability `keep`.
+    pub(crate) fn of_attention(&self, keep: f64) -> DropoutDraw<'_> {
+        DropoutDraw { seed: self.seed, offset: self.offset, state: self.state.as_ref(), keep }
     }
 
     /// Fills a contiguous tensor with the draw's numbers, or with what dropout leaves of `input`.

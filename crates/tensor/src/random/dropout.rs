@@ -6,7 +6,7 @@ use crate::autograd::{InPlace, record};
 use crate::dispatch::Operator;
 use crate::dispatch::abi::Random;
 use crate::host::random as kernels;
-use crate::{Result, Tensor};
+use crate::{Result, Shape, Tensor};
 
 static DROPOUT: Operator<Random> = Operator::new("dropout", kernels::DROPOUT);
 
@@ -84,6 +84,17 @@ fn dropped(x: &Tensor, p: f64, draw: &RandomDraw) -> Result<Tensor> {
         let draw = draw.clone();
         move |grad: &Tensor, _| Ok([Some(dropped(grad, p, &draw)?)])
     }))
+}
+
+/// The factors that dropout with the numbers of a draw has for the elements of a shape.
+#[track_caller]
+pub(crate) fn dropout_factors(
+    shape: Shape,
+    like: &Tensor,
+    p: f64,
+    draw: &RandomDraw,
+) -> Result<Tensor> {
+    dropped(&Tensor::ones(shape, (like.dtype(), like.device()))?, p, draw)
 }
 
 /// The probability to stay, and the factor of what stays.

@@ -9,6 +9,8 @@ mod generator;
 mod ops;
 mod seed;
 
+pub(crate) use draw::RandomDraw;
+pub(crate) use dropout::dropout_factors;
 pub use generator::{Generator, GeneratorState};
 pub(crate) use ops::expect;
 pub use seed::{

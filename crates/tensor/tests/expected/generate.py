@@ -9,6 +9,7 @@ import torch
 
 import elementwise
 from alignments import alignments
+from attention import attention
 from cases import write
 from convolutions import convolution_dtypes, convolutions
 from functional import functional
@@ -27,7 +28,9 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     others = {
         "promotion": table, "printed": printed, "gradients": gradients, "training": training,
-        "gathered": gathered, "indexing": indexing, "windows": windows, "samples": samples, "convolutions": convolutions, "convolution_dtypes": convolution_dtypes, "functional": functional, "sorting": sorting,
+        "gathered": gathered, "indexing": indexing, "windows": windows, "samples": samples,
+        "convolutions": convolutions, "convolution_dtypes": convolution_dtypes,
+        "functional": functional, "sorting": sorting, "attention": attention,
         "special": special, "special_values": special_values, "linalg": linalg,
         "powers": powers, "fractions": fractions, "alignments": alignments,
     }

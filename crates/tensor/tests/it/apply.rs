@@ -5,6 +5,7 @@ use tensor::{ReduceDims, Result, RoundingMode, Scalar, Tensor, TensorIndex};
 use crate::apply_selected::{COMBINED, SORTED, of_squares};
 use crate::apply_special::SPECIAL;
 use crate::apply_windows::WINDOWS;
+use crate::attention::ATTENTION;
 use crate::convolutions::convolve;
 use crate::expected::{Case, dtype_named};
 use crate::functional::FUNCTIONAL;
@@ -24,6 +25,7 @@ pub(crate) fn apply(case: &Case, x: &[Tensor]) -> Result<Tensor> {
         .or_else(|| one_of(FUNCTIONAL))
         .or_else(|| one_of(MOVEMENT))
         .or_else(|| one_of(WINDOWS))
+        .or_else(|| one_of(ATTENTION))
         .or_else(|| convolve(case, x))
         .or_else(|| one_of(SORTED))
         .or_else(|| one_of(COMBINED))

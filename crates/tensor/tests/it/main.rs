@@ -5,6 +5,7 @@ mod apply;
 mod apply_selected;
 mod apply_special;
 mod apply_windows;
+mod attention;
 mod autograd;
 mod context;
 mod convolutions;

@@ -1,6 +1,6 @@
 //! Products of matrices.
 
-use tensor::Tensor;
+use tensor::{AttentionOptions, Tensor};
 
 use super::rows::{AdapterRow, give, row};
 use crate::failure::CaseFailure;
@@ -15,6 +15,19 @@ pub(super) static ROWS: &[AdapterRow] = &[
     row("nn.functional.linear", "x, weight, bias=None", |c| {
         give(c.x()?.linear(c.get("weight")?, c.get("bias")?))
     }),
+    row(
+        "nn.functional.scaled_dot_product_attention",
+        "x, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False",
+        |c| {
+            let options = AttentionOptions::new()
+                .attn_mask(c.get::<Option<&Tensor>>("attn_mask")?.cloned())
+                .dropout_p(c.get("dropout_p")?)
+                .is_causal(c.get("is_causal")?)
+                .scale(c.get::<Option<f64>>("scale")?)
+                .enable_gqa(c.get("enable_gqa")?);
+            give(c.x()?.scaled_dot_product_attention(c.get("key")?, c.get("value")?, options))
+        },
+    ),
     row("addmm", "x, a, b, *, beta=1, alpha=1", |c| {
         give(c.x()?.addmm(c.get("a")?, c.get("b")?, c.scalar("beta")?, c.scalar("alpha")?))
     }),

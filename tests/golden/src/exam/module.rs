@@ -6,7 +6,7 @@ use tensor::{Device, Tensor};
 
 use super::gradients::{DerivativeOrder, gradients, kept_bytes};
 use crate::adapter::{CaseOutput, build_module};
-use crate::argument::{ArgumentReader, CaseArgument, dtype};
+use crate::argument::{ArgumentReader, dtype};
 use crate::compare::{ExpectedOutputs, same, same_gradients, to_host, wrong};
 use crate::failure::CaseFailure;
 use crate::folder::{CaseFolder, ModuleCase, StoredTensor, WrittenValue};
@@ -48,9 +48,10 @@ impl Sitting<'_> {
         }
         let (parameters, buffers) = (module.named_parameters(), module.named_buffers());
         let mut reader = ArgumentReader::new(folder, device);
-        let inputs = self.inputs(&mut reader)?;
+        let inputs = reader.values(&case.args)?;
+        let keywords = reader.entries(&case.kwargs)?;
         let outputs: Vec<CaseOutput> =
-            built.call(&inputs)?.into_iter().map(CaseOutput::Tensor).collect();
+            built.call(&inputs, &keywords)?.into_iter().map(CaseOutput::Tensor).collect();
         let expected = ExpectedOutputs {
             folder,
             outputs: &case.outputs,
@@ -78,17 +79,6 @@ impl Sitting<'_> {
             same_gradients(folder, &what, std::slice::from_ref(found), &[want], tolerance)?;
         }
         Ok(Some(kept))
-    }
-
-    /// The inputs by position. That of a module of one tensor may be given by its name.
-    fn inputs(&self, reader: &mut ArgumentReader<'_>) -> Result<Vec<CaseArgument>, CaseFailure> {
-        match self.case.kwargs.entries() {
-            [] => reader.values(&self.case.args),
-            [(name, input)] if name == "input" && self.case.args.is_empty() => {
-                Ok(vec![reader.value(input)?])
-            }
-            _ => Err(CaseFailure::Unsupported("a call with keywords".to_owned())),
-        }
     }
 
     /// Compares the buffers that the call is to change.

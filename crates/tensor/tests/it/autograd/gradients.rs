@@ -6,14 +6,22 @@ use crate::apply::apply;
 use crate::devices::for_each_device;
 use crate::expected::{Case, assert_is, cases};
 
+/// The cases of PyTorch's that have gradients, and second derivatives.
+pub(super) const FAMILIES: [&str; 8] = [
+    "gradients",
+    "gathered",
+    "windows",
+    "convolutions",
+    "functional",
+    "special",
+    "powers",
+    "attention",
+];
+
 #[test]
 fn every_operation_has_the_gradients_that_pytorch_gives() -> Result<()> {
     for_each_device(|device| {
-        for case in
-            ["gradients", "gathered", "windows", "convolutions", "functional", "special", "powers"]
-                .into_iter()
-                .flat_map(cases)
-        {
+        for case in FAMILIES.into_iter().flat_map(cases) {
             let what = format!("gradients of {} on {device}", case.describe());
             let inputs = leaves(&case, device)?;
             let output = apply(&case, &inputs)?;

@@ -2,6 +2,7 @@
 
 use tensor::{Backward, DType, Device, Result, Tensor, grad, tensor};
 
+use super::gradients::FAMILIES;
 use crate::apply::apply;
 use crate::devices::for_each_device;
 use crate::expected::{Case, assert_is, cases};
@@ -51,11 +52,7 @@ fn weighted(gradients: &[Option<Tensor>], weights: &[Tensor]) -> Result<Option<T
 #[test]
 fn every_operation_has_the_second_derivatives_that_pytorch_gives() -> Result<()> {
     for_each_device(|device| {
-        for case in
-            ["gradients", "gathered", "windows", "convolutions", "functional", "special", "powers"]
-                .into_iter()
-                .flat_map(cases)
-        {
+        for case in FAMILIES.into_iter().flat_map(cases) {
             let what = format!("second derivatives of {} on {device}", case.describe());
             let inputs = leaves(&case, device, None)?;
             let gradients = recorded_gradients(&case, &inputs, &case.tensor("gradient", device)?)?;

@@ -1,6 +1,6 @@
 //! Activation functions as modules.
 
-use super::{ModuleRow, module, one};
+use super::module_row::{ModuleRow, module, one};
 use crate::failure::CaseFailure;
 
 pub(super) static ROWS: &[ModuleRow] = &[

@@ -5,7 +5,7 @@ use tensor::{FractionalMaxPoolOptions, LPPoolOptions, PadMode, Tensor};
 
 use super::super::convolutions::{convolution_options, transposed_options};
 use super::super::windows::{average_options, max_options, output_size, per_axis, required};
-use super::{BoundCall, CalledModule, ModuleRow, module, one, tensors};
+use super::module_row::{BoundCall, CalledModule, ModuleRow, module, one, tensors};
 use crate::argument::CaseArgument;
 use crate::failure::CaseFailure;
 

@@ -1,6 +1,6 @@
 //! Layers with parameters.
 
-use super::{ModuleRow, module, one, two};
+use super::module_row::{ModuleRow, module, one, two};
 
 /// A normalisation of channels, with the arguments of PyTorch's constructor.
 macro_rules! channel_norm {

@@ -5,7 +5,7 @@ use tensor::{Reduction, Tensor};
 
 use super::super::losses::lengths as lengths_of;
 use super::super::rows::BoundCall;
-use super::{CalledModule, ModuleRow, module, tensors, three, two};
+use super::module_row::{CalledModule, ModuleRow, module, tensors, three, two};
 use crate::argument::CaseArgument;
 use crate::failure::CaseFailure;
 

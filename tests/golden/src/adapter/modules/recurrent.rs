@@ -6,7 +6,7 @@ use nn::{
 };
 use tensor::Tensor;
 
-use super::{BoundCall, BuiltModule, CalledModule, ModuleRow, module};
+use super::module_row::{BoundCall, BuiltModule, CalledModule, ModuleRow, module};
 use crate::argument::CaseArgument;
 use crate::failure::CaseFailure;
 

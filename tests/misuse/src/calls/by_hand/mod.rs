@@ -2,6 +2,7 @@
 //! something.
 
 mod alloc;
+mod attention;
 mod collectives;
 mod copies;
 mod files;
@@ -29,6 +30,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static CallEntry> {
     floors
         .into_iter()
         .chain([
+            attention::ENTRIES,
             collectives::ENTRIES,
             copies::ENTRIES,
             files::ENTRIES,
