@@ -1,4 +1,6 @@
-// Layer normalisation over the rows of a dense matrix, and its gradients.
+// Layer normalisation over the rows of a dense matrix, and its gradients; with `centered` not set,
+// normalisation by the root of the mean square.
+#include "moments.cuh"
 #include "rows.cuh"
 #include "tables.cuh"
 
@@ -32,6 +34,54 @@ __device__ Values<T> parameter(const RowShare<T, false>& share, const void* firs
     return values;
 }
 
+// What is known of the elements of a row and of the gradients of its results, times the weight: their
+// number, both means, the sum of the squared distances of elements from theirs, and of the products of
+// both distances. Of rows that are not centered the means count as 0.
+template <class V>
+struct Joint {
+    V count, x, g, xx, xg;
+};
+
+template <class V>
+__device__ Joint<V> exchange(Joint<V> joint, int distance) {
+    return {exchange(joint.count, distance), exchange(joint.x, distance),
+            exchange(joint.g, distance), exchange(joint.xx, distance),
+            exchange(joint.xg, distance)};
+}
+
+// As of moments: see moments.cuh.
+struct MergeJoint {
+    template <class V>
+    __device__ Joint<V> operator()(const Joint<V>& a, const Joint<V>& b) const {
+        const V count = a.count + b.count;
+        const V share = count == 0 ? V{0} : b.count / count;
+        const V x = b.x - a.x, g = b.g - a.g, both = a.count * share;
+        return {count, a.x + x * share, a.g + g * share, a.xx + b.xx + x * x * both,
+                a.xg + b.xg + x * g * both};
+    }
+};
+
+struct MergeMoments {
+    template <class V>
+    __device__ Moments<V> operator()(const Moments<V>& a, const Moments<V>& b) const {
+        return merged_moments(a, b);
+    }
+};
+
+// The sum of of(k) for the elements of a unit.
+template <class T, class Of>
+__device__ Value<T> sum_of_unit(Of of) {
+    return fold_unit<WIDTH<T>>(Plus{}, of);
+}
+
+// The number of elements of a unit that are there.
+template <class T>
+__device__ int count_of_unit(const RowShare<T, false>& share, int left) {
+    if (share.packed) return left > 0 ? WIDTH<T> : 0;
+    const int count = (left + share.lanes - 1) / share.lanes;
+    return count < WIDTH<T> ? count : WIDTH<T>;
+}
+
 template <class T>
 __device__ void forward(const NormalizedRows& args) {
     using V = Value<T>;
@@ -41,68 +91,41 @@ __device__ void forward(const NormalizedRows& args) {
     share.for_each_row(args.rows, [&](int64_t) {
         const T* const x = static_cast<const T*>(args.x) + share.start;
         const auto load_step = [&](int64_t step) { return share.load_unit(x, step, T{}); };
-        V sum = 0;
+        Moments<V> moments{0, 0, 0};
         share.for_each_new(load_step, [&](int64_t step, const Vector<T>& unit) {
             if (share.keeps) kept_unit<Vector<T>>(step) = unit;
-            sum += fold_unit<WIDTH<T>>(Plus{}, [&](int k) { return load<T>(unit.elements[k]); });
+            const int left = share.left(step);
+            const int count = count_of_unit(share, left);
+            V mean = 0;
+            if (args.centered && count > 0)
+                mean = sum_of_unit<T>([&](int k) { return load<T>(unit.elements[k]); }) / count;
+            const V squares = sum_of_unit<T>([&](int k) {
+                const V distance = load<T>(unit.elements[k]) - mean;
+                return share.has(left, k) ? distance * distance : V{0};
+            });
+            moments = merged_moments(moments, {static_cast<V>(count), mean, squares});
         });
-        const V mean = share.merged(sum, Plus{}) / static_cast<V>(args.cols);
-        V squares = 0, rstd = 0;
-        // First the squared distances from the mean, then the result.
+        moments = share.merged(moments, MergeMoments{});
+        const V mean = moments.mean;
+        const V rstd = 1 / sqrt(moments.squares / static_cast<V>(args.cols) +
+                                static_cast<V>(args.epsilon));
 #pragma unroll 1
-        for (int pass = 0; pass < 2; ++pass) {
-#pragma unroll 1
-            for (int64_t step = 0; step < share.steps; ++step) {
-                Vector<T> unit = share.keeps ? kept_unit<Vector<T>>(step) : load_step(step);
-                Values<T> distance;
+        for (int64_t step = 0; step < share.steps; ++step) {
+            Vector<T> unit = share.keeps ? kept_unit<Vector<T>>(step) : load_step(step);
+            const auto weight = parameter(share, args.weight, args.wide != 0, step, V{1});
+            const auto bias = parameter(share, args.bias, args.wide != 0, step, V{0});
 #pragma unroll
-                for (int k = 0; k < WIDTH<T>; ++k)
-                    distance.of[k] = load<T>(unit.elements[k]) - mean;
-                if (pass == 0) {
-                    const int left = share.left(step);
-                    squares += fold_unit<WIDTH<T>>(Plus{}, [&](int k) {
-                        return share.has(left, k) ? distance.of[k] * distance.of[k] : V{0};
-                    });
-                    continue;
-                }
-#pragma unroll
-                for (auto& value : distance.of) value *= rstd;
-#pragma unroll 1
-                for (int which = 0; which < 2; ++which) {
-                    const auto values = parameter(share, which == 0 ? args.weight : args.bias,
-                                                  args.wide != 0, step, which == 0 ? V{1} : V{0});
-#pragma unroll
-                    for (int k = 0; k < WIDTH<T>; ++k)
-                        distance.of[k] = which == 0 ? distance.of[k] * values.of[k]
-                                                    : distance.of[k] + values.of[k];
-                }
-#pragma unroll
-                for (int k = 0; k < WIDTH<T>; ++k)
-                    unit.elements[k] = convert<T>(distance.of[k]);
-                share.store_unit(static_cast<T*>(args.out) + share.start, step, unit);
+            for (int k = 0; k < WIDTH<T>; ++k) {
+                const V normalized = (load<T>(unit.elements[k]) - mean) * rstd;
+                unit.elements[k] = convert<T>(normalized * weight.of[k] + bias.of[k]);
             }
-            if (pass == 0) {
-                const V variance = share.merged(squares, Plus{}) / static_cast<V>(args.cols);
-                rstd = 1 / sqrt(variance + static_cast<V>(args.epsilon));
-            }
+            share.store_unit(static_cast<T*>(args.out) + share.start, step, unit);
         }
     });
 }
 
-// Sums over a row, where d is the distance of an element from the mean, and g the gradient with
-// respect to the result, times the weight.
-template <class V>
-struct Sums {
-    V dd, g, gd;
-};
-
-template <class V>
-__device__ Sums<V> exchange(Sums<V> sums, int distance) {
-    return {exchange(sums.dd, distance), exchange(sums.g, distance), exchange(sums.gd, distance)};
-}
-
-// The gradient of x: (g - mean(g) - n * mean(g * n)) * rstd, where n is d * rstd. And what the
-// gradients of the parameters need, the mean and rstd of each row.
+// The gradient of x: (g - mean(g) - n * mean(g * n)) * rstd, where n is the normalised element. And
+// what the gradients of the parameters need, the mean and rstd of each row.
 template <class T>
 __device__ void backward(const NormalizedRows& args) {
     using V = Value<T>;
@@ -119,59 +142,53 @@ __device__ void backward(const NormalizedRows& args) {
         const auto load_step = [&](int64_t step) {
             return Both{share.load_unit(x, step, T{}), share.load_unit(grad, step, T{})};
         };
-        V sum = 0;
+        const auto slopes = [&](int64_t step, const Both& both) {
+            Values<T> g = parameter(share, args.weight, args.wide != 0, step, V{1});
+#pragma unroll
+            for (int k = 0; k < WIDTH<T>; ++k) g.of[k] *= load<T>(both.grad.elements[k]);
+            return g;
+        };
+        Joint<V> joint{0, 0, 0, 0, 0};
         share.for_each_new(load_step, [&](int64_t step, const Both& both) {
             if (share.keeps) {
                 kept_unit<Vector<T>>(2 * step) = both.x;
                 kept_unit<Vector<T>>(2 * step + 1) = both.grad;
             }
-            sum += fold_unit<WIDTH<T>>(Plus{}, [&](int k) { return load<T>(both.x.elements[k]); });
+            const Values<T> g = slopes(step, both);
+            const int left = share.left(step);
+            const int count = count_of_unit(share, left);
+            V mean = 0, slope = 0;
+            if (args.centered && count > 0) {
+                mean = sum_of_unit<T>([&](int k) { return load<T>(both.x.elements[k]); }) / count;
+                slope = sum_of_unit<T>([&](int k) { return g.of[k]; }) / count;
+            }
+            const auto distance = [&](int k) {
+                return share.has(left, k) ? load<T>(both.x.elements[k]) - mean : V{0};
+            };
+            const V xx = sum_of_unit<T>([&](int k) { return distance(k) * distance(k); });
+            const V xg = sum_of_unit<T>([&](int k) { return distance(k) * (g.of[k] - slope); });
+            joint = MergeJoint{}(joint, Joint<V>{static_cast<V>(count), mean, slope, xx, xg});
         });
-        const V mean = share.merged(sum, Plus{}) / cols;
-        Sums<V> sums{0, 0, 0};
-        V rstd = 0;
-        // First the sums, then the result.
+        joint = share.merged(joint, MergeJoint{});
+        const V rstd = 1 / sqrt(joint.xx / cols + static_cast<V>(args.epsilon));
+        const V along = joint.xg / cols * rstd;
 #pragma unroll 1
-        for (int pass = 0; pass < (args.out == nullptr ? 1 : 2); ++pass) {
-#pragma unroll 1
-            for (int64_t step = 0; step < share.steps; ++step) {
-                const Both both = share.keeps ? Both{kept_unit<Vector<T>>(2 * step),
-                                                     kept_unit<Vector<T>>(2 * step + 1)}
-                                              : load_step(step);
-                const auto weight = parameter(share, args.weight, args.wide != 0, step, V{1});
-                Values<T> d, g;
-                const int left = share.left(step);
+        for (int64_t step = 0; args.out != nullptr && step < share.steps; ++step) {
+            const Both both = share.keeps ? Both{kept_unit<Vector<T>>(2 * step),
+                                                 kept_unit<Vector<T>>(2 * step + 1)}
+                                          : load_step(step);
+            const Values<T> g = slopes(step, both);
+            Vector<T> unit;
 #pragma unroll
-                for (int k = 0; k < WIDTH<T>; ++k) {
-                    d.of[k] = share.has(left, k) ? load<T>(both.x.elements[k]) - mean : V{0};
-                    g.of[k] = load<T>(both.grad.elements[k]) * weight.of[k];
-                }
-                if (pass == 0) {
-                    sums.dd += fold_unit<WIDTH<T>>(Plus{}, [&](int k) { return d.of[k] * d.of[k]; });
-                    sums.g += fold_unit<WIDTH<T>>(Plus{}, [&](int k) { return g.of[k]; });
-                    sums.gd += fold_unit<WIDTH<T>>(Plus{}, [&](int k) { return g.of[k] * d.of[k]; });
-                    continue;
-                }
-                Vector<T> unit;
-#pragma unroll
-                for (int k = 0; k < WIDTH<T>; ++k) {
-                    const V n = d.of[k] * rstd;
-                    unit.elements[k] =
-                        convert<T>((g.of[k] - sums.g - n * (sums.gd * rstd)) * rstd);
-                }
-                share.store_unit(static_cast<T*>(args.out) + share.start, step, unit);
+            for (int k = 0; k < WIDTH<T>; ++k) {
+                const V normalized = (load<T>(both.x.elements[k]) - joint.x) * rstd;
+                unit.elements[k] = convert<T>((g.of[k] - joint.g - normalized * along) * rstd);
             }
-            if (pass == 0) {
-                sums = share.merged(sums, [](const Sums<V>& a, const Sums<V>& b) {
-                    return Sums<V>{a.dd + b.dd, a.g + b.g, a.gd + b.gd};
-                });
-                sums = {sums.dd / cols, sums.g / cols, sums.gd / cols};
-                rstd = 1 / sqrt(sums.dd + static_cast<V>(args.epsilon));
-            }
+            share.store_unit(static_cast<T*>(args.out) + share.start, step, unit);
         }
         if (args.statistics != nullptr && share.own > 0 && share.lane == 0) {
             V* const statistics = static_cast<V*>(args.statistics) + 2 * row;
-            statistics[0] = mean;
+            statistics[0] = joint.x;
             statistics[1] = rstd;
         }
     });

@@ -5,6 +5,7 @@
 #include "arithmetic.cuh"
 #include "block_reduce.cuh"
 #include "layout.cuh"
+#include "moments.cuh"
 #include "tables.cuh"
 #include "vector.cuh"
 
@@ -95,6 +96,23 @@ struct All : Truth<T> {
     __device__ static bool start() { return true; }
     __device__ static bool merge(bool a, bool b) { return a && b; }
 };
+
+// Mean and squared distances: two numbers for each output, of which all the second ones come behind
+// all the first ones.
+template <class T>
+struct Spread {
+    using Out = std::conditional_t<std::is_same_v<T, f64>, f64, f32>;
+    using State = Moments<Value<T>>;
+    __device__ static State start() { return {0, 0, 0}; }
+    __device__ static State start_at(int64_t) { return start(); }
+    __device__ static State of(Value<T> x, int64_t) { return {1, x, 0}; }
+    __device__ static State append(State a, State b) { return merge(a, b); }
+    __device__ static State merge(State a, State b) { return merged_moments(a, b); }
+};
+
+template <class State>
+constexpr bool ARE_MOMENTS = std::is_same_v<State, Moments<f32>> ||
+                             std::is_same_v<State, Moments<f64>>;
 
 template <class V>
 struct Place {
@@ -210,6 +228,9 @@ __device__ typename R::State fold_vector(const Vector<T>& vector, int64_t index)
         return fold_unit<PER_VECTOR<T>>(
             [](State a, State b) { return R::merge(a, b); },
             [&](int k) -> State { return R::of(load<T>(vector.elements[k]), index + k); });
+    } else if constexpr (ARE_MOMENTS<typename R::State>) {
+        return moments_of<Value<T>, PER_VECTOR<T>>(
+            [&](int k) { return load<T>(vector.elements[k]); });
     } else {
         Value<T> values[PER_VECTOR<T>];
         int places[PER_VECTOR<T>];
@@ -425,10 +446,13 @@ __device__ void reduce(const Reduce& args) {
         return found;
     };
     const auto put = [&](int64_t target, State state) {
-        if (args.parts == 1 || joins) {
-            out[target] = convert<typename R::Out>(R::finish(state, args.reduced));
-        } else {
+        if (args.parts > 1 && !joins) {
             states[target] = state;
+        } else if constexpr (ARE_MOMENTS<State>) {
+            out[target] = args.reduced == 0 ? static_cast<Value<T>>(NAN) : state.mean;
+            out[args.outputs + target] = state.squares;
+        } else {
+            out[target] = convert<typename R::Out>(R::finish(state, args.reduced));
         }
     };
     fold<R, COUNT, ACROSS>(joins ? args.outputs : outputs * args.parts, find, put);
@@ -452,6 +476,7 @@ __device__ void reduce(const Reduce& args) {
 FOR_ALL(REDUCE, sum, Sum)
 FOR_ALL(REDUCE, prod, Prod)
 FOR_FLOATS(REDUCE, mean, Mean)
+FOR_FLOATS(REDUCE, moments, Spread)
 FOR_ALL(REDUCE, amax, Amax)
 FOR_ALL(REDUCE, amin, Amin)
 FOR_ALL(REDUCE, argmax, Argmax)

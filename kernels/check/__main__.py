@@ -10,6 +10,7 @@ import sys
 import torch
 
 import attention
+import convolutions
 import others
 import selected
 import windows
@@ -24,7 +25,8 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     driver = Driver(parser.parse_args().library)
     checks, failures = 0, 0
-    for family in (others.check, attention.check, windows.check, selected.check, others.out_of_range):
+    families = [others.check, attention.check, convolutions.check, windows.check, selected.check]
+    for family in [*families, others.out_of_range]:
         for name, problem in family(driver):
             checks += 1
             if problem:

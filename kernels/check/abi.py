@@ -42,7 +42,7 @@ class NormalizedRows(Structure):
     _fields_ = [
         *[(name, c_uint64) for name in "out x grad weight bias statistics".split()],
         ("rows", c_int64), ("cols", c_int64), ("epsilon", c_double),
-        ("lanes", c_int32), ("kept_bytes", c_int32), ("wide", c_int64),
+        ("lanes", c_int32), ("kept_bytes", c_int32), ("wide", c_int32), ("centered", c_int32),
     ]
 
 
@@ -74,6 +74,19 @@ class Scan(Structure):
         ("out", c_uint64), ("input", c_uint64), ("totals", c_uint64),
         ("outer", c_int64), ("size", c_int64), ("inner", c_int64),
         ("parts", c_int32), ("joins", c_int32),
+    ]
+
+
+Axes = c_int64 * 3
+
+
+class Convolution(Structure):
+    _fields_ = [
+        *[(name, c_uint64) for name in "x weight y bias".split()],
+        *[(name, c_int64) for name in "batch groups in_channels out_channels".split()],
+        *[(name, Axes) for name in "input kernel output stride padding dilation tap_step".split()],
+        *[(name, c_int64) for name in "rows columns parts".split()],
+        ("tile_rows", c_int32), ("tile_columns", c_int32),
     ]
 
 

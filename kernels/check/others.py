@@ -43,6 +43,7 @@ REDUCTIONS = {
     "sum": (lambda x: x.sum(-1), ALL),
     "prod": (lambda x: x.prod(-1), ALL),
     "mean": (lambda x: x.mean(-1), FLOATS),
+    "moments": (lambda x: moments(x), FLOATS),
     "amax": (lambda x: x.amax(-1), ALL),
     "amin": (lambda x: x.amin(-1), ALL),
     "argmax": (lambda x: x.int().argmax(-1) if x.dtype == torch.bool else x.argmax(-1), ALL),
@@ -50,6 +51,12 @@ REDUCTIONS = {
     "any": (lambda x: (x != 0).any(-1), ALL),
     "all": (lambda x: (x != 0).all(-1), ALL),
 }
+
+
+def moments(x):
+    """The means, and behind them the sums of the squared distances."""
+    mean = x.mean(-1, keepdim=True)
+    return torch.stack([mean.squeeze(-1), (x - mean).square().sum(-1)])
 
 
 def reductions(driver):
@@ -62,7 +69,7 @@ def reductions(driver):
     groups = [(1, 128), (32, 96), (128, 128)]
     for name, (function, dtypes) in REDUCTIONS.items():
         for dtype, (shape, over), group in itertools.product(dtypes, shapes, groups):
-            exact = name not in ("sum", "prod", "mean")
+            exact = name not in ("sum", "prod", "mean", "moments")
             values = sample(DTYPES[dtype], shape, special=exact)
             if not exact and values.is_floating_point():
                 values = (values / 3).exp().clamp(0.5, 1.9)
@@ -74,16 +81,16 @@ def reduction(driver, name, function, dtype, values, over, lanes, block, parts):
     kept = [d for d in range(values.dim()) if d not in over]
     matrix = values.permute(*kept, *over).reshape([values.shape[d] for d in kept] + [-1])
     expected = function(widen(matrix))
-    if expected.dtype == torch.float32:
+    if expected.dtype == torch.float32 and name != "moments":
         expected = expected.to(DTYPES[dtype])
     result = driver.memory(torch.zeros_like(expected))
     there = driver.memory(values)
     args = Reduce(
-        output=result.address, input=there.address, outputs=expected.numel(),
+        output=result.address, input=there.address, outputs=matrix[..., 0].numel(),
         reduced=matrix.shape[-1], output_dims=len(kept), reduced_dims=len(over), lanes=lanes,
         parts=parts,
     )
-    states = driver.memory(torch.zeros(2 * parts * expected.numel(), dtype=torch.int64))
+    states = driver.memory(torch.zeros(3 * parts * expected.numel(), dtype=torch.int64))
     args.states = states.address
     args.output_sizes = dims([values.shape[d] for d in kept])
     args.output_strides = dims([values.stride(d) for d in kept])
@@ -95,7 +102,7 @@ def reduction(driver, name, function, dtype, values, over, lanes, block, parts):
     if parts > 1:
         args.joins, args.across = 1, 1
         driver.launch(f"{name}_{dtype}", args, block=(block // 2, 2, 1))
-    ulps = 2 if dtype in HALVES else 100
+    ulps = 2 if dtype in HALVES and name != "moments" else 100
     label = f"{name}_{dtype} {tuple(values.shape)} over {over}, {lanes} lanes, {parts} parts"
     yield label, disagreement(result.read(), expected, ulps)
 
@@ -239,16 +246,20 @@ def layer_norms(driver):
     for dtype, shape, keeps in itertools.product(FLOATS, shapes, [False, True]):
         for parameters in dict.fromkeys([dtype, "f32" if dtype in HALVES else dtype, None]):
             yield from layer_norm(driver, dtype, shape, keeps, parameters)
+        yield from layer_norm(driver, dtype, shape, keeps, dtype, centered=0)
 
 
-def layer_norm(driver, dtype, shape, keeps, parameters):
+def layer_norm(driver, dtype, shape, keeps, parameters, centered=1):
     (rows, cols, lanes), epsilon = shape, 1e-5
     x, grad = (sample(DTYPES[dtype], (rows, cols), special=False) for _ in range(2))
     kind = DTYPES[parameters or dtype]
     weight, bias = (sample(kind, (cols,), special=False) for _ in range(2))
     operands = [tensor.double().requires_grad_() for tensor in (x, weight, bias)]
     given = operands[1:] if parameters else [None, None]
-    expected = torch.nn.functional.layer_norm(operands[0], [cols], *given, epsilon)
+    if centered:
+        expected = torch.nn.functional.layer_norm(operands[0], [cols], *given, epsilon)
+    else:
+        expected = torch.nn.functional.rms_norm(operands[0], [cols], given[0], epsilon) + given[1]
     expected.backward(grad.double())
     there = {"x": x, "grad": grad, "weight": weight, "bias": bias}
     there = {name: driver.memory(tensor) for name, tensor in there.items()}
@@ -256,8 +267,9 @@ def layer_norm(driver, dtype, shape, keeps, parameters):
     if not parameters:
         addresses.update(weight=0, bias=0)
     wide = int(parameters is not None and parameters != dtype)
-    args = NormalizedRows(**addresses, rows=rows, cols=cols, epsilon=epsilon, lanes=lanes, wide=wide)
-    label = f"{dtype} {shape} parameters {parameters}, {keeps}"
+    args = NormalizedRows(**addresses, rows=rows, cols=cols, epsilon=epsilon, lanes=lanes)
+    args.wide, args.centered = wide, centered
+    label = f"{dtype} {shape} parameters {parameters}, {keeps}, centered {centered}"
     steps = -(-cols // (lanes * (16 // x.element_size())))
     result, kept = driver.memory(torch.zeros_like(x)), steps * 128 * 16
     args.out, args.kept_bytes = result.address, kept if keeps and kept <= 32768 else 0

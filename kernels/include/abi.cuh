@@ -21,7 +21,7 @@ constexpr int MAX_DIMS = 8;
 // reduced strides. The threads of a block along x, a power of two, work on one output together; or,
 // with `across`, those along y do, and those along x on neighbouring outputs. Where there are few
 // outputs, each is folded in several `parts` by a first launch, which leaves their states in `states`
-// (16 bytes for each part of each output), and a second one, with `joins` and `across`, folds those.
+// (24 bytes for each part of each output), and a second one, with `joins` and `across`, folds those.
 // Else `parts` is 1.
 struct Reduce {
     void* output;
@@ -74,7 +74,8 @@ struct Rows {
 // `kept_bytes` as above, where the operands that are kept are `x` and, for the gradient, `grad`, the
 // gradient of the result. `weight` and `bias` may be null; with `wide` they are f32 beside halves. A
 // gradient's `out` may be null, and `statistics` too: mean and 1 / deviation of each row, as the
-// dtype is computed.
+// dtype is computed. Without `centered` all means count as 0: what is divided by is the root of the mean
+// square.
 struct NormalizedRows {
     void* out;
     const void* x;
@@ -85,7 +86,7 @@ struct NormalizedRows {
     int64_t rows, cols;
     double epsilon;
     int32_t lanes, kept_bytes;
-    int64_t wide;
+    int32_t wide, centered;
 };
 
 // The gradients of `weight` and `bias` (those that are not null), which are sums over all rows. With
@@ -150,8 +151,11 @@ struct Scan {
 // A convolution of dense input `x`, weight and output `y`, of which the kernel's name says which one is
 // computed, with channels of `groups` groups each: output o meets at kernel position k the input at
 // o * stride + k * dilation - padding. `bias`, a number for each channel of the result, may be null.
-// For each group that is a product of `rows` by `columns`, in tiles of the side `tile`. A weight is
-// summed in `parts`, which lie one after the other and are to be added up.
+// For each group that is a product of `rows` by `columns`, in tiles of `tile_rows` by `tile_columns`. A
+// weight is summed in `parts`, which lie one after the other, in the dtype that is computed with, and
+// are to be added up; an input is computed in so many phases, of which `columns` are the first one's.
+// Positions of the kernel that are `tap_step` apart, stride / gcd(stride, dilation), meet the inputs
+// of one phase.
 struct Convolution {
     void* x;
     void* weight;
@@ -164,7 +168,9 @@ struct Convolution {
     int64_t stride[3];
     int64_t padding[3];
     int64_t dilation[3];
-    int64_t rows, columns, parts, tile;
+    int64_t tap_step[3];
+    int64_t rows, columns, parts;
+    int32_t tile_rows, tile_columns;
 };
 
 // The order of `rows` dense rows of `size` elements, of which the places from `first` on, `count` of
@@ -219,7 +225,7 @@ static_assert(sizeof(Scan) == 56 && offsetof(Scan, parts) == 48);
 static_assert(sizeof(Sort) == 88 && offsetof(Sort, width) == 64);
 static_assert(sizeof(Search) == 64);
 static_assert(sizeof(Range) == 48 && offsetof(Range, istart) == 32);
-static_assert(sizeof(Convolution) == 240 && offsetof(Convolution, input) == 64 &&
-              offsetof(Convolution, rows) == 208);
+static_assert(sizeof(Convolution) == 264 && offsetof(Convolution, input) == 64 &&
+              offsetof(Convolution, rows) == 232);
 static_assert(sizeof(Cat) == 1832 && offsetof(Cat, starts) == 544 &&
               offsetof(Cat, first_blocks) == 1568);

@@ -18,7 +18,7 @@ const GATHERED: &str = "f16 bf16 f32 f64 i64";
 /// Operations, their dtypes, and the size of the struct that is the kernel's one parameter.
 const TABLE: &[(&str, &str, usize)] = &[
     ("sum prod amax amin argmax argmin any all", ALL, 320),
-    ("mean", FLOATS, 320),
+    ("mean moments", FLOATS, 320),
     ("cumsum cumprod", GATHERED, 56),
     ("argsort", "f32 f64 i64 i32", 88),
     ("searchsorted", "f32 f64 i64", 64),
@@ -32,8 +32,10 @@ const TABLE: &[(&str, &str, usize)] = &[
         HALVES,
         296,
     ),
-    ("conv_output conv_input conv_weight", FLOATS, 240),
-    ("conv_output_large conv_input_large conv_weight_large", FLOATS, 240),
+    ("conv_output conv_input conv_weight", FLOATS, 264),
+    ("conv_output_large conv_input_large conv_weight_large", FLOATS, 264),
+    ("conv_output_few conv_input_few conv_weight_few", FLOATS, 264),
+    ("conv_output_thin conv_input_thin", FLOATS, 264),
     ("softmax log_softmax softmax_backward log_softmax_backward", FLOATS, 56),
     ("attention attention_backward_queries attention_backward_keys", FLOATS, 328),
     ("layer_norm layer_norm_backward", FLOATS, 88),

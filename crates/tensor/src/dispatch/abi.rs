@@ -110,7 +110,9 @@ pub(crate) struct NormalizedRows {
     pub(crate) epsilon: f64,
     pub(crate) lanes: RowLanes,
     /// Whether the parameters are `F32` beside halves: 0 or 1.
-    pub(crate) wide: i64,
+    pub(crate) wide: i32,
+    /// Whether means are subtracted: 0 or 1.
+    pub(crate) centered: i32,
 }
 
 /// The gradients of the weight and the bias of a layer normalisation, of which at least one is wanted.
@@ -258,13 +260,16 @@ pub(crate) struct Convolution {
     pub(crate) stride: [i64; 3],
     pub(crate) padding: [i64; 3],
     pub(crate) dilation: [i64; 3],
-    /// The rows and columns of the product that CUDA computes for each group.
+    /// The distance of the kernel's positions that meet the inputs of one phase.
+    pub(crate) tap_step: [i64; 3],
+    /// The rows and columns of the product that CUDA computes for each group; of an input, for its
+    /// first phase.
     pub(crate) rows: i64,
     pub(crate) columns: i64,
-    /// The number of parts in which CUDA sums the gradient of a weight; else 1.
+    /// The number of parts in which CUDA sums a weight, or of the phases of an input; else 1.
     pub(crate) parts: i64,
-    /// The side of the tiles that CUDA's blocks compute; 0 on the CPU.
-    pub(crate) tile: i64,
+    /// The rows and columns of the tiles that CUDA's blocks compute; 0 on the CPU.
+    pub(crate) tile: [i32; 2],
 }
 
 /// The most arrays that one launch of `cat` joins.
@@ -303,7 +308,7 @@ const _: () = {
     assert!(size_of::<Sort>() == 88 && offset_of!(Sort, width) == 64);
     assert!(size_of::<Search>() == 64);
     assert!(size_of::<Range>() == 48 && offset_of!(Range, istart) == 32);
-    assert!(size_of::<Convolution>() == 240 && offset_of!(Convolution, input) == 64);
-    assert!(offset_of!(Convolution, rows) == 208);
+    assert!(size_of::<Convolution>() == 264 && offset_of!(Convolution, input) == 64);
+    assert!(offset_of!(Convolution, rows) == 232);
     assert!(size_of::<Cat>() == 1832 && offset_of!(Cat, first_blocks) == 1568);
 };

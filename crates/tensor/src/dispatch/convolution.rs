@@ -4,18 +4,10 @@ use cpu_kernels::conv::ConvPass;
 use gpu_runtime::Access;
 use smallvec::SmallVec;
 
+use super::Operands;
 use super::abi::Convolution;
-use super::{HostKernels, Operands, Operator};
+use super::conv_tiling::{ConvTiling, ConvolutionKernels};
 use crate::{DType, Error, Result, Shape, Tensor};
-
-/// The sides of the tiles that a block computes on CUDA.
-const TILES: [usize; 2] = [64, 16];
-
-/// The number of blocks that keep a large GPU busy.
-const BUSY: usize = 128;
-
-/// The least number of summed elements that is worth a part of its own.
-const MIN_DEPTH: usize = 1024;
 
 /// The largest sum of a coordinate's parts on CUDA, and one more than the largest coordinate there.
 const MAX_EXTENT: usize = 1 << 30;
@@ -67,50 +59,50 @@ impl ConvGeometry {
         Ok(ConvGeometry { stride: self.stride.map(|stride| stride.min(MAX_EXTENT)), ..*self })
     }
 
-    /// Rows, columns and summed elements of the product that a pass is for each group.
-    fn product(&self, pass: ConvPass) -> [usize; 3] {
+    /// The product that a pass is for each group, and each phase of an input.
+    pub(super) fn product(&self, pass: ConvPass) -> ConvProduct {
         let [input, kernel, output] =
             [self.input, self.kernel, self.output].map(|sizes| sizes.iter().product::<usize>());
         let (channels_in, channels_out) = (self.in_channels, self.out_channels);
-        match pass {
+        let [rows, columns, depth] = match pass {
             ConvPass::Output => [channels_out, self.batch * output, channels_in * kernel],
-            ConvPass::Input => [channels_in, self.batch * input, channels_out * kernel],
+            ConvPass::Input => {
+                let of_phase = |dim: usize| self.input[dim].div_ceil(self.stride[dim]);
+                let inputs: usize = (0..3).map(of_phase).product();
+                [channels_in, self.batch * inputs, channels_out * kernel]
+            }
             ConvPass::Weight => [channels_out, channels_in * kernel, self.batch * output],
-        }
+        };
+        let phases = match pass {
+            ConvPass::Input => (0..3).map(|dim| self.input[dim].min(self.stride[dim])).product(),
+            ConvPass::Output | ConvPass::Weight => 1,
+        };
+        debug_assert!(phases == 1 || input > 1, "an element alone is in one phase");
+        ConvProduct { rows, columns, depth, count: self.groups.saturating_mul(phases), phases }
+    }
+
+    /// The distance along each axis of the kernel's positions that meet the inputs of one phase.
+    fn tap_step(&self) -> [usize; 3] {
+        std::array::from_fn(|dim| {
+            let (mut divisor, mut rest) = (self.stride[dim], self.dilation[dim]);
+            while rest != 0 {
+                (divisor, rest) = (rest, divisor % rest);
+            }
+            self.stride[dim] / divisor
+        })
     }
 }
 
-/// The kernels of convolutions, for output, input and weight.
-pub(crate) struct ConvolutionKernels {
-    small_tiles: [Operator<Convolution>; 3],
-    /// CUDA's kernels for larger tiles. A driver compiles a kernel as a whole, so each size has its own.
-    large_tiles: [Operator<Convolution>; 3],
-}
-
-impl ConvolutionKernels {
-    pub(crate) const fn new([output, input, weight]: [HostKernels<Convolution>; 3]) -> Self {
-        ConvolutionKernels {
-            small_tiles: [
-                Operator::new("conv_output", output),
-                Operator::new("conv_input", input),
-                Operator::new("conv_weight", weight),
-            ],
-            large_tiles: [
-                Operator::new("conv_output_large", output),
-                Operator::new("conv_input_large", input),
-                Operator::new("conv_weight_large", weight),
-            ],
-        }
-    }
-
-    fn of(&'static self, pass: ConvPass, tile: usize) -> &'static Operator<Convolution> {
-        let kernels = if tile == TILES[0] { &self.large_tiles } else { &self.small_tiles };
-        match pass {
-            ConvPass::Output => &kernels[0],
-            ConvPass::Input => &kernels[1],
-            ConvPass::Weight => &kernels[2],
-        }
-    }
+/// The sizes of the products that CUDA computes in a pass.
+#[derive(Clone, Copy)]
+pub(super) struct ConvProduct {
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    /// The number of summed elements, of an input at most.
+    pub(super) depth: usize,
+    /// The number of products.
+    pub(super) count: usize,
+    pub(super) phases: usize,
 }
 
 /// Computes the tensor of a pass from the two others, which are dense and of the geometry's shapes,
@@ -127,18 +119,25 @@ pub(crate) fn convolve(
     bias: Option<&Tensor>,
 ) -> Result<Tensor> {
     let (dtype, device) = (first.dtype(), first.resolved_device());
-    let [rows, columns, _] = geometry.product(pass);
-    let (parts, tile) =
-        if first.is_cuda() { parts_and_tile(geometry, pass, dtype) } else { (1, 0) };
-    let operator = kernels.of(pass, tile);
+    let product = geometry.product(pass);
+    let tiling =
+        if first.is_cuda() { ConvTiling::suiting(pass, &product) } else { ConvTiling::Host };
+    let operator = kernels.of(pass, tiling);
     operator.check_dtype(dtype, device)?;
     let geometry = if first.is_cuda() { geometry.for_cuda(operator.name())? } else { *geometry };
-    let shape = geometry.shape(pass);
-    let shape = match parts {
-        1 => shape,
-        _ => std::iter::once(parts).chain(shape.iter().copied()).collect(),
+    let parts = match pass {
+        ConvPass::Weight => tiling.parts_of_depth(&product),
+        ConvPass::Input | ConvPass::Output => 1,
     };
-    let result = Tensor::uninit(shape, dtype, device)?;
+    let shape = geometry.shape(pass);
+    let result = match parts {
+        1 => Tensor::uninit(shape, dtype, device)?,
+        // Halves are rounded when the parts are added up.
+        _ => {
+            let shape = std::iter::once(parts).chain(shape.iter().copied()).collect();
+            Tensor::uninit(shape, computed(dtype), device)?
+        }
+    };
     if result.numel() == 0 {
         return Ok(result);
     }
@@ -169,33 +168,23 @@ pub(crate) fn convolve(
         stride: sizes(geometry.stride),
         padding: sizes(geometry.padding),
         dilation: sizes(geometry.dilation),
-        rows: rows as i64,
-        columns: columns as i64,
-        parts: parts as i64,
-        tile: tile as i64,
+        tap_step: sizes(geometry.tap_step()),
+        rows: product.rows as i64,
+        columns: product.columns as i64,
+        parts: (parts * product.phases) as i64,
+        tile: tiling.tile(pass),
     };
     // SAFETY: the three are dense and of the geometry's shapes, the result in parts as the call says.
     unsafe { operator.run(dtype, &operands, &call)? };
     drop(operands);
     drop(tensors);
-    if parts == 1 { Ok(result) } else { result.sum(0) }
+    if parts == 1 { Ok(result) } else { result.sum(0)?.to(dtype) }
 }
 
-/// The number of parts that a sum is cut into on CUDA, since the result has too few tiles to keep a GPU
-/// busy, and the side of the tiles. Both depend on sizes alone, so results do not depend on the GPU.
-fn parts_and_tile(geometry: &ConvGeometry, pass: ConvPass, dtype: DType) -> (usize, usize) {
-    let [rows, columns, depth] = geometry.product(pass);
-    let [large, small] = TILES;
-    let tile = if rows.min(columns) >= large { large } else { small };
-    let tiles = rows.div_ceil(tile) * columns.div_ceil(tile);
-    let blocks = tiles.saturating_mul(geometry.groups).max(1);
-    // In halves the parts' sums would be rounded.
-    let is_exact = matches!(dtype, DType::F32 | DType::F64);
-    let parts = match pass {
-        ConvPass::Weight if is_exact && blocks < BUSY / 2 => {
-            (2 * BUSY / blocks).min(depth / MIN_DEPTH).max(1)
-        }
-        _ => 1,
-    };
-    (parts, tile)
+/// The dtype in which products are summed.
+fn computed(dtype: DType) -> DType {
+    match dtype {
+        DType::F16 | DType::BF16 => DType::F32,
+        other => other,
+    }
 }

@@ -42,20 +42,24 @@ const MAX_GRID: i64 = 65_535;
 impl KernelArgs for Matmul {
     fn launch(&self, _blocks: u32) -> LaunchConfig {
         let products = self.batches.saturating_mul(i64::from(self.parts));
-        let launch = in_tiles([self.m, self.n], products, i64::from(self.tile));
+        let grid = in_tiles([self.m, self.n], products, [self.tile.into(); 2]);
         // Tensor cores work for whole warps, which lie along x.
         let block = match self.threads {
-            TILE_THREADS => launch.block,
+            TILE_THREADS => [SIDE, SIDE, 1],
             threads => [threads as u32, 1, 1],
         };
-        LaunchConfig { block, ..launch }
+        LaunchConfig { grid, block, shared_bytes: 0 }
     }
 }
 
 impl KernelArgs for Convolution {
     fn launch(&self, _blocks: u32) -> LaunchConfig {
         let products = self.groups.saturating_mul(self.parts);
-        in_tiles([self.rows, self.columns], products, self.tile)
+        let [rows, columns] = self.tile;
+        let grid = in_tiles([self.rows, self.columns], products, [rows.into(), columns.into()]);
+        // Where a tile is no square, a thread has a column of its own.
+        let block = if rows == columns { [SIDE, SIDE, 1] } else { [THREADS, 1, 1] };
+        LaunchConfig { grid, block, shared_bytes: 0 }
     }
 }
 
@@ -67,14 +71,13 @@ impl KernelArgs for Attention {
 }
 
 /// A block for each tile of so many products of `[rows, columns]`.
-fn in_tiles([rows, columns]: [i64; 2], products: i64, tile: i64) -> LaunchConfig {
-    let tiles = |size: i64| (size as u64).div_ceil(tile as u64) as i64;
-    let grid = [
-        tiles(columns).clamp(1, i64::from(i32::MAX)) as u32,
-        tiles(rows).clamp(1, MAX_GRID) as u32,
+fn in_tiles([rows, columns]: [i64; 2], products: i64, tile: [i64; 2]) -> [u32; 3] {
+    let tiles = |size: i64, tile: i64| (size as u64).div_ceil(tile as u64) as i64;
+    [
+        tiles(columns, tile[1]).clamp(1, i64::from(i32::MAX)) as u32,
+        tiles(rows, tile[0]).clamp(1, MAX_GRID) as u32,
         products.clamp(1, MAX_GRID) as u32,
-    ];
-    LaunchConfig { grid, block: [SIDE, SIDE, 1], shared_bytes: 0 }
+    ]
 }
 
 impl KernelArgs for Rowwise {

@@ -101,6 +101,7 @@ impl LayerNormCall<'_> {
     }
 
     fn kernel(&self) -> LayerNormForward {
+        assert!(self.is_centered, "{OP}: the CPU has no other kernel");
         LayerNormForward::new(self.x.dtype(), self.parameters).expect("the dtypes were checked")
     }
 

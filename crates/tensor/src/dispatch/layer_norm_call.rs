@@ -1,4 +1,4 @@
-//! What a layer normalisation is called with.
+//! What a normalisation of rows is called with.
 
 use crate::{DType, Tensor};
 
@@ -13,6 +13,9 @@ pub(crate) struct LayerNormCall<'a> {
     /// The number of dimensions, the last ones, that are normalised together.
     pub(crate) dims: usize,
     pub(crate) epsilon: f64,
+    /// Whether means are subtracted; else rows are divided by the root of the mean square, for which
+    /// there are kernels on CUDA only.
+    pub(crate) is_centered: bool,
 }
 
 impl LayerNormCall<'_> {
@@ -23,8 +26,8 @@ impl LayerNormCall<'_> {
     }
 
     /// Whether the parameters are `F32` beside halves, as CUDA's kernels take it.
-    pub(super) fn is_wide(&self) -> i64 {
-        i64::from(self.parameters != self.x.dtype())
+    pub(super) fn is_wide(&self) -> bool {
+        self.parameters != self.x.dtype()
     }
 
     /// The sizes of the dimensions that are normalised together.

@@ -110,7 +110,7 @@ pub(super) unsafe fn backward(
         cols: cols as i64,
         parts: parts as i32,
         joins: 0,
-        wide: call.is_wide(),
+        wide: i64::from(call.is_wide()),
     };
     let joining = NormParameters { joins: 1, ..dividing };
     for launch in [Some(dividing), (parts > 1).then_some(joining)].into_iter().flatten() {
@@ -139,7 +139,8 @@ fn norm(call: &LayerNormCall<'_>, operands: usize) -> NormalizedRows {
         cols: cols as i64,
         epsilon: call.epsilon,
         lanes: problem.lanes(),
-        wide: call.is_wide(),
+        wide: i32::from(call.is_wide()),
+        centered: i32::from(call.is_centered),
     }
 }
 

@@ -10,6 +10,7 @@ mod attention;
 mod captured;
 mod cat;
 mod check;
+mod conv_tiling;
 mod convolution;
 mod cuda;
 mod cuda_view;
@@ -43,7 +44,8 @@ pub(crate) use attention::{
 };
 pub(crate) use cat::{CatPart, join};
 pub(crate) use check::{common_device, device_mismatch, same_device};
-pub(crate) use convolution::{ConvGeometry, ConvolutionKernels, convolve};
+pub(crate) use conv_tiling::ConvolutionKernels;
+pub(crate) use convolution::{ConvGeometry, convolve};
 pub use cuda_view::CudaView;
 pub(crate) use elementwise::{Elementwise, Outputs};
 pub(crate) use fill::{RandomOperands, random, range};

@@ -1,9 +1,10 @@
 //! Calls of reductions: the dimensions that are reduced and those that are kept, merged as far as
 //! possible.
 
-use gpu_runtime::Access;
+use gpu_runtime::{Access, Device};
 
 use super::abi::{MAX_DIMS, Reduce};
+use super::cuda::{self, KernelTable};
 use super::occupancy::{self, FULL, WARP};
 use super::{Operands, Operator};
 use crate::layout::Run;
@@ -20,7 +21,7 @@ const SIDE_BY_SIDE: usize = 32;
 const ELEMENTS_PER_THREAD: usize = 32;
 
 /// The bytes of a state between two launches.
-const STATE_BYTES: usize = 16;
+const STATE_BYTES: usize = 24;
 
 /// With this many outputs the device is full if each thread reduces one of its own.
 const MANY_OUTPUTS: usize = 1 << 14;
@@ -35,6 +36,8 @@ const SHORT_ROW: usize = 4 * VECTOR_BYTES;
 /// side by side.
 const COLUMNS: usize = 4;
 
+static MOMENTS: KernelTable = KernelTable::new();
+
 /// Reduces the dimensions `dims` (ascending) of `input` into a new dense tensor. With `keepdim`
 /// they stay with size 1. The dtype of the output follows from the operator's signature.
 ///
@@ -47,66 +50,90 @@ pub(crate) fn reduce(
     dims: &[usize],
     keepdim: bool,
 ) -> Result<Tensor> {
+    let (dtype, device) = (input.dtype(), input.resolved_device());
+    operator.check_dtype(dtype, device)?;
+    let shape = reduced_shape(input.shape(), dims, keepdim);
+    let output = Tensor::uninit(shape, operator.operand_dtype(dtype, 0), device)?;
+    fold(operator.name(), [&output, input], dims, |operands, call| {
+        // SAFETY: the output is dense, of as many elements as the kept dimensions have and of the
+        // signature's dtype; the rest is what `fold` says.
+        unsafe { operator.run(dtype, operands, call) }
+    })?;
+    Ok(output)
+}
+
+/// The means over the dimensions `dims` (ascending) of a tensor of floats on a CUDA device, and the
+/// sums of the squared distances from them, in the dtype that halves are computed in. With `keepdim`
+/// the dimensions stay with size 1.
+///
+/// # Errors
+/// Memory or the runtime failed.
+#[track_caller]
+pub(super) fn moments(
+    input: &Tensor,
+    device: Device,
+    dims: &[usize],
+    keepdim: bool,
+) -> Result<[Tensor; 2]> {
+    const OP: &str = "moments";
     let dtype = input.dtype();
-    operator.check_dtype(dtype, input.resolved_device())?;
-    let output_shape = reduced_shape(input.shape(), dims, keepdim);
-    let output =
-        Tensor::uninit(output_shape, operator.operand_dtype(dtype, 0), input.resolved_device())?;
+    let computed = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
+    let shape = reduced_shape(input.shape(), dims, keepdim);
+    let both = std::iter::once(2).chain(shape.iter().copied()).collect();
+    let output = Tensor::uninit(both, computed, input.resolved_device())?;
+    fold(OP, [&output, input], dims, |operands, call| {
+        // SAFETY: the output is dense, of two elements for each that the kept dimensions have, and of
+        // the dtype that the kernel writes; the rest is what `fold` says.
+        unsafe { cuda::launch(OP, &MOMENTS, dtype, device, operands.tensors, call) }
+    })?;
+    Ok([output.select(0, 0)?, output.select(0, 1)?])
+}
+
+/// Hands the launches of a reduction to `run`, with operands that are held: their runs go through the
+/// input's layout. If there are two, the first leaves a state for each part of each output, and the
+/// second folds those; there is room for these.
+#[track_caller]
+fn fold(
+    op: &'static str,
+    [output, input]: [&Tensor; 2],
+    dims: &[usize],
+    run: impl Fn(&Operands<'_>, &Reduce) -> Result<()>,
+) -> Result<()> {
     let is_reduced = |dim: usize| dims.contains(&dim);
     let kept = input.layout().runs(|dim| !is_reduced(dim));
     let reduced = input.layout().runs(is_reduced);
     if kept.len() > MAX_DIMS || reduced.len() > MAX_DIMS {
         return Err(Error::InvalidArgument {
-            op: operator.name(),
+            op,
             argument: "dims",
             value: format!("{dims:?}"),
             why: "more than eight separate groups of dimensions; permute the tensor first",
         });
     }
     if output.numel() == 0 {
-        return Ok(output);
+        return Ok(());
     }
     let device = input.resolved_device();
-    let lanes = lanes(&kept, &reduced, dtype);
+    let lanes = lanes(&kept, &reduced, input.dtype());
     let parts = if device == ResolvedDevice::Cpu { 1 } else { parts(&kept, &reduced, lanes) };
-    if parts > 1 {
-        reduce_in_parts(operator, [&output, input], [&kept, &reduced], (lanes, parts))?;
-    } else {
-        let operands = [(&output, Access::Write), (input, Access::Read)];
-        let operands = Operands::hold_for_new(operator.name(), device, &operands)?;
-        let call = call(&operands, [&kept, &reduced], lanes);
-        // SAFETY: the output is dense, of as many elements as the kept dimensions have and of the
-        // signature's dtype; the runs go through the input's layout.
-        unsafe { operator.run(dtype, &operands, &call)? };
+    let outputs = [(output, Access::Write), (input, Access::Read)];
+    if parts == 1 {
+        let operands = Operands::hold_for_new(op, device, &outputs)?;
+        return run(&operands, &call(&operands, [&kept, &reduced], lanes));
     }
-    Ok(output)
-}
-
-/// Reduces in two launches: the first leaves a state for each part of each output, the second folds
-/// those.
-#[track_caller]
-fn reduce_in_parts(
-    operator: &'static Operator<Reduce>,
-    [output, input]: [&Tensor; 2],
-    runs: [&[Run]; 2],
-    (lanes, parts): (usize, usize),
-) -> Result<()> {
-    let bytes = output.numel() * parts * STATE_BYTES;
-    let device = input.resolved_device();
+    let bytes = count(&kept) * parts * STATE_BYTES;
     let states = Tensor::uninit(Shape::from([bytes]), DType::U8, device)?;
-    let operands = [(output, Access::Write), (input, Access::Read), (&states, Access::Write)];
-    let operands = Operands::hold_for_new(operator.name(), device, &operands)?;
-    let dividing =
-        Reduce { parts: parts as i32, states: operands.address(2), ..call(&operands, runs, lanes) };
+    let operands = [outputs[0], outputs[1], (&states, Access::Write)];
+    let operands = Operands::hold_for_new(op, device, &operands)?;
+    let dividing = Reduce {
+        parts: parts as i32,
+        states: operands.address(2),
+        ..call(&operands, [&kept, &reduced], lanes)
+    };
     let lanes = parts.next_power_of_two().min(MAX_LANES) as i32;
     let joining = Reduce { joins: 1, across: 1, lanes, ..dividing };
-    for call in [dividing, joining] {
-        // SAFETY: the output is dense, of as many elements as the kept dimensions have and of the
-        // signature's dtype; the runs go through the input's layout; there are 16 bytes of `states`
-        // for each part of each output, all of which the first launch writes.
-        unsafe { operator.run(input.dtype(), &operands, &call)? };
-    }
-    Ok(())
+    run(&operands, &dividing)?;
+    run(&operands, &joining)
 }
 
 /// The shape of the result of reducing `dims`.

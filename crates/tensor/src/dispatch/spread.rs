@@ -1,6 +1,7 @@
 //! Calls of variances.
 //!
-//! They have kernels on the CPU only; on CUDA the operations are composed of other ones.
+//! On the CPU a kernel gives all results; on CUDA one gives means and squared distances, from which
+//! they follow.
 
 use std::ptr;
 
@@ -8,8 +9,10 @@ use cpu_kernels::Axes;
 use cpu_kernels::reduce::{ReducedInput, VarianceKernel, VarianceResults};
 use gpu_runtime::Access;
 
+use super::reduce::moments;
 use super::{Operands, reduced_shape};
 use crate::layout::Run;
+use crate::resolved_device::ResolvedDevice;
 use crate::{Error, Result, Tensor};
 
 /// A function of the variance.
@@ -20,8 +23,8 @@ pub(crate) enum SpreadForm {
     Deviation,
 }
 
-/// The variances of a tensor of the CPU over the dimensions `dims` (ascending), or the standard
-/// deviations, and the means. With `keepdim` the dimensions stay with size 1.
+/// The variances of a tensor over the dimensions `dims` (ascending), or the standard deviations, and
+/// the means, without history. With `keepdim` the dimensions stay with size 1.
 ///
 /// # Errors
 /// The tensor is of no floats; memory is short.
@@ -34,6 +37,16 @@ pub(crate) fn spread_and_mean(
     (correction, keepdim): (f64, bool),
 ) -> Result<[Tensor; 2]> {
     let (dtype, device) = (input.dtype(), input.resolved_device());
+    if let ResolvedDevice::Cuda(cuda) = device {
+        let [mean, squares] = moments(input, cuda, dims, keepdim)?;
+        let count: usize = dims.iter().map(|&dim| input.shape()[dim]).product();
+        let variance = squares.div((count as f64 - correction).max(0.0))?;
+        let spread = match form {
+            SpreadForm::Variance => variance,
+            SpreadForm::Deviation => variance.sqrt()?,
+        };
+        return Ok([spread.to(dtype)?, mean.to(dtype)?.detach()]);
+    }
     let Some(kernel) = VarianceKernel::new(dtype) else {
         return Err(Error::UnsupportedDType { op, dtype, device: input.device() });
     };

@@ -135,11 +135,11 @@ impl Spread {
         Ok((self.record(x, output), mean))
     }
 
-    /// The spread and the mean, without history, in one pass over memory: on the CPU, unless
-    /// elements are repeated.
+    /// The spread and the mean, without history, in one pass over memory, unless elements are
+    /// repeated.
     #[track_caller]
     fn in_one_pass(&self, x: &Tensor) -> Option<Result<[Tensor; 2]>> {
-        let is_one = !x.is_cuda() && !x.layout().overlaps_itself();
+        let is_one = !x.layout().overlaps_itself();
         let how = (self.correction, self.folded.keepdim);
         is_one.then(|| dispatch::spread_and_mean(self.op, self.form, x, self.folded.dims(), how))
     }

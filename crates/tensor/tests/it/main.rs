@@ -8,6 +8,7 @@ mod apply_windows;
 mod attention;
 mod autograd;
 mod context;
+mod convolution_kernels;
 mod convolutions;
 mod cpu_memory;
 mod devices;

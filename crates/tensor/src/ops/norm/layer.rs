@@ -105,7 +105,8 @@ impl Norm {
             let Norm { dims, epsilon } = self;
             let (weight, bias) = (weight.as_ref(), bias.as_ref());
             let x = &dense(&x, x.dtype())?;
-            LayerNormCall { x, weight, bias, parameters, dims, epsilon }.forward()
+            let is_centered = true;
+            LayerNormCall { x, weight, bias, parameters, dims, epsilon, is_centered }.forward()
         };
         at_place(Location::caller(), compute)
     }
@@ -135,7 +136,8 @@ impl NormGradients<'_> {
             let Norm { dims, epsilon } = self.norm;
             let (x, weight) = (&dense(&self.x, self.x.dtype())?, weight.as_ref());
             let parameters = self.parameters;
-            let call = LayerNormCall { x, weight, bias: None, parameters, dims, epsilon };
+            let (bias, is_centered) = (None, true);
+            let call = LayerNormCall { x, weight, bias, parameters, dims, epsilon, is_centered };
             call.backward(&dense(self.grad, x.dtype())?, needs)
         };
         at_place(Location::caller(), compute)

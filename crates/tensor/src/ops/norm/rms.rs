@@ -8,6 +8,8 @@ use smallvec::SmallVec;
 use super::parameters::expect_normalized_shape;
 use crate::autograd::{SavedTensor, record_many};
 use crate::dims::{ReduceDims, keepdim};
+use crate::dispatch::LayerNormCall;
+use crate::ops::convert::dense;
 use crate::ops::pointwise::{Kinds, Pointwise};
 use crate::ops::scan::widened;
 use crate::{DType, Result, Tensor, is_grad_enabled, no_grad};
@@ -56,34 +58,30 @@ impl Tensor {
         expect_normalized_shape(OP, self, normalized_shape, [("weight", weight), ("bias", None)])?;
         let epsilon = epsilon.into().unwrap_or_else(|| epsilon_of(self.dtype()));
         let norm = RmsNorm { dims: normalized_shape.len(), epsilon, dtype: self.dtype() };
-        let compute = || {
-            let rrms = norm.rrms(&self.detach())?;
-            let weight = weight.map(Tensor::detach);
-            let operands = [self.into(), (&rrms).into(), factor(weight.as_ref())];
-            Ok::<_, crate::Error>((NORMALIZED.compute(rrms.dtype(), self.dtype(), operands)?, rrms))
-        };
+        let compute = || norm.forward(&self.detach(), weight.map(Tensor::detach).as_ref());
         let (output, rrms) = at_place(Location::caller(), || no_grad(compute))?;
         let inputs: SmallVec<[&Tensor; 2]> = [Some(self), weight].into_iter().flatten().collect();
         Ok(record_many(OP, &inputs, output, |saving| {
-            let [x, rrms] = [self, &rrms].map(|x| saving.save(x));
-            let (has_weight, needs_x) = (weight.is_some(), saving.needs(0));
-            let weight_dtype = weight.map_or(self.dtype(), Tensor::dtype);
-            let weight = weight.filter(|_| needs_x).map(|weight| saving.save(weight));
+            let x = saving.save(self);
+            let rrms = rrms.map(|rrms| saving.save(&rrms));
+            let has_weight = weight.is_some();
+            let parameters = weight.map_or(self.dtype(), Tensor::dtype);
+            let weight = weight.filter(|_| saving.needs(0)).map(|weight| saving.save(weight));
             move |grad: &Tensor, needs: &[bool]| {
                 let x = x.get()?;
-                let rrms = if is_grad_enabled() { norm.rrms(&x)? } else { rrms.get()? };
                 let weight = weight.as_ref().map(SavedTensor::get).transpose()?;
-                let of_x = || norm.gradient(grad, &x, weight.as_ref(), &rrms);
-                let of_weight = || {
-                    let operands = [grad.into(), (&x).into(), (&rrms).into()];
-                    let products = PRODUCT.apply_in(rrms.dtype(), rrms.dtype(), operands)?;
-                    let own = &grad.shape()[grad.dims() - norm.dims..];
-                    products.sum_to_size(own)?.to(weight_dtype)
+                let needs = [needs[0], has_weight && needs[1]];
+                let mut gradients = match (is_grad_enabled(), &rrms) {
+                    (false, None) => norm.at_once(grad, &x, weight.as_ref(), parameters, needs)?,
+                    (false, Some(rrms)) => {
+                        norm.composed(grad, &x, weight.as_ref(), &rrms.get()?, parameters, needs)?
+                    }
+                    (true, _) => {
+                        let rrms = norm.rrms(&x)?;
+                        norm.composed(grad, &x, weight.as_ref(), &rrms, parameters, needs)?
+                    }
                 };
-                let mut gradients = smallvec::smallvec![needs[0].then(of_x).transpose()?];
-                if has_weight {
-                    gradients.push(needs[1].then(of_weight).transpose()?);
-                }
+                gradients.truncate(if has_weight { 2 } else { 1 });
                 Ok(gradients)
             }
         }))
@@ -108,6 +106,82 @@ impl RmsNorm {
     #[track_caller]
     fn rrms(self, x: &Tensor) -> Result<Tensor> {
         widened(x)?.square()?.mean(self.over())?.add(self.epsilon)?.rsqrt()
+    }
+
+    /// The result, and, where the gradients are computed from it, one over the root of the mean
+    /// square.
+    #[track_caller]
+    fn forward(self, x: &Tensor, weight: Option<&Tensor>) -> Result<(Tensor, Option<Tensor>)> {
+        if x.is_cuda() {
+            let parameters = weight.map_or(x.dtype(), Tensor::dtype);
+            let call = |x: &Tensor, weight: Option<&Tensor>| {
+                self.call(x, weight, parameters).forward().map(|output| (output, None))
+            };
+            return self.with_dense(x, weight, call);
+        }
+        let rrms = self.rrms(x)?;
+        let operands = [x.into(), (&rrms).into(), factor(weight)];
+        Ok((NORMALIZED.compute(rrms.dtype(), self.dtype, operands)?, Some(rrms)))
+    }
+
+    /// The gradients of `x` and the weight by CUDA's kernels.
+    #[track_caller]
+    fn at_once(
+        self,
+        grad: &Tensor,
+        x: &Tensor,
+        weight: Option<&Tensor>,
+        parameters: DType,
+        [of_x, of_weight]: [bool; 2],
+    ) -> Result<SmallVec<[Option<Tensor>; 3]>> {
+        let grad = dense(grad, x.dtype())?;
+        let [of_x, of_weight, _] = self.with_dense(x, weight, |x, weight| {
+            self.call(x, weight, parameters).backward(&grad, [of_x, of_weight, false])
+        })?;
+        Ok(smallvec::smallvec![of_x, of_weight])
+    }
+
+    /// The gradients by other operations.
+    #[track_caller]
+    fn composed(
+        self,
+        grad: &Tensor,
+        x: &Tensor,
+        weight: Option<&Tensor>,
+        rrms: &Tensor,
+        parameters: DType,
+        [of_x, of_weight]: [bool; 2],
+    ) -> Result<SmallVec<[Option<Tensor>; 3]>> {
+        let gradient_of_weight = || {
+            let operands = [grad.into(), x.into(), rrms.into()];
+            let products = PRODUCT.apply_in(rrms.dtype(), rrms.dtype(), operands)?;
+            products.sum_to_size(&grad.shape()[grad.dims() - self.dims..])?.to(parameters)
+        };
+        let gradient_of_x = || self.gradient(grad, x, weight, rrms);
+        Ok(smallvec::smallvec![
+            of_x.then(gradient_of_x).transpose()?,
+            of_weight.then(gradient_of_weight).transpose()?
+        ])
+    }
+
+    fn with_dense<R>(
+        self,
+        x: &Tensor,
+        weight: Option<&Tensor>,
+        call: impl FnOnce(&Tensor, Option<&Tensor>) -> Result<R>,
+    ) -> Result<R> {
+        let weight = weight.map(|weight| dense(weight, weight.dtype())).transpose()?;
+        call(&dense(x, x.dtype())?, weight.as_ref())
+    }
+
+    fn call<'a>(
+        self,
+        x: &'a Tensor,
+        weight: Option<&'a Tensor>,
+        parameters: DType,
+    ) -> LayerNormCall<'a> {
+        let RmsNorm { dims, epsilon, .. } = self;
+        LayerNormCall { x, weight, bias: None, parameters, dims, epsilon, is_centered: false }
     }
 
     #[track_caller]

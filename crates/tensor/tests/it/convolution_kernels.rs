@@ -1,0 +1,93 @@
+//! CUDA's kernels of convolutions, each of which suits other sizes, beside the CPU's.
+
+use tensor::{Backward, ConvOptions, DType, Device, Result, Tensor};
+
+use crate::devices::cuda_devices;
+
+/// The sizes of a convolution in two dimensions.
+struct Sizes {
+    x: [usize; 4],
+    weight: [usize; 4],
+    options: ConvOptions<2>,
+}
+
+/// Sizes for each kernel: depthwise, few channels, many of them, and strides that meet some positions
+/// of the kernel, or none.
+fn all_sizes() -> Vec<Sizes> {
+    let new = ConvOptions::<2>::new;
+    let sizes = |x, weight, options| Sizes { x, weight, options };
+    vec![
+        sizes([2, 32, 20, 20], [32, 1, 3, 3], new().padding(1).groups(32)),
+        sizes([2, 32, 19, 21], [64, 1, 5, 3], new().padding([2, 0]).stride([2, 1]).groups(32)),
+        sizes([8, 3, 63, 64], [8, 3, 5, 5], new().padding(2).stride(2)),
+        sizes([4, 20, 48, 48], [5, 20, 3, 3], new().dilation(2)),
+        sizes([3, 4, 24, 24], [4, 4, 3, 3], new().padding(1).stride(4).dilation(2)),
+        sizes([3, 4, 24, 24], [4, 2, 4, 4], new().padding(3).stride([2, 3]).dilation(3).groups(2)),
+        sizes([9, 2, 40, 40], [3, 2, 2, 2], new().stride(3)),
+        sizes([2, 3, 4, 5], [3, 3, 2, 2], new().padding(1).stride(7)),
+        sizes([1, 66, 15, 15], [65, 66, 3, 3], new().padding(1).stride(2)),
+        sizes([2, 17, 9, 9], [18, 17, 1, 1], new()),
+    ]
+}
+
+/// The output, and the gradients of all operands.
+fn results([x, weight, bias]: [&Tensor; 3], options: ConvOptions<2>) -> Result<Vec<Tensor>> {
+    let leaves = [x, weight, bias].map(|x| x.detach().requires_grad_(true));
+    let [x, weight, bias] = leaves;
+    let (x, weight, bias) = (x?, weight?, bias?);
+    let y = x.conv2d(&weight, Some(&bias), options)?;
+    let seed = y.detach();
+    let pass = Backward::new().output_with(&y, &seed);
+    let gradients = pass.collect(&[&x, &weight, &bias])?;
+    let there = gradients.into_iter().map(|gradient| gradient.expect("it is there"));
+    Ok([y.detach()].into_iter().chain(there).collect())
+}
+
+#[test]
+fn every_kernel_gives_what_the_cpu_gives_and_the_same_bits_each_time() -> Result<()> {
+    for (number, Sizes { x, weight, options }) in all_sizes().into_iter().enumerate() {
+        let bias = Tensor::randn([weight[0]], DType::F64)?;
+        let (x, weight) = (Tensor::randn(x, DType::F64)?, Tensor::randn(weight, DType::F64)?);
+        let expected = results([&x, &weight, &bias], options)?;
+        for device in cuda_devices() {
+            let run = || -> Result<Vec<Tensor>> {
+                let there = [&x, &weight, &bias].map(|x| x.to(device));
+                let [x, weight, bias] = there;
+                results([&x?, &weight?, &bias?], options)
+            };
+            let (first, second) = (run()?, run()?);
+            for (part, expected) in expected.iter().enumerate() {
+                let what = format!("result {part} of sizes {number} on {device}");
+                assert!(first[part].cpu()?.allclose(expected, 1e-9, 1e-9)?, "{what}");
+                assert!(first[part].equal(&second[part])?, "{what} differs from run to run");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_weight_s_gradient_in_halves_is_rounded_once_though_it_is_summed_in_parts() -> Result<()> {
+    for device in cuda_devices() {
+        for (channels, groups) in [([4, 8], 1), ([8, 8], 8)] {
+            let [input, output] = channels;
+            let shape = [8, input, 32, 32];
+            let x = Tensor::rand(shape, Device::Cpu)?.to(DType::BF16)?;
+            let weight = Tensor::rand([output, input / groups, 3, 3], ())?.to(DType::BF16)?;
+            let bias = Tensor::zeros([output], DType::BF16)?;
+            let options = ConvOptions::new().groups(groups);
+            let own = results([&x.to(device)?, &weight.to(device)?, &bias.to(device)?], options)?;
+            // The same gradient, computed in doubles from the same halves.
+            let exact = DType::F64;
+            let x = x.to(exact)?;
+            let leaf = weight.to(exact)?.requires_grad_(true)?;
+            let y = x.conv2d(&leaf, None, options)?;
+            let seed = own[0].cpu()?.to(exact)?;
+            let gradient = Backward::new().output_with(&y, &seed).collect(&[&leaf])?;
+            let expected = gradient[0].as_ref().expect("it is there");
+            assert_eq!(own[2].dtype(), DType::BF16);
+            assert!(own[2].cpu()?.to(exact)?.allclose(expected, 1.0 / 255.0, 0.0)?, "{device}");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+"""The kernels of convolutions: each of the three tensors from the two others."""
+
+import itertools
+import math
+
+import torch
+
+from abi import Axes, Convolution
+from values import DTYPES, HALVES, sample
+
+FLOATS = ["f16", "bf16", "f32", "f64"]
+# Batch, groups, channels of input and output in a group; input, kernel, stride, padding, dilation.
+SIZES = [
+    (2, 1, 3, 5, (1, 7, 9), (1, 3, 2), (1, 1, 1), (0, 1, 0), (1, 1, 1)),
+    (2, 3, 2, 1, (4, 6, 5), (2, 3, 3), (2, 3, 2), (1, 2, 0), (1, 1, 2)),
+    (1, 5, 1, 1, (1, 20, 31), (1, 3, 3), (1, 1, 1), (0, 1, 1), (1, 1, 1)),
+    (1, 1, 9, 4, (1, 12, 13), (1, 3, 3), (1, 4, 2), (0, 1, 1), (1, 2, 3)),
+    (2, 1, 2, 3, (1, 1, 5), (1, 1, 2), (1, 1, 7), (0, 0, 0), (1, 1, 1)),
+    (1, 1, 66, 65, (1, 6, 5), (1, 3, 2), (1, 2, 1), (0, 1, 0), (1, 1, 1)),
+]
+# Kernels of a pass, with their tiles.
+OF_PLACES = {"": (16, 16), "_large": (64, 64), "_few": (4, 256), "_thin": (16, 256)}
+OF_WEIGHT = {"": (16, 16), "_large": (64, 64), "_few": (1, 9)}
+
+
+def check(driver):
+    for dtype, sizes in itertools.product(FLOATS, SIZES):
+        batch, groups, inner, outer, input, kernel, stride, padding, dilation = sizes
+        x = sample(DTYPES[dtype], (batch, groups * inner, *input), special=False)
+        weight = sample(DTYPES[dtype], (groups * outer, inner, *kernel), special=False)
+        operands = [tensor.double().requires_grad_() for tensor in (x, weight)]
+        y = torch.nn.functional.conv3d(*operands, None, stride, padding, dilation, groups)
+        grad = sample(DTYPES[dtype], y.shape, special=False)
+        y.backward(grad.double())
+        args = Convolution(
+            batch=batch, groups=groups, in_channels=inner, out_channels=outer,
+            input=Axes(*input), kernel=Axes(*kernel), output=Axes(*y.shape[2:]),
+            stride=Axes(*stride), padding=Axes(*padding), dilation=Axes(*dilation),
+            tap_step=Axes(*[s // math.gcd(s, d) for s, d in zip(stride, dilation)]),
+        )
+        for name, tile in OF_PLACES.items():
+            bias = sample(DTYPES[dtype], (groups * outer,), special=False)
+            expected = y.detach() + bias.double().reshape(-1, 1, 1, 1)
+            yield run(driver, f"conv_output{name}", dtype, args, tile, (x, weight, expected, bias))
+            bias = sample(DTYPES[dtype], (groups * inner,), special=False)
+            expected = operands[0].grad + bias.double().reshape(-1, 1, 1, 1)
+            yield run(driver, f"conv_input{name}", dtype, args, tile, (expected, weight, grad, bias))
+        for (name, tile), parts in itertools.product(OF_WEIGHT.items(), [1, 3]):
+            expected = operands[1].grad
+            yield run(driver, f"conv_weight{name}", dtype, args, tile, (x, expected, grad), parts)
+
+
+def run(driver, name, dtype, args, tile, tensors, parts=1):
+    """Computes the one of input, weight and output that is in doubles to be compared with."""
+    place = [at for at in range(3) if name.startswith(("conv_input", "conv_weight", "conv_output")[at])][0]
+    expected, kind = tensors[place], DTYPES[dtype]
+    halves = kind in HALVES
+    shape = (parts, *expected.shape) if parts > 1 else expected.shape
+    result = torch.zeros(shape, dtype=torch.float32 if halves and parts > 1 else kind)
+    there = [driver.memory(result if at == place else tensor) for at, tensor in enumerate(tensors)]
+    args.x, args.weight, args.y = [memory.address for memory in there[:3]]
+    args.bias = there[3].address if len(there) > 3 else 0
+    batch, kernel = args.batch, math.prod(args.kernel)
+    outer, inner = args.out_channels, args.in_channels
+    args.parts = parts
+    if place == 0:
+        phases = [min(size, step) for size, step in zip(args.input, args.stride)]
+        first = [-(-size // step) for size, step in zip(args.input, args.stride)]
+        args.parts, args.rows, args.columns = math.prod(phases), inner, batch * math.prod(first)
+    elif place == 1:
+        args.rows, args.columns = outer, inner * kernel
+    else:
+        args.rows, args.columns = outer, batch * math.prod(args.output)
+    args.tile_rows, args.tile_columns = tile
+    block = (16, 16, 1) if tile[0] == tile[1] else (256, 1, 1)
+    # Fewer blocks than tiles, so that the loops are tested, too.
+    driver.launch(f"{name}_{dtype}", args, grid=(2, 1, 3), block=block)
+    found = there[place].read()
+    found = found.double().sum(0) if parts > 1 else found
+    label = f"{name}_{dtype} {parts} of {tuple(expected.shape)}"
+    # Halves are rounded once.
+    eps = torch.finfo(kind).eps if halves and parts == 1 else 0
+    bound = 1e-13 if kind == torch.float64 else 1e-5
+    allowed = eps * expected.abs() + bound * expected.abs().max()
+    excess = ((found.double() - expected).abs() - allowed).max().item()
+    return label, None if excess <= 0 else f"off by {excess} more than allowed"
