@@ -45,7 +45,7 @@ pub trait RecurrentKind: Copy + Default + Send + Sync + 'static {
     }
 }
 
-/// What the gradients of a step are computed from.
+/// The tensors that the gradients of a step are computed from.
 #[derive(Debug)]
 pub struct StepRecord<'a> {
     /// The products of the input and of the hidden state with their weights, and their sum.
@@ -59,13 +59,13 @@ pub struct StepRecord<'a> {
 /// The gradients of a step.
 #[derive(Debug)]
 pub struct StepGradient {
-    /// Of the product of the input.
+    /// The one of the product of the input.
     pub(super) input: Tensor,
-    /// Of the product of the hidden state, where it is another.
+    /// The one of the product of the hidden state, where it is another.
     pub(super) product: Option<Tensor>,
-    /// Of the hidden state before the step, besides what comes from its product.
+    /// The one of the hidden state before the step, besides what comes from its product.
     pub(super) hidden: Option<Tensor>,
-    /// Of the other tensors of the state before the step.
+    /// Those of the other tensors of the state before the step.
     pub(super) others: Vec<Tensor>,
 }
 

@@ -4,7 +4,7 @@ use tensor::{AutogradFunction, Error, Tensor, is_grad_enabled};
 
 use super::base::RNNBase;
 use super::kinds::RecurrentKind;
-use super::sequence::Sequence;
+use super::sequence::RecurrentSequence;
 use super::state::RecurrentState;
 use super::weights::CellWeights;
 use crate::Result;
@@ -160,7 +160,7 @@ impl<K: RecurrentKind> DirectionPass<'_, K> {
         inputs.extend(initial.parts().iter().map(|(_, part)| *part));
         inputs.extend(weights.bias_hh.as_ref().filter(|_| K::HAS_BIAS_APART));
         let is_recorded = is_grad_enabled() && inputs.iter().any(|input| input.requires_grad());
-        Sequence { kind: self.kind, is_recorded }.apply(&inputs)
+        RecurrentSequence { kind: self.kind, is_recorded }.apply(&inputs)
     }
 
     /// [`DirectionPass::at_once`] with a projection of the hidden state, where each step is recorded by

@@ -16,7 +16,7 @@ use crate::Result;
 /// The outputs are the tensors of the state behind each step, and, if it is recorded, the products
 /// with the hidden state. The backward function reads these; as they are outputs, it can be
 /// differentiated itself.
-pub(super) struct Sequence<K> {
+pub(super) struct RecurrentSequence<K> {
     pub(super) kind: K,
     /// Whether a gradient may be asked for.
     pub(super) is_recorded: bool,
@@ -27,14 +27,14 @@ const INPUT: usize = 0;
 const WEIGHT: usize = 1;
 const STATE: usize = 2;
 
-impl<K: RecurrentKind> Sequence<K> {
+impl<K: RecurrentKind> RecurrentSequence<K> {
     /// The number of the state's tensors.
     const PARTS: usize = K::State::PARTS;
     /// The place of the bias among the inputs, and of the first output among what is saved.
     const BIAS: usize = STATE + Self::PARTS;
 }
 
-impl<K: RecurrentKind> AutogradFunction for Sequence<K> {
+impl<K: RecurrentKind> AutogradFunction for RecurrentSequence<K> {
     fn name(&self) -> &'static str {
         K::NAMES[0]
     }
