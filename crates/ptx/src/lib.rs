@@ -60,7 +60,8 @@
 //   ast, lexer, literal, opcodes
 //   operation
 //   suspension
-//   error, line_map, matrix, types
+//   matrix
+//   error, line_map, types
 mod ast;
 pub mod control_flow;
 mod error;

@@ -10,18 +10,18 @@ use crate::runtime::{self, MatrixArea};
 pub(super) type PerLane<T> = [T; 32];
 
 /// The operands of a lane, in the order of the instruction.
-type Operands = [u64; OPERANDS];
+type LaneOperands = [u64; OPERANDS];
 
 /// The results of a lane.
-type Results = [u64; RESULTS];
+type LaneResults = [u64; RESULTS];
 
 /// The results of a warp's operation for the lanes in `members`. `operands` are in the order of the
 /// instruction.
 pub(super) fn resolve(
     suspension: Suspension,
     members: u32,
-    operands: &PerLane<Operands>,
-) -> PerLane<Results> {
+    operands: &PerLane<LaneOperands>,
+) -> PerLane<LaneResults> {
     match suspension {
         Suspension::Multiply(form) => return multiplied(form, operands),
         Suspension::SpreadRows { count, transposed } => {
@@ -45,7 +45,7 @@ pub(super) fn resolve(
 }
 
 /// The member mask that a lane gives, where the operation has one.
-pub(super) fn member_mask(suspension: Suspension, operands: &Operands) -> Option<u32> {
+pub(super) fn member_mask(suspension: Suspension, operands: &LaneOperands) -> Option<u32> {
     let index = match suspension {
         Suspension::WarpBarrier => 0,
         Suspension::Vote(_) | Suspension::Match { .. } | Suspension::Reduce(_) => 1,
@@ -66,7 +66,12 @@ pub(super) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> + Clone {
     })
 }
 
-fn shuffle(mode: ShuffleMode, members: u32, operands: &PerLane<Operands>, lane: usize) -> [u32; 2] {
+fn shuffle(
+    mode: ShuffleMode,
+    members: u32,
+    operands: &PerLane<LaneOperands>,
+    lane: usize,
+) -> [u32; 2] {
     let [_, offset, clamp, ..] = operands[lane].map(|value| value as usize);
     let (source, inside) = mode.source(lane, offset, clamp);
     // What a lane reads from one that takes no part is left open; it gets its own value.
@@ -74,7 +79,7 @@ fn shuffle(mode: ShuffleMode, members: u32, operands: &PerLane<Operands>, lane: 
     [operands[source][0] as u32, u32::from(inside)]
 }
 
-fn vote(mode: VoteMode, members: u32, operands: &PerLane<Operands>) -> u32 {
+fn vote(mode: VoteMode, members: u32, operands: &PerLane<LaneOperands>) -> u32 {
     let ballot: u32 =
         lanes(members).filter(|&lane| operands[lane][0] != 0).map(|lane| 1 << lane).sum();
     match mode {
@@ -85,7 +90,7 @@ fn vote(mode: VoteMode, members: u32, operands: &PerLane<Operands>) -> u32 {
     }
 }
 
-fn matching(all: bool, members: u32, operands: &PerLane<Operands>, lane: usize) -> [u32; 2] {
+fn matching(all: bool, members: u32, operands: &PerLane<LaneOperands>, lane: usize) -> [u32; 2] {
     let equal: u32 = lanes(members)
         .filter(|&other| operands[other][0] == operands[lane][0])
         .map(|other| 1 << other)
@@ -98,7 +103,7 @@ fn matching(all: bool, members: u32, operands: &PerLane<Operands>, lane: usize) 
 }
 
 /// The product of matrices. Lanes that are not there have zeros.
-fn multiplied(form: MatrixForm, operands: &PerLane<Operands>) -> PerLane<Results> {
+fn multiplied(form: MatrixForm, operands: &PerLane<LaneOperands>) -> PerLane<LaneResults> {
     let [a, b, c] = form.registers();
     let narrow = form.factors != MatrixType::F64;
     let mut area = MatrixArea::new();
@@ -111,7 +116,11 @@ fn multiplied(form: MatrixForm, operands: &PerLane<Operands>) -> PerLane<Results
     taken_from(&area, c, narrow)
 }
 
-fn spread_rows(count: usize, transposed: bool, operands: &PerLane<Operands>) -> PerLane<Results> {
+fn spread_rows(
+    count: usize,
+    transposed: bool,
+    operands: &PerLane<LaneOperands>,
+) -> PerLane<LaneResults> {
     let mut area = MatrixArea::new();
     for (lane, operands) in operands.iter().enumerate() {
         for (index, &word) in operands[..4].iter().enumerate() {
@@ -122,7 +131,7 @@ fn spread_rows(count: usize, transposed: bool, operands: &PerLane<Operands>) -> 
     taken_from(&area, count, true)
 }
 
-fn taken_from(area: &MatrixArea, count: usize, narrow: bool) -> PerLane<Results> {
+fn taken_from(area: &MatrixArea, count: usize, narrow: bool) -> PerLane<LaneResults> {
     std::array::from_fn(|lane| {
         std::array::from_fn(
             |index| if index < count { area.result(index, lane, narrow) } else { 0 },
@@ -130,7 +139,7 @@ fn taken_from(area: &MatrixArea, count: usize, narrow: bool) -> PerLane<Results>
     })
 }
 
-fn reduce(op: ReduxOp, members: u32, operands: &PerLane<Operands>) -> u32 {
+fn reduce(op: ReduxOp, members: u32, operands: &PerLane<LaneOperands>) -> u32 {
     let values = lanes(members).map(|lane| operands[lane][0] as u32);
     let signed = |value: u32| value as i32;
     let reduced = match op {
@@ -150,7 +159,7 @@ fn reduce(op: ReduxOp, members: u32, operands: &PerLane<Operands>) -> u32 {
 mod tests {
     use super::*;
 
-    fn operands(of: impl Fn(usize) -> [u64; 4]) -> PerLane<Operands> {
+    fn operands(of: impl Fn(usize) -> [u64; 4]) -> PerLane<LaneOperands> {
         std::array::from_fn(|lane| {
             let own = of(lane);
             std::array::from_fn(|index| own.get(index).copied().unwrap_or(0))

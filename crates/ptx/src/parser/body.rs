@@ -2,7 +2,7 @@
 
 use super::cursor::Cursor;
 use super::diagnostics::Diagnostics;
-use super::expand::Expander;
+use super::expand::{Expander, expand};
 use super::function_draft::FunctionDraft;
 use super::module_draft::ModuleDraft;
 use super::operand::OperandReader;
@@ -106,7 +106,7 @@ impl<'a, 's> BodyReader<'a, 's> {
         let line = self.cursor.peek().line;
         let text = self.cursor.word()?;
         let mut expander = Expander::new(self.cursor, self.function, self.module, guard, line);
-        if expander.expand(text)? {
+        if expand(&mut expander, text)? {
             return self.cursor.expect(b';', "`;`");
         }
         let mut instruction = Instruction::new(Operation::Nothing, &[], &[], line);

@@ -46,19 +46,19 @@ pub(crate) fn multiply(area: &mut MatrixArea, form: MatrixForm) {
 }
 
 /// Eight rows of N elements.
-type Rows<T, const N: usize> = [[T; N]; 8];
+type EightRows<T, const N: usize> = [[T; N]; 8];
 
 /// Sums of 32 bits of 16 rows, from pieces of P columns.
 #[inline(always)]
 fn single<const P: usize, const DEPTH: usize>(
     area: &mut MatrixArea,
-    piece: impl Fn(&LaneArray) -> Rows<f32, P>,
+    piece: impl Fn(&LaneArray) -> EightRows<f32, P>,
 ) {
     let b = right::<f32, P, DEPTH>(area, 2, &piece);
     for down in 0..2 {
         let a = left::<f32, P, DEPTH>(area, (down, 2), &piece);
         let sums = 3 * (DEPTH / P) + 2 * down;
-        let mut c: Rows<f32, 8> = pairs(area, sums);
+        let mut c: EightRows<f32, 8> = pairs(area, sums);
         for (c, a) in c.iter_mut().zip(&a) {
             for (&x, b) in a.iter().zip(&b) {
                 c.iter_mut().zip(b).for_each(|(c, &y)| *c += x * y);
@@ -77,7 +77,7 @@ fn half<const DEPTH: usize>(area: &mut MatrixArea) {
     let b = right::<f32, 8, DEPTH>(area, 2, &halves::<F16>);
     for down in 0..2 {
         let a = left::<f32, 8, DEPTH>(area, (down, 2), &halves::<F16>);
-        let mut c: Rows<f32, 8> = halves::<F16>(&area.operands[3 * (DEPTH / 8) + down]);
+        let mut c: EightRows<f32, 8> = halves::<F16>(&area.operands[3 * (DEPTH / 8) + down]);
         for (c, a) in c.iter_mut().zip(&a) {
             for (&x, b) in a.iter().zip(&b) {
                 c.iter_mut().zip(b).for_each(|(c, &y)| *c += x * y);
@@ -94,10 +94,10 @@ fn half<const DEPTH: usize>(area: &mut MatrixArea) {
 /// Sums of 64 bits of 8 rows.
 #[inline(always)]
 fn double(area: &mut MatrixArea) {
-    let piece = |register: &LaneArray| -> Rows<f64, 4> { one_by_one(register.lanes()) };
+    let piece = |register: &LaneArray| -> EightRows<f64, 4> { one_by_one(register.lanes()) };
     let b = right::<f64, 4, 4>(area, 1, &piece);
     let a = left::<f64, 4, 4>(area, (0, 1), &piece);
-    let mut c: Rows<f64, 8> = pairs(area, 2);
+    let mut c: EightRows<f64, 8> = pairs(area, 2);
     for (c, a) in c.iter_mut().zip(&a) {
         for (&x, b) in a.iter().zip(&b) {
             c.iter_mut().zip(b).for_each(|(c, &y)| *c = x.mul_add(y, *c));
@@ -113,8 +113,8 @@ fn double(area: &mut MatrixArea) {
 fn left<T: Plain + Default, const P: usize, const DEPTH: usize>(
     area: &MatrixArea,
     (down, rows): (usize, usize),
-    piece: &impl Fn(&LaneArray) -> Rows<T, P>,
-) -> Rows<T, DEPTH> {
+    piece: &impl Fn(&LaneArray) -> EightRows<T, P>,
+) -> EightRows<T, DEPTH> {
     let mut a = [[T::default(); DEPTH]; 8];
     for along in 0..DEPTH / P {
         let block = piece(&area.operands[down + rows * along]);
@@ -130,7 +130,7 @@ fn left<T: Plain + Default, const P: usize, const DEPTH: usize>(
 fn right<T: Plain + Default, const P: usize, const DEPTH: usize>(
     area: &MatrixArea,
     rows: usize,
-    piece: &impl Fn(&LaneArray) -> Rows<T, P>,
+    piece: &impl Fn(&LaneArray) -> EightRows<T, P>,
 ) -> [[T; 8]; DEPTH] {
     let mut b = [[T::default(); 8]; DEPTH];
     for along in 0..DEPTH / P {
@@ -145,7 +145,7 @@ fn right<T: Plain + Default, const P: usize, const DEPTH: usize>(
 }
 
 #[inline(always)]
-fn halves<H: Half>(register: &LaneArray) -> Rows<f32, 8> {
+fn halves<H: Half>(register: &LaneArray) -> EightRows<f32, 8> {
     let halves: &[[u16; 2]; LANES] = register.lanes();
     let mut rows = [[0.0; 8]; 8];
     for (row, lanes) in rows.iter_mut().zip(halves.as_chunks::<4>().0) {
@@ -158,18 +158,18 @@ fn halves<H: Half>(register: &LaneArray) -> Rows<f32, 8> {
 
 /// Numbers whose lowest 13 bits do not count.
 #[inline(always)]
-fn words(register: &LaneArray) -> Rows<f32, 4> {
+fn words(register: &LaneArray) -> EightRows<f32, 4> {
     one_by_one(register.lanes::<u32>()).map(|row| row.map(|bits| f32::from_bits(bits & !0x1fff)))
 }
 
 #[inline(always)]
-fn one_by_one<T: Plain>(lanes: &[T; LANES]) -> Rows<T, 4> {
+fn one_by_one<T: Plain>(lanes: &[T; LANES]) -> EightRows<T, 4> {
     std::array::from_fn(|row| std::array::from_fn(|column| lanes[4 * row + column]))
 }
 
 /// Eight rows of sums, which two registers hold in turns.
 #[inline(always)]
-fn pairs<T: Plain>(area: &MatrixArea, first: usize) -> Rows<T, 8> {
+fn pairs<T: Plain>(area: &MatrixArea, first: usize) -> EightRows<T, 8> {
     let [even, odd]: [&[T; LANES]; 2] = [0, 1].map(|next| area.operands[first + next].lanes());
     std::array::from_fn(|row| {
         std::array::from_fn(|column| {
@@ -180,7 +180,7 @@ fn pairs<T: Plain>(area: &MatrixArea, first: usize) -> Rows<T, 8> {
 }
 
 #[inline(always)]
-fn put_pairs<T: Plain>(area: &mut MatrixArea, first: usize, sums: &Rows<T, 8>) {
+fn put_pairs<T: Plain>(area: &mut MatrixArea, first: usize, sums: &EightRows<T, 8>) {
     for next in 0..2 {
         let result: &mut [T; LANES] = area.results[first + next].lanes_mut();
         for (lane, value) in result.iter_mut().enumerate() {

@@ -1,7 +1,7 @@
 //! Memory that a function takes from its frame while it runs: `alloca`, `stacksave`,
 //! `stackrestore`.
 
-use super::Expander;
+use super::expander::Expander;
 use super::writer::ExpansionWriter;
 use crate::ast::{FRAME_ALIGN, Guard, Operand, VariableRef};
 use crate::error::{Error, ErrorKind};

@@ -1,7 +1,7 @@
 //! Clusters, which have one block each here, and other instructions that are simple on a machine
 //! like this: `elect.sync`, `createpolicy`.
 
-use super::Expander;
+use super::expander::Expander;
 use crate::ast::{Operand, SpecialRegister};
 use crate::error::{Error, ErrorKind};
 use crate::lexer::TokenKind;

@@ -4,7 +4,7 @@
 //! waits before it reads sees what it would see on a GPU. One that reads too early does, too, and no
 //! check tells it.
 
-use super::Expander;
+use super::expander::Expander;
 use crate::ast::Operand;
 use crate::error::{Error, ErrorKind};
 use crate::operation::{MemoryForm, MemoryOrder, Operation};

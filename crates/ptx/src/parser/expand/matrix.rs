@@ -1,7 +1,7 @@
 //! Instructions of tensor cores: `mma.sync`, and `ldmatrix`, which is a load of a row by each lane and
 //! an exchange of what was read.
 
-use super::Expander;
+use super::expander::Expander;
 use crate::ast::{Guard, Operand, Register, SpecialRegister};
 use crate::error::{Error, ErrorKind};
 use crate::matrix::MatrixForm;

@@ -1,6 +1,6 @@
 //! Integer instructions on several small numbers in one register, and those that end in `.relu`.
 
-use super::Expander;
+use super::expander::Expander;
 use super::writer::ExpansionWriter;
 use crate::ast::Operand;
 use crate::error::Error;

@@ -1,7 +1,7 @@
 //! Atomic operations on vectors, each element of which is changed in a step of its own (PTX ISA,
 //! `atom`: "atomicity is guaranteed separately for each of the individual elements").
 
-use super::Expander;
+use super::expander::Expander;
 use crate::ast::{MemoryOperand, Operand};
 use crate::error::{Error, ErrorKind};
 use crate::opcodes::{self, InstructionForm, OperandKind};
