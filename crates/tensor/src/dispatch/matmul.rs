@@ -18,7 +18,7 @@ pub(crate) struct ProductKernels {
     tiles: Operator<Matmul>,
     large_tiles: Operator<Matmul>,
     rows: Operator<Matmul>,
-    /// Those of halves, by whether `a` and `b` lie in columns.
+    /// The kernels of halves on tensor cores, by whether `a` and `b` lie in columns.
     tensor_cores: [[Operator<Matmul>; 2]; 2],
     large_tensor_cores: [[Operator<Matmul>; 2]; 2],
 }
