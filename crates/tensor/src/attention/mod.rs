@@ -98,7 +98,7 @@ impl Attending {
             let [q, k, v] = [computable(q)?, computable(k)?, computable(v)?];
             attention(&ATTENTION, &self.problem([&q, &k, &v], mask.as_ref()))?
         };
-        let output = if output.dtype() == q.dtype() { output } else { output.to(q.dtype())? };
+        let output = by_position(&output, |x| x.to(q.dtype()))?;
         Ok(record(OP, [q, k, v], output, |saving| {
             let attending = self.clone();
             let operands = [q, k, v].map(|tensor| saving.save(tensor));
@@ -137,7 +137,7 @@ impl Attending {
             return Ok(gradients);
         }
         let [q, k, v] = [computable(q)?, computable(k)?, computable(v)?];
-        let (out, grad) = (computable(out)?, computable(grad)?);
+        let (out, grad) = (by_position(out, computable)?, computable(grad)?);
         let outcome = AttentionOutcome { out: &out, grad: &grad, log_sum };
         attention_backward(&ATTENTION, &self.problem([&q, &k, &v], mask), outcome, needs)
     }
@@ -163,6 +163,13 @@ fn computable(x: &Tensor) -> Result<Tensor> {
         return x.to(DType::F32)?.contiguous_rows();
     }
     x.contiguous_rows()
+}
+
+/// A result, converted so that it lies as `[batch, position, head, element]`, as kernels have it.
+#[track_caller]
+fn by_position(x: &Tensor, convert: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    let swapped = |x: &Tensor| x.alias(Ok(x.layout().transpose(1, 2)));
+    swapped(&convert(&swapped(x)?)?.contiguous()?)
 }
 
 impl Tensor {

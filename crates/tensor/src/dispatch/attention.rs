@@ -126,6 +126,8 @@ pub(crate) fn attention_backward(
         outputs.map(|tensor| (tensor, Access::Write)).collect();
     let written = tensors.len();
     let AttentionOutcome { out, grad, log_sum } = outcome;
+    let lies_as_results = out.layout().transpose(1, 2).is_contiguous();
+    assert!(lies_as_results, "{OP}: the result lies by position");
     tensors.extend([out, grad, log_sum].map(|tensor| (tensor, Access::Read)));
     problem.add_operands(&mut tensors);
     let operands = Operands::hold_for_outputs(OP, device, &tensors, written)?;
