@@ -1,5 +1,6 @@
 //! Modules and optimizers, on the CPU and on software GPUs.
 
+mod attention;
 mod convolutions;
 mod derive;
 mod devices;
