@@ -8,7 +8,7 @@ use tensor::{DType, Error, Result, Tensor};
 ///
 /// ```
 /// use nn::{AttentionMasks, MultiheadAttention, MultiheadOptions};
-/// use tensor::{DType, Tensor, tensor};
+/// use tensor::{Tensor, tensor};
 /// let attention = MultiheadAttention::new(8, 2, MultiheadOptions::new().batch_first(true))?;
 /// let x = Tensor::ones([1, 3, 8], ())?;
 /// // The sequence has two elements, and what fills it up.

@@ -98,14 +98,14 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
 };
 
 /// Any tensor, or a sequence of four elements at each position.
-fn sequence(d: &mut Draw<'_>) -> Option<Tensor> {
+fn sequence(d: &mut Draw) -> Option<Tensor> {
     if d.rng().one_in(3) {
         return d.tensor();
     }
     Tensor::ones([1 + d.rng().below(3), 1 + d.rng().below(2), 4], d.options()?).ok()
 }
 
-fn masks(d: &mut Draw<'_>) -> Option<AttentionMasks> {
+fn masks(d: &mut Draw) -> Option<AttentionMasks> {
     Some(
         AttentionMasks::new()
             .key_padding_mask(if d.rng().one_in(3) { Some(d.tensor()?) } else { None })
@@ -114,7 +114,7 @@ fn masks(d: &mut Draw<'_>) -> Option<AttentionMasks> {
     )
 }
 
-fn options(d: &mut Draw<'_>) -> Option<TransformerOptions> {
+fn options(d: &mut Draw) -> Option<TransformerOptions> {
     let activation =
         if d.flag()? { TransformerActivation::ReLU } else { TransformerActivation::GELU };
     Some(
