@@ -277,14 +277,13 @@ impl MultiheadAttention {
     fn with_shares(&self, [q, k, v]: [&Tensor; 3], mask: MergedMask) -> Result<(Tensor, Tensor)> {
         let scale = 1.0 / (q.shape()[3] as f64).sqrt();
         let scores = q.mul(scale)?.matmul(&k.mt()?)?;
-        let hidden = |mask: &Tensor| scores.masked_fill(mask, f64::NEG_INFINITY);
+        // What is added is not kept for the gradient; a mask that fills would be.
         let scores = match mask {
             MergedMask::None => scores,
             MergedMask::Causal => {
                 let all = Tensor::ones(&scores.shape()[2..], (DType::Bool, q.device()))?;
-                hidden(&all.triu(1)?)?
+                scores.add(&added(&all.triu(1)?, q)?)?
             }
-            MergedMask::Of(mask) if mask.dtype() == DType::Bool => hidden(&mask)?,
             MergedMask::Of(mask) => scores.add(&added(&mask, q)?)?,
         };
         let shares = scores.softmax(-1)?.dropout(self.dropout_p(), true)?;
