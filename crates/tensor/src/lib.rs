@@ -30,6 +30,10 @@
 //! - [`manual_seed`] and [`Generator`]: random numbers, which are the same on every device.
 //! - [`Error`]: the errors by kind.
 //!
+//! With the feature `linalg` tensors on the CPU have the methods of `torch.linalg` that need
+//! decompositions of matrices: `cholesky`, `lu`, `qr`, `eigh`, `svd`, `inv`, `solve`, `lstsq`, `det`
+//! and their like.
+//!
 //! What it is not: it has no modules, optimizers or losses as objects (the crate `nn` has them),
 //! and reads no data (the crate `parallel` does). It has the dtypes of [`DType`], and no sparse or
 //! quantized tensors.

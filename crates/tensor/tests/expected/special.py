@@ -10,11 +10,14 @@ F32 = torch.float32
 NAN, INF = float("nan"), float("inf")
 S = torch.special
 
-# Between 5 and 9 PyTorch's Bessel functions are off by up to 4e-7.
 AROUND_ZERO = [-4.5, -1.25, 0.4, 2.2, 4.9, 11.5]
 POSITIVE = [0.1, 0.75, 1.9, 2.3, 4.8, 11.5]
+# From 3 to 20 PyTorch's are off, by up to 4e-7 at 5.
+OSCILLATING = [-31.0, -2.2, -1.25, 0.4, 2.2, 25.5]
+OSCILLATING_POSITIVE = [0.1, 0.75, 1.9, 2.3, 25.5, 31.0]
 SMOOTH = {
-    "bessel_j0": AROUND_ZERO, "bessel_j1": AROUND_ZERO, "bessel_y0": POSITIVE, "bessel_y1": POSITIVE,
+    "bessel_j0": OSCILLATING, "bessel_j1": OSCILLATING,
+    "bessel_y0": OSCILLATING_POSITIVE, "bessel_y1": OSCILLATING_POSITIVE,
     "i0": AROUND_ZERO, "i0e": AROUND_ZERO, "i1": AROUND_ZERO, "i1e": AROUND_ZERO,
     "modified_bessel_k0": POSITIVE, "modified_bessel_k1": POSITIVE,
     "erfcx": [-4.0, -0.5, 0.25, 3.0, 24.0, 26.0], "log_ndtr": [-30.0, -2.0, -0.5, 0.75, 3.0],
@@ -163,12 +166,14 @@ def linalg():
         # Of Q and R what does not depend on signs.
         k = min(shape)
         yield make.case("qr_square", [x], lambda a: L.qr(a)[1].square())
-        yield make.case("qr_projection", [x], lambda a: L.qr(a)[0][:, :k - 1] @ L.qr(a)[0][:, :k - 1].mT)
-        yield make.case("svd_projection", [x], lambda a: (lambda u, s, v: u[:, :1] @ v[:1] * s[0])(*L.svd(a, False)))
+        run = lambda a: (lambda q: q[:, :k - 1] @ q[:, :k - 1].mT)(L.qr(a)[0])
+        yield make.case("qr_projection", [x], run)
+        run = lambda a: (lambda u, s, v: u[:, :1] @ v[:1] * s[0])(*L.svd(a, False))
+        yield make.case("svd_projection", [x], run)
         b = make.uniform((shape[0], 2), dtype=F64)
         yield make.case("lstsq", [x, b], lambda a, c: L.lstsq(a, c, driver="gelsd").solution)
-    yield make.case("eigh_projection", [square],
-                    lambda a: (lambda l, v: v[..., :1] @ v[..., :1].mT * l[..., :1, None])(*L.eigh(a + a.mT)))
+    project = lambda l, v: v[..., :1] @ v[..., :1].mT * l[..., :1, None]
+    yield make.case("eigh_projection", [square], lambda a: project(*L.eigh(a + a.mT)))
     for adjoint in (False, True):
         lu, pivots = L.lu_factor(square)
         run = lambda a, b: L.lu_solve(a, pivots, b, adjoint=adjoint)

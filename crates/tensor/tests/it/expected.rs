@@ -99,6 +99,26 @@ pub(crate) fn assert_is(actual: &Tensor, expected: &Value, what: &str) -> Result
     Ok(())
 }
 
+/// Asserts that `actual` has the dtype and the shape of `expected`, and numbers that differ by no more
+/// than the tolerance times the largest size among them: for what is computed in many steps.
+pub(crate) fn assert_near(
+    actual: &Tensor,
+    expected: &Value,
+    tolerance: f64,
+    what: &str,
+) -> Result<()> {
+    assert_eq!(actual.dtype(), dtype_of(expected), "{what}: dtype");
+    assert_eq!(actual.shape(), shape_of(expected), "{what}: shape");
+    let numbers = actual.to((DType::F64, Device::Cpu))?.to_vec::<f64>()?;
+    let wanted = floats(expected);
+    let largest = wanted.iter().fold(1.0, |largest: f64, number| largest.max(number.abs()));
+    for (a, e) in numbers.iter().zip(&wanted) {
+        let close = (a - e).abs() <= tolerance * largest;
+        assert!(close, "{what}: {a} where PyTorch has {e}, of {numbers:?} / {wanted:?}");
+    }
+    Ok(())
+}
+
 /// A tensor of the file's form, on a device.
 pub(crate) fn tensor_of(value: &Value, device: Device) -> Result<Tensor> {
     let shape = shape_of(value);

@@ -1,11 +1,10 @@
 //! Linear algebra on decompositions. The numbers are those of `tests/expected/special.py`.
 
-use tensor::{
-    DType, Device, Error, MatrixNorm, QrMode, RankTolerance, Result, Tensor, grad, tensor,
-};
+use tensor::{DType, Device, Error, MatrixNorm, QrMode, RankTolerance, Result, Tensor, tensor};
 
 use crate::devices::cuda_devices;
-use crate::expected::{Case, assert_is, cases};
+use crate::expected::{Case, cases};
+use crate::special::assert_both_orders;
 
 fn apply(case: &Case, x: &[Tensor]) -> Result<Tensor> {
     let tolerance = RankTolerance::default();
@@ -63,38 +62,7 @@ fn order(case: &Case) -> MatrixNorm {
 
 #[test]
 fn decompositions_have_the_values_and_gradients_of_both_orders_that_pytorch_gives() -> Result<()> {
-    for case in cases("linalg") {
-        let what = case.describe();
-        let inputs = case.inputs(Device::Cpu)?;
-        for input in &inputs {
-            input.requires_grad_(true)?;
-        }
-        let leaves: Vec<&Tensor> = inputs.iter().collect();
-        let output = apply(&case, &inputs)?;
-        assert_is(&output, case.raw("output"), &what)?;
-        let backward = tensor::Backward::new()
-            .output_with(&output, &case.tensor("gradient", Device::Cpu)?)
-            .create_graph()
-            .collect(&leaves)?;
-        let weights = case.tensors("weights", Device::Cpu)?;
-        let mut sum = Tensor::scalar(0.0, DType::F64)?;
-        let expected = case.raw("gradients").as_array().expect("a list");
-        for ((gradient, expected), weight) in backward.iter().zip(expected).zip(&weights) {
-            let gradient = gradient.as_ref().expect("all inputs have gradients");
-            assert_is(gradient, expected, &format!("gradients of {what}"))?;
-            sum = sum.add(&gradient.mul(weight)?.sum(())?)?;
-        }
-        let expected = case.raw("seconds").as_array().expect("a list");
-        if !sum.requires_grad() {
-            continue;
-        }
-        for (second, expected) in grad(&[&sum], &leaves)?.iter().zip(expected) {
-            if let Some(second) = second.as_ref().filter(|_| !expected.is_null()) {
-                assert_is(second, expected, &format!("second derivatives of {what}"))?;
-            }
-        }
-    }
-    Ok(())
+    cases("linalg").iter().try_for_each(|case| assert_both_orders(case, Device::Cpu, apply))
 }
 
 #[test]

@@ -80,7 +80,7 @@ const COSINE_BELOW: [f64; 11] = [
     1.1716673321441352e-6,
     4.9183457006293e-9,
 ];
-/// Where the asymptotic forms begin.
+/// The size of x at which the asymptotic forms begin.
 const BOUND: f64 = 2.09;
 /// The values of the function and of its slope at 0, of which the slope is negative.
 const AT_ZERO: f64 = 0.3550280538878172;

@@ -33,7 +33,9 @@ impl<'t> Value<'t> {
         // The terms before the first positive one, with their signs turned, are a sum from one less
         // the fraction to -q, which is the difference of two zeta functions.
         let above = 1.0 - fraction;
-        let before = euler_maclaurin(s, above) - euler_maclaurin(s, 1.0 - q);
+        // Elsewhere any positive number will do: NaN would come back in derivatives.
+        let rest = is_negative.select(1.0 - q, 1.0);
+        let before = euler_maclaurin(s, above) - euler_maclaurin(s, rest);
         let is_even = (s * 0.5).floor().eq(s * 0.5);
         let negative = is_even.select(positive + before, positive - before);
 

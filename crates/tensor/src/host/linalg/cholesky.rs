@@ -2,8 +2,9 @@
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{
-    LltRegularization, cholesky_in_place, cholesky_in_place_scratch,
+    LltError, LltRegularization, cholesky_in_place, cholesky_in_place_scratch,
 };
+use faer::traits::math_utils::zero;
 use faer::{Mat, Par};
 
 use super::{Matrices, MatrixElement};
@@ -23,7 +24,7 @@ pub(crate) fn cholesky<T: MatrixElement>(a: &Matrices<T>) -> Result<(Matrices<T>
     }
     let scratch = cholesky_in_place_scratch::<T>(n, Par::Seq, Default::default());
     let mut memory = MemBuffer::new(scratch);
-    for number in 0..a.count {
+    for (number, info) in info.iter_mut().enumerate() {
         let mut factor: Mat<T> = a.matrix(number).to_owned();
         let done = cholesky_in_place(
             factor.as_mut(),
@@ -32,14 +33,13 @@ pub(crate) fn cholesky<T: MatrixElement>(a: &Matrices<T>) -> Result<(Matrices<T>
             MemStack::new(&mut memory),
             Default::default(),
         );
-        if let Err(faer::linalg::cholesky::llt::factor::LltError::NonPositivePivot { index }) = done
-        {
-            info[number] = i32::try_from(index).unwrap_or(i32::MAX).saturating_add(1);
+        if let Err(LltError::NonPositivePivot { index }) = done {
+            *info = i32::try_from(index).unwrap_or(i32::MAX).saturating_add(1);
         }
         // Above the diagonal is what was not read.
         for column in 1..n {
             for row in 0..column {
-                factor[(row, column)] = faer::traits::math_utils::zero();
+                factor[(row, column)] = zero();
             }
         }
         factors.write(number, factor.as_ref());

@@ -3,7 +3,7 @@
 use faer::Side;
 use faer::linalg::solvers::SelfAdjointEigen;
 
-use super::{Matrices, MatrixElement, NotConverged};
+use super::{Converged, Matrices, MatrixElement, NotConverged};
 use crate::Result;
 
 /// The eigenvalues of symmetric matrices, of which the lower triangles are read, as columns in
@@ -13,7 +13,7 @@ use crate::Result;
 /// Memory is short.
 pub(crate) fn self_adjoint_eigen<T: MatrixElement>(
     a: &Matrices<T>,
-) -> Result<Result<(Matrices<T>, Matrices<T>), NotConverged>> {
+) -> Result<Converged<(Matrices<T>, Matrices<T>)>> {
     let mut values = Matrices::zeros(a.count, a.rows, 1)?;
     let mut vectors = Matrices::zeros(a.count, a.rows, a.rows)?;
     for number in 0..a.count {
@@ -33,9 +33,7 @@ pub(crate) fn self_adjoint_eigen<T: MatrixElement>(
 ///
 /// # Errors
 /// Memory is short.
-pub(crate) fn eigenvalues<T: MatrixElement>(
-    a: &Matrices<T>,
-) -> Result<Result<Matrices<T>, NotConverged>> {
+pub(crate) fn eigenvalues<T: MatrixElement>(a: &Matrices<T>) -> Result<Converged<Matrices<T>>> {
     let mut values = Matrices::zeros(a.count, a.rows, 1)?;
     for number in 0..a.count {
         if a.size() == 0 {

@@ -95,10 +95,10 @@ fn eliminate<T: MatrixElement>(a: &mut [T], rows: usize, columns: usize) -> Vec<
             continue;
         }
         for row in below.chunks_exact_mut(columns) {
-            let factor = row[step].clone() / above[step].clone();
-            row[step] = factor.clone();
+            let factor = row[step] / above[step];
+            row[step] = factor;
             for (element, other) in row[step + 1..].iter_mut().zip(&above[step + 1..]) {
-                *element = element.clone() - factor.clone() * other.clone();
+                *element = *element - factor * *other;
             }
         }
     }

@@ -38,6 +38,9 @@ pub(crate) struct Matrices<T> {
 /// An iteration did not converge for the matrix with this number.
 pub(crate) struct NotConverged(pub(crate) usize);
 
+/// The result of iterations, one for each matrix.
+pub(crate) type Converged<T> = std::result::Result<T, NotConverged>;
+
 impl<T: MatrixElement> Matrices<T> {
     /// Matrices of zeros.
     ///

@@ -2,7 +2,7 @@
 
 use faer::linalg::solvers::Svd;
 
-use super::{Matrices, MatrixElement, NotConverged};
+use super::{Converged, Matrices, MatrixElement, NotConverged};
 use crate::Result;
 
 /// The factors U, S and the transpose of V of matrices.
@@ -21,7 +21,7 @@ pub(crate) struct SingularFactors<T> {
 pub(crate) fn svd<T: MatrixElement>(
     a: &Matrices<T>,
     full: bool,
-) -> Result<Result<SingularFactors<T>, NotConverged>> {
+) -> Result<Converged<SingularFactors<T>>> {
     let (rows, columns, count) = (a.rows, a.columns, a.count);
     let size = rows.min(columns);
     let (left, right) = if full { (rows, columns) } else { (size, size) };
@@ -50,9 +50,7 @@ pub(crate) fn svd<T: MatrixElement>(
 ///
 /// # Errors
 /// Memory is short.
-pub(crate) fn singular_values<T: MatrixElement>(
-    a: &Matrices<T>,
-) -> Result<Result<Matrices<T>, NotConverged>> {
+pub(crate) fn singular_values<T: MatrixElement>(a: &Matrices<T>) -> Result<Converged<Matrices<T>>> {
     let mut values = Matrices::zeros(a.count, a.rows.min(a.columns), 1)?;
     for number in 0..a.count {
         if a.size() == 0 {

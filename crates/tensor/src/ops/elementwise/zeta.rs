@@ -11,7 +11,7 @@ static ZETA: Pointwise<2> = Pointwise::float("zeta", |[s, q]| s.zeta(q))
     .with_gradient(|g, [s, q], _| [g.constant(0.0), -g * s * (s + 1.0).zeta(q)]);
 static TRIGAMMA: Pointwise<1> = Pointwise::float("polygamma", |[x]| x.trigamma())
     .with_gradient(|g, [x], _| [g * x.constant(3.0).zeta(x) * -2.0]);
-/// Of x, one more than the order, and the factorial of the order with the sign.
+/// The function of x, one more than the order, and the factorial of the order with its sign.
 static POLYGAMMA: Pointwise<3> = Pointwise::float("polygamma", |[x, s, factor]| s.zeta(x) * factor)
     .promoted_by_first(1)
     .with_gradient(|g, [x, s, factor], _| {
@@ -129,7 +129,7 @@ impl Tensor {
 fn polygamma_operands(x: &Tensor, n: usize) -> [TensorOrScalar<'_>; 3] {
     // Beyond 170 it is infinite in double precision.
     let factorial: f64 = (1..=n.min(171)).map(|k| k as f64).product();
-    let factor = if n % 2 == 0 { -factorial } else { factorial };
+    let factor = if n.is_multiple_of(2) { -factorial } else { factorial };
     [x.into(), (n as f64 + 1.0).into(), factor.into()]
 }
 

@@ -2,7 +2,7 @@
 
 use super::{batch, expect_square, give, give_vectors, in_dtype, not_converged, read, transposed};
 use crate::autograd::record_outputs;
-use crate::host::linalg::{self, MatrixElement, NotConverged};
+use crate::host::linalg::{self, Converged, MatrixElement};
 use crate::{Result, Tensor};
 
 /// With the feature `linalg`, of tensors on the CPU.
@@ -93,7 +93,7 @@ fn backward(
 }
 
 #[track_caller]
-fn decomposed<T: MatrixElement>(x: &Tensor) -> Result<Result<Vec<Tensor>, NotConverged>> {
+fn decomposed<T: MatrixElement>(x: &Tensor) -> Result<Converged<Vec<Tensor>>> {
     match linalg::self_adjoint_eigen(&read::<T>(x)?)? {
         Ok((values, vectors)) => {
             Ok(Ok(vec![give_vectors(values, batch(x))?, give(vectors, batch(x))?]))
@@ -103,7 +103,7 @@ fn decomposed<T: MatrixElement>(x: &Tensor) -> Result<Result<Vec<Tensor>, NotCon
 }
 
 #[track_caller]
-fn values<T: MatrixElement>(x: &Tensor) -> Result<Result<Tensor, NotConverged>> {
+fn values<T: MatrixElement>(x: &Tensor) -> Result<Converged<Tensor>> {
     match linalg::eigenvalues(&read::<T>(x)?)? {
         Ok(values) => Ok(Ok(give_vectors(values, batch(x))?)),
         Err(failed) => Ok(Err(failed)),

@@ -10,10 +10,10 @@ const OP: &str = "qr";
 /// The columns of Q that [`Tensor::qr`] gives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum QrMode {
-    /// As many as the smaller dimension has.
+    /// The first ones, as many as the smaller dimension has.
     #[default]
     Reduced,
-    /// As many as there are rows.
+    /// All of them, as many as there are rows.
     Complete,
 }
 

@@ -3,7 +3,7 @@
 use super::{batch, expect_matrices, give, give_vectors, in_dtype, not_converged, read};
 use super::{sizes, transposed};
 use crate::autograd::record_outputs;
-use crate::host::linalg::{self, MatrixElement, NotConverged};
+use crate::host::linalg::{self, Converged, MatrixElement};
 use crate::{Result, Tensor};
 
 /// With the feature `linalg`, of tensors on the CPU.
@@ -133,10 +133,7 @@ impl SingularValues {
 }
 
 #[track_caller]
-fn decomposed<T: MatrixElement>(
-    x: &Tensor,
-    full: bool,
-) -> Result<Result<Vec<Tensor>, NotConverged>> {
+fn decomposed<T: MatrixElement>(x: &Tensor, full: bool) -> Result<Converged<Vec<Tensor>>> {
     match linalg::svd(&read::<T>(x)?, full)? {
         Ok(found) => {
             let (u, vh) = (give(found.u, batch(x))?, give(found.vh, batch(x))?);
@@ -147,7 +144,7 @@ fn decomposed<T: MatrixElement>(
 }
 
 #[track_caller]
-fn values<T: MatrixElement>(x: &Tensor) -> Result<Result<Tensor, NotConverged>> {
+fn values<T: MatrixElement>(x: &Tensor) -> Result<Converged<Tensor>> {
     match linalg::singular_values(&read::<T>(x)?)? {
         Ok(values) => Ok(Ok(give_vectors(values, batch(x))?)),
         Err(failed) => Ok(Err(failed)),
