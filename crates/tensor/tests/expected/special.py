@@ -20,7 +20,7 @@ SMOOTH = {
     "bessel_y0": OSCILLATING_POSITIVE, "bessel_y1": OSCILLATING_POSITIVE,
     "i0": AROUND_ZERO, "i0e": AROUND_ZERO, "i1": AROUND_ZERO, "i1e": AROUND_ZERO,
     "modified_bessel_k0": POSITIVE, "modified_bessel_k1": POSITIVE,
-    "erfcx": [-4.0, -0.5, 0.25, 3.0, 24.0, 26.0], "log_ndtr": [-30.0, -2.0, -0.5, 0.75, 3.0],
+    "erfcx": [-4.0, -0.5, 0.25, 3.0, 24.0, 26.0], "log_ndtr": [-5.0, -2.0, -0.5, 0.75, 3.0],
     "ndtri": [1e-20, 0.001, 0.2, 0.5, 0.9, 0.9999],
 }
 CONSTANT = {

@@ -20,6 +20,9 @@ pub(crate) fn self_adjoint_eigen<T: MatrixElement>(
         if a.size() == 0 {
             continue;
         }
+        if !a.lower_is_finite(number) {
+            return Ok(Err(NotConverged(number)));
+        }
         let Ok(found) = SelfAdjointEigen::new(a.matrix(number), Side::Lower) else {
             return Ok(Err(NotConverged(number)));
         };
@@ -38,6 +41,9 @@ pub(crate) fn eigenvalues<T: MatrixElement>(a: &Matrices<T>) -> Result<Converged
     for number in 0..a.count {
         if a.size() == 0 {
             continue;
+        }
+        if !a.lower_is_finite(number) {
+            return Ok(Err(NotConverged(number)));
         }
         let Ok(found) = a.matrix(number).self_adjoint_eigenvalues(Side::Lower) else {
             return Ok(Err(NotConverged(number)));

@@ -8,7 +8,7 @@ mod qr;
 mod svd;
 mod triangular;
 
-use faer::traits::math_utils::zero;
+use faer::traits::math_utils::{is_finite, zero};
 use faer::{Mat, MatRef};
 
 use crate::{Element, Result};
@@ -78,10 +78,16 @@ impl<T: MatrixElement> Matrices<T> {
         MatRef::from_row_major_slice(self.slice(number), self.rows, self.columns)
     }
 
-    /// Writes a matrix of this size.
+    /// Whether the lower triangle of a square matrix, and its diagonal, have no infinities and no NaN.
+    fn lower_is_finite(&self, number: usize) -> bool {
+        let rows = self.slice(number).chunks_exact(self.columns).enumerate();
+        rows.into_iter().all(|(row, elements)| elements[..=row].iter().all(is_finite))
+    }
+
+    /// Writes the first rows of a matrix, as many as `matrix` has.
     fn write(&mut self, number: usize, matrix: MatRef<'_, T>) {
-        let columns = self.columns;
-        for (place, element) in self.slice_mut(number).iter_mut().enumerate() {
+        let (columns, written) = (self.columns, matrix.nrows() * self.columns);
+        for (place, element) in self.slice_mut(number)[..written].iter_mut().enumerate() {
             *element = matrix[(place / columns, place % columns)];
         }
     }

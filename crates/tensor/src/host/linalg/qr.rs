@@ -25,7 +25,7 @@ pub(crate) fn qr<T: MatrixElement>(
         let factors = Qr::new(a.matrix(number));
         let factor = if complete { factors.compute_Q() } else { factors.compute_thin_Q() };
         q.write(number, factor.as_ref());
-        r.write(number, if complete { factors.R() } else { factors.thin_R() });
+        r.write(number, factors.thin_R());
     }
     Ok((q, r))
 }

@@ -1,6 +1,7 @@
 //! Singular value decomposition.
 
 use faer::linalg::solvers::Svd;
+use faer::traits::math_utils::is_finite;
 
 use super::{Converged, Matrices, MatrixElement, NotConverged};
 use crate::Result;
@@ -36,6 +37,9 @@ pub(crate) fn svd<T: MatrixElement>(
             factors.vh.write_identity(number);
             continue;
         }
+        if !a.slice(number).iter().all(is_finite) {
+            return Ok(Err(NotConverged(number)));
+        }
         let matrix = a.matrix(number);
         let found = if full { Svd::new(matrix) } else { Svd::new_thin(matrix) };
         let Ok(found) = found else { return Ok(Err(NotConverged(number))) };
@@ -55,6 +59,9 @@ pub(crate) fn singular_values<T: MatrixElement>(a: &Matrices<T>) -> Result<Conve
     for number in 0..a.count {
         if a.size() == 0 {
             continue;
+        }
+        if !a.slice(number).iter().all(is_finite) {
+            return Ok(Err(NotConverged(number)));
         }
         let Ok(found) = a.matrix(number).singular_values() else {
             return Ok(Err(NotConverged(number)));
