@@ -21,7 +21,7 @@ SMOOTH = {
     "i0": AROUND_ZERO, "i0e": AROUND_ZERO, "i1": AROUND_ZERO, "i1e": AROUND_ZERO,
     "modified_bessel_k0": POSITIVE, "modified_bessel_k1": POSITIVE,
     "erfcx": [-4.0, -0.5, 0.25, 3.0, 24.0, 26.0], "log_ndtr": [-5.0, -2.0, -0.5, 0.75, 3.0],
-    "ndtri": [1e-20, 0.001, 0.2, 0.5, 0.9, 0.9999],
+    "ndtri": [1e-6, 0.001, 0.2, 0.5, 0.9, 0.9999],
 }
 CONSTANT = {
     "scaled_modified_bessel_k0": POSITIVE, "scaled_modified_bessel_k1": POSITIVE,
