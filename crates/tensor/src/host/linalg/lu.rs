@@ -98,7 +98,7 @@ fn eliminate<T: MatrixElement>(a: &mut [T], rows: usize, columns: usize) -> Vec<
             let factor = row[step] / above[step];
             row[step] = factor;
             for (element, other) in row[step + 1..].iter_mut().zip(&above[step + 1..]) {
-                *element = *element - factor * *other;
+                *element -= factor * *other;
             }
         }
     }
