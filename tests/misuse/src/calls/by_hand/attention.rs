@@ -92,7 +92,8 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         let masks = TransformerMasks { src: masks(d)?, tgt: masks(d)?, memory: masks(d)? };
         let (src, tgt) = (sequence(d)?, sequence(d)?);
         d.look(transformer.transform(&src, &tgt, &masks).ok());
-        d.look(Transformer::generate_square_subsequent_mask(d.size()?, d.options()?).ok());
+        let (size, options) = (d.size()?, d.options()?);
+        d.look(Transformer::generate_square_subsequent_mask(size, options).ok());
         Some(())
     };
 };
