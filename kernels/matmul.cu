@@ -132,16 +132,28 @@ struct LargeTiles {
 struct WholeRows {
     template <class T>
     __device__ static void multiply(T* c, const View<T>& a, const View<T>& b, int64_t) {
-        constexpr int WARPS = THREADS / WARP;
+        constexpr int WARPS = THREADS / WARP, TOGETHER = 8;
         const int thread = thread_of_block(), lane = thread % WARP;
         int64_t row = static_cast<int64_t>(blockIdx.y) * WARPS + thread / WARP;
         for (; row < a.size; row += static_cast<int64_t>(gridDim.y) * WARPS) {
             const T* const elements = a.data + row * a.stride;
             Value<T> sum{0};
-#pragma unroll 8
-            for (int64_t d = lane; d < a.depth; d += WARP) {
-                const Value<T> factor = load<T>(b.data[d * b.depth_stride]);
-                sum = plus(sum, times(load<T>(elements[d * a.depth_stride]), factor));
+            int64_t d = lane;
+            for (; d + (TOGETHER - 1) * WARP < a.depth; d += TOGETHER * WARP) {
+                // All are on their way before the first is used, whatever the compiler makes of it.
+                T own[TOGETHER], factors[TOGETHER];
+#pragma unroll
+                for (int i = 0; i < TOGETHER; ++i) {
+                    own[i] = elements[d + i * WARP];
+                    factors[i] = b.data[(d + i * WARP) * b.depth_stride];
+                }
+#pragma unroll
+                for (int i = 0; i < TOGETHER; ++i) {
+                    sum = plus(sum, times(load<T>(own[i]), load<T>(factors[i])));
+                }
+            }
+            for (; d < a.depth; d += WARP) {
+                sum = plus(sum, times(load<T>(elements[d]), load<T>(b.data[d * b.depth_stride])));
             }
             sum = merge_in_warp(sum, WARP, [](Value<T> a, Value<T> b) { return plus(a, b); });
             if (lane == 0) c[row] = convert<T>(sum);

@@ -9,14 +9,11 @@ mod ptx;
 mod table;
 
 use std::error::Error;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
 
 use fatbin::Architectures;
-use flate2::Compression;
-use flate2::write::DeflateEncoder;
 use table::EmbeddedModule;
 
 /// The file that has functions and no kernels.
@@ -57,9 +54,9 @@ fn embed() -> Result<(), Box<dyn Error>> {
 
 /// Writes what the crate embeds, compressed.
 fn pack(bytes: &[u8], file: &Path) -> Result<(), std::io::Error> {
-    let mut encoder = DeflateEncoder::new(fs::File::create(file)?, Compression::best());
-    encoder.write_all(bytes)?;
-    encoder.finish().map(drop)
+    // Kernels of one family differ little, and are longer than the window of deflate.
+    const LEVEL: i32 = 19;
+    fs::write(file, zstd::bulk::compress(bytes, LEVEL)?)
 }
 
 /// A module for each kernel of a file.

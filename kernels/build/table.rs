@@ -8,8 +8,8 @@ use std::path::Path;
 use crate::pack;
 
 /// The bytes of images after which a group is full. Kernels beside each other are alike, and the
-/// compression finds what repeats within 64 KiB; but who needs one unpacks its group.
-const GROUP: usize = 1 << 18;
+/// compression finds what repeats; but who needs one unpacks its group, in some hundreds of µs.
+const GROUP: usize = 1 << 19;
 
 /// A module to be embedded: an image that a driver loads as a whole.
 pub(crate) struct EmbeddedModule {

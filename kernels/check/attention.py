@@ -62,13 +62,15 @@ def attention(driver, dtype, sizes, kind, keep):
     leaves = [widen(x).clone().requires_grad_(True) for x in (q, k, v)]
     wide_q, wide_k, wide_v = leaves
     of_head = lambda x: x.repeat_interleave(heads // kv_heads, 1)
-    scores = wide_q @ of_head(wide_k).mT * args.scale + mask
-    shares = torch.where(scores.isneginf().all(-1, True), 0, scores.softmax(-1))
+    # A softmax of a row that sees nothing has no gradients, so it does not see one.
+    blind = mask.isneginf().all(-1, True)
+    scores = wide_q @ of_head(wide_k).mT * args.scale + torch.where(blind, 0, mask)
+    shares = torch.where(blind, 0, scores.softmax(-1))
     if keep < 1:
         # With values that are unit vectors, the result is the shares.
         unit = torch.eye(keys, dtype=DTYPES[dtype]).expand(batch, kv_heads, keys, keys)
         dropped, _ = forward(driver, dtype, args, q, k, unit.contiguous())
-        factors = torch.where(widen(dropped) == 0, 0, 1 / keep).to(wide)
+        factors = (widen(dropped) != 0).to(wide) / keep
         missing = ((factors == 0) & (shares > 1e-4)).sum() / (shares > 1e-4).sum()
         label = f"attention_{dtype} {sizes} {kind} drops {missing:.2f}"
         yield label, None if queries < 10 or abs(missing - 1 + keep) < 0.05 else "too many or few"

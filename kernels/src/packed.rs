@@ -1,9 +1,6 @@
 //! Bytes that the crate embeds compressed.
 
-use std::io::Read;
 use std::sync::OnceLock;
-
-use flate2::read::DeflateDecoder;
 
 /// Bytes that are unpacked when they are first asked for.
 pub(crate) struct Packed {
@@ -18,10 +15,7 @@ impl Packed {
 
     pub(crate) fn bytes(&self) -> &[u8] {
         self.bytes.get_or_init(|| {
-            let mut bytes = Vec::new();
-            let mut decoder = DeflateDecoder::new(self.packed);
-            decoder.read_to_end(&mut bytes).expect("the build script packed it");
-            bytes
+            zstd::stream::decode_all(self.packed).expect("the build script packed it")
         })
     }
 

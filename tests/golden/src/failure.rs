@@ -27,11 +27,11 @@ impl CaseFailure {
         }
     }
 
-    /// Whether it means that the library has no such operation or dtype.
+    /// Whether it means that the library has no such operation or dtype, or not on the device.
     pub(crate) fn is_unsupported(&self) -> bool {
         match self {
             CaseFailure::Unsupported(_) => true,
-            CaseFailure::Library(error) => lacks_dtype(error),
+            CaseFailure::Library(error) => is_lacking(error),
             CaseFailure::Wrong(_) | CaseFailure::Elsewhere(_) => false,
         }
     }
@@ -56,12 +56,13 @@ impl From<tensor::Error> for CaseFailure {
     }
 }
 
-/// Whether the library says by its one variant for this that it has no such dtype there.
-fn lacks_dtype(error: &tensor::Error) -> bool {
+/// Whether the library says by one of its two variants for this that it has no such dtype there, or the
+/// operation on the CPU only.
+fn is_lacking(error: &tensor::Error) -> bool {
     match error {
-        tensor::Error::UnsupportedDType { .. } => true,
+        tensor::Error::UnsupportedDType { .. } | tensor::Error::NotOnHost { .. } => true,
         tensor::Error::Autograd(tensor::AutogradError::Backward { source, .. }) => {
-            lacks_dtype(source)
+            is_lacking(source)
         }
         _ => false,
     }

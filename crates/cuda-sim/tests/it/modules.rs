@@ -165,7 +165,7 @@ macro_rules! fatbin {
     };
 }
 
-/// What `architecture` of the module in a fat binary writes: 750 for compute_75.
+/// What `architecture` of the module in a fat binary writes: 750 for compute_75, 800 for compute_80.
 fn architecture(gpu: &Gpu, image: *const c_void) -> [u32; 1] {
     let mut module = ptr::null_mut();
     ok!(cuModuleLoadData(&mut module, image));
@@ -186,10 +186,10 @@ fn the_ptx_of_a_fat_binary_that_suits_the_device_is_loaded() {
         fatbin!("both.fatbin"),
     ];
     for container in containers {
-        assert_eq!(architecture(&gpu, container.as_ptr().cast()), [750]);
+        assert_eq!(architecture(&gpu, container.as_ptr().cast()), [800]);
         // As programs refer to it that nvcc made.
         let wrapper = [0x1_4662_43b1, container.as_ptr().addr() as u64, 0];
-        assert_eq!(architecture(&gpu, wrapper.as_ptr().cast()), [750]);
+        assert_eq!(architecture(&gpu, wrapper.as_ptr().cast()), [800]);
     }
 }
 

@@ -112,7 +112,7 @@ impl<const N: usize> LayerOptions<N> for ConvTransposeOptions<N> {
         self.stride
     }
 
-    /// What a transposed convolution leaves out has no other mode.
+    /// No padded input: a transposed convolution leaves elements out, for which there are no modes.
     fn padded(&self, _: &Tensor, _: &[usize], _: PadMode) -> Result<Option<(Tensor, Self)>> {
         Ok(None)
     }

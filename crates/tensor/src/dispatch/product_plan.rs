@@ -91,6 +91,13 @@ impl ProductPlan {
         Ok(ProductPlan { kernel, tile, parts })
     }
 
+    /// The same product with results of the dtype `F32`, in which halves are summed: in two parts of
+    /// the depth at least, since those are not rounded. `None` where the kernel has no such parts.
+    pub(crate) fn unrounded(self) -> Option<ProductPlan> {
+        let has_parts = matches!(self.kernel, ProductKernel::TensorCores { .. });
+        has_parts.then(|| ProductPlan { parts: self.parts.max(2), ..self })
+    }
+
     /// The number of parts of the depth, whose products are to be added up.
     pub(crate) fn parts(&self) -> usize {
         self.parts

@@ -1,7 +1,9 @@
 //! Calls of reductions: the dimensions that are reduced and those that are kept, merged as far as
 //! possible.
 
-use gpu_runtime::{Access, Device};
+use std::panic::Location;
+
+use gpu_runtime::{Access, Device, at_place};
 
 use super::abi::{MAX_DIMS, Reduce};
 use super::cuda::{self, KernelTable};
@@ -54,10 +56,11 @@ pub(crate) fn reduce(
     operator.check_dtype(dtype, device)?;
     let shape = reduced_shape(input.shape(), dims, keepdim);
     let output = Tensor::uninit(shape, operator.operand_dtype(dtype, 0), device)?;
+    let place = Location::caller();
     fold(operator.name(), [&output, input], dims, |operands, call| {
         // SAFETY: the output is dense, of as many elements as the kept dimensions have and of the
         // signature's dtype; the rest is what `fold` says.
-        unsafe { operator.run(dtype, operands, call) }
+        at_place(place, || unsafe { operator.run(dtype, operands, call) })
     })?;
     Ok(output)
 }
@@ -81,10 +84,13 @@ pub(super) fn moments(
     let shape = reduced_shape(input.shape(), dims, keepdim);
     let both = std::iter::once(2).chain(shape.iter().copied()).collect();
     let output = Tensor::uninit(both, computed, input.resolved_device())?;
+    let place = Location::caller();
     fold(OP, [&output, input], dims, |operands, call| {
         // SAFETY: the output is dense, of two elements for each that the kept dimensions have, and of
         // the dtype that the kernel writes; the rest is what `fold` says.
-        unsafe { cuda::launch(OP, &MOMENTS, dtype, device, operands.tensors, call) }
+        at_place(place, || unsafe {
+            cuda::launch(OP, &MOMENTS, dtype, device, operands.tensors, call)
+        })
     })?;
     Ok([output.select(0, 0)?, output.select(0, 1)?])
 }

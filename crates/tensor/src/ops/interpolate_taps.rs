@@ -7,16 +7,16 @@ use smallvec::SmallVec;
 use crate::{Result, Tensor};
 
 /// The parts of a result: elements and their weights, an element once.
-type Parts = SmallVec<[(usize, f64); 4]>;
+type WeightedElements = SmallVec<[(usize, f64); 4]>;
 
 /// The elements that each result along a dimension is made of.
-pub(super) struct AxisTaps(Vec<Parts>);
+pub(super) struct AxisTaps(Vec<WeightedElements>);
 
 impl AxisTaps {
     /// The elements by a rule of resampling.
     pub(super) fn of(axis: &ResampleAxis) -> AxisTaps {
         let of_result = |output: usize| {
-            let mut parts = Parts::new();
+            let mut parts = WeightedElements::new();
             axis.parts(output, |element, weight| {
                 match parts.iter_mut().find(|(own, _)| *own == element) {
                     Some((_, sum)) => *sum += weight,
@@ -77,7 +77,8 @@ impl AxisTaps {
         let mut sum: Option<Tensor> = None;
         for tap in 0..most {
             // Results of fewer elements take none of another.
-            let part = |parts: &Parts| parts.get(tap).copied().unwrap_or((parts[0].0, 0.0));
+            let part =
+                |parts: &WeightedElements| parts.get(tap).copied().unwrap_or((parts[0].0, 0.0));
             let elements: Vec<i64> = self.0.iter().map(|parts| part(parts).0 as i64).collect();
             let weights: Vec<f64> = self.0.iter().map(|parts| part(parts).1).collect();
             let elements = Tensor::from_vec(elements, [self.0.len()], x.device())?;

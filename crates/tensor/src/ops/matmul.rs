@@ -164,6 +164,24 @@ fn multiplied(a: &Tensor, b: &Tensor, batch: &Shape) -> Result<Tensor> {
     output.sum(batch.len() as isize)?.to(a.dtype())
 }
 
+/// The product of a batch of rows and a matrix, both of halves, in the dtype `F32` that it is summed in.
+/// `None` where no kernel leaves it unrounded.
+#[track_caller]
+pub(super) fn unrounded_product(a: &Tensor, b: &Tensor) -> Result<Option<Tensor>> {
+    let Some((cols, batch)) = a.shape().split_last().filter(|(_, batch)| !batch.is_empty()) else {
+        return Ok(None);
+    };
+    check("linear", a, b)?;
+    let rows: usize = batch.iter().product();
+    let shape: Shape = batch.iter().copied().chain([b.shape()[1]]).collect();
+    let (a, one) = (a.reshape(Shape::from([rows, *cols]))?, Shape::default());
+    let Some(plan) = ProductPlan::new(&a, b, &one)?.unrounded() else {
+        return Ok(None);
+    };
+    let parts = dispatch::matmul(&MATMUL, [&a, b], &one, &plan)?;
+    Ok(Some(parts.sum(0)?.with_sizes(shape)?))
+}
+
 /// One column of `a`, one row of `b`, and the number of times that they are there, if both operands
 /// were expanded along the dimension that is summed over, and it is long. Then the sum is that many
 /// times one product.

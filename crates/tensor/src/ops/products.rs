@@ -1,5 +1,6 @@
 //! Products of matrices and vectors that are added to something, made of [`Tensor::matmul`].
 
+use super::matmul::unrounded_product;
 use crate::autograd::{record, record_product};
 use crate::{DType, Error, Result, Scalar, Tensor};
 
@@ -234,7 +235,11 @@ fn half_linear(x: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Tensor> {
         return Err(Error::DTypeMismatch { op: "linear", arguments, rule });
     }
     let wide = |x: &Tensor| x.detach().to(DType::F32);
-    let output = wide(x)?.matmul(&wide(weight)?.t()?)?.add(&wide(bias)?)?.to(dtype)?;
+    let product = match unrounded_product(&x.detach(), &weight.detach().t()?)? {
+        Some(product) => product,
+        None => wide(x)?.matmul(&wide(weight)?.t()?)?,
+    };
+    let output = (product + wide(bias)?)?.to(dtype)?;
     Ok(record("linear", [x, weight, bias], output, |saving| {
         let save = |needed: bool, tensor: &Tensor| needed.then(|| saving.save(tensor));
         let (x, weight) = (save(saving.needs(1), x), save(saving.needs(0), weight));

@@ -65,7 +65,7 @@ pub struct StepGradient {
     pub(super) product: Option<Tensor>,
     /// The one of the hidden state before the step, besides what comes from its product.
     pub(super) hidden: Option<Tensor>,
-    /// Those of the other tensors of the state before the step.
+    /// The gradients of the other tensors of the state before the step.
     pub(super) others: Vec<Tensor>,
 }
 

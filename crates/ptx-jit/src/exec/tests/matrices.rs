@@ -312,10 +312,10 @@ fn loads_of_matrices_give_each_lane_two_elements() {
 fn copies_of_each_size_arrive() {
     let source = ".version 7.8 .target sm_80 .address_size 64
         .visible .entry k(.param .u64 out, .param .u64 in) {
-        .reg .b64 %o, %i, %d, %q; .reg .b32 %t, %s; .shared .align 16 .b8 tile[512];
+        .reg .b64 %o, %i, %d, %q; .reg .b32 %t, %s, %b; .shared .align 16 .b8 tile[512];
         ld.param.u64 %o, [out]; ld.param.u64 %i, [in]; mov.u32 %t, %tid.x; mov.u64 %q, 0;
         mul.wide.u32 %d, %t, 16; add.u64 %i, %i, %d; add.u64 %o, %o, %d;
-        mul.lo.u32 %s, %t, 16;
+        mul.lo.u32 %s, %t, 16; mov.u32 %b, tile; add.u32 %s, %s, %b;
         cp.async.ca.shared.global [%s], [%i], 4; cp.async.ca.shared::cta.global [%s+8], [%i+8], 8;
         cp.async.ca.shared.global.L2::128B [%s+4], [%i+4], 4; cp.async.wait_all;
         ld.shared.b64 %d, [%s]; st.global.b64 [%o], %d;

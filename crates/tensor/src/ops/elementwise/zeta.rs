@@ -3,10 +3,11 @@
 use std::f64::consts::PI;
 
 use crate::ops::operand::TensorOrScalar;
-use crate::ops::pointwise::Pointwise;
+use crate::ops::pointwise::{Kinds, Pointwise};
 use crate::{DType, Error, Result, Tensor};
 
 static ZETA: Pointwise<2> = Pointwise::float("zeta", |[s, q]| s.zeta(q))
+    .of(Kinds::FULL_FLOATS)
     .named(["self", "q"])
     .with_gradient(|g, [s, q], _| [g.constant(0.0), -g * s * (s + 1.0).zeta(q)]);
 static TRIGAMMA: Pointwise<1> = Pointwise::float("polygamma", |[x]| x.trigamma())
@@ -32,8 +33,8 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// The operands do not broadcast, or lie on different devices; this tensor requires a gradient,
-    /// which neither we nor PyTorch have: [`Tensor::detach`] makes it a constant.
+    /// The operands do not broadcast, lie on different devices, or are promoted to halves, for which there
+    /// is no such function; this tensor requires a gradient, which neither we nor PyTorch have: [`Tensor::detach`] makes it a constant.
     #[track_caller]
     pub fn zeta<'a>(&self, q: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         if crate::is_grad_enabled() && self.requires_grad() {

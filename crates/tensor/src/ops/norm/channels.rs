@@ -85,9 +85,9 @@ impl ChannelNorm {
             let channels = x.shape()[1];
             let of_channels = |moment: &Tensor| self.of_channels(moment, channels);
             let output = normalized(operands, &of_channels(&moments.mean)?, &of_channels(&rstd)?)?;
-            Ok::<_, crate::Error>((output, moments, rstd))
+            Ok::<_, crate::Error>((output, moments))
         };
-        let (output, moments, rstd) = at_place(Location::caller(), || no_grad(compute))?;
+        let (output, moments) = at_place(Location::caller(), || no_grad(compute))?;
         let inputs: SmallVec<[&Tensor; 3]> =
             [Some(x), weight, bias].into_iter().flatten().collect();
         if x.numel() == 0 {
@@ -107,14 +107,14 @@ impl ChannelNorm {
             let is_there = [true, weight.is_some(), bias.is_some()];
             let of_x = saving.needs(0);
             let of_weight = weight.is_some() && saving.needs(1);
-            // Moments that are given are the program's own, and so take no memory.
-            let second = if is_given { &moments.variance } else { &rstd };
+            // Moments that are given are the program's own, and so take no memory. Where a device computes
+            // both at once, they share theirs, so that nothing smaller could be kept than both.
             let saved = SavedNorm {
                 norm: self,
                 is_given,
                 x: (of_weight || (of_x && !is_given)).then(|| saving.save(x)),
                 weight: weight.filter(|_| of_x).map(|weight| saving.save(weight)),
-                moments: [&moments.mean, second].map(|moment| saving.save(moment)),
+                moments: [&moments.mean, &moments.variance].map(|moment| saving.save(moment)),
                 dtype: x.dtype(),
                 parameters: weight.or(bias).map_or(x.dtype(), Tensor::dtype),
             };
@@ -186,7 +186,7 @@ struct SavedNorm {
     is_given: bool,
     x: Option<SavedTensor>,
     weight: Option<SavedTensor>,
-    /// Mean, and one over the deviation, or, if they are constants, the variance.
+    /// Mean and variance.
     moments: [SavedTensor; 2],
     dtype: DType,
     /// The dtype of the parameters.
@@ -255,8 +255,8 @@ impl SavedNorm {
                 [mean, self.norm.rstd(&variance)?]
             }
             _ => {
-                let (mean, second) = (self.moments[0].get()?, self.moments[1].get()?);
-                [mean, if self.is_given { self.norm.rstd(&second)? } else { second }]
+                let (mean, variance) = (self.moments[0].get()?, self.moments[1].get()?);
+                [mean, self.norm.rstd(&variance)?]
             }
         };
         let of_channels = |moment: &Tensor| self.norm.of_channels(moment, channels);

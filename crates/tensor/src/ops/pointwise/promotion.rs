@@ -28,7 +28,11 @@ impl Promotion {
 pub(in crate::ops) struct Kinds(u8);
 
 impl Kinds {
-    pub(in crate::ops) const FLOATS: Kinds = Kinds(1);
+    /// `F32` and `F64`.
+    pub(in crate::ops) const FULL_FLOATS: Kinds = Kinds(1);
+    /// `F16` and `BF16`.
+    const HALVES: Kinds = Kinds(8);
+    pub(in crate::ops) const FLOATS: Kinds = Kinds::FULL_FLOATS.and(Kinds::HALVES);
     /// The integers, without `Bool`.
     pub(in crate::ops) const INTEGERS: Kinds = Kinds(2);
     pub(in crate::ops) const BOOL: Kinds = Kinds(4);
@@ -45,7 +49,8 @@ impl Kinds {
     pub(super) const fn contain(self, dtype: DType) -> bool {
         let kind = match dtype {
             DType::Bool => Kinds::BOOL,
-            _ if dtype.is_float() => Kinds::FLOATS,
+            DType::F16 | DType::BF16 => Kinds::HALVES,
+            _ if dtype.is_float() => Kinds::FULL_FLOATS,
             _ => Kinds::INTEGERS,
         };
         self.0 & kind.0 != 0
