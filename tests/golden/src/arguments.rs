@@ -22,8 +22,6 @@ pub(crate) enum GoldenCommand {
     Run(RunArguments),
     /// Times the shapes of a folder.
     Time(TimeArguments),
-    /// Runs the cases of folders, and prints a page of the operations and what passed.
-    Operations(OperationsArguments),
 }
 
 #[derive(Args, Debug, Clone)]
@@ -66,16 +64,6 @@ pub(crate) struct TimeArguments {
     /// The number of threads of the library.
     #[arg(long, default_value_t = 1)]
     pub(crate) threads: usize,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct OperationsArguments {
-    /// The folders of cases.
-    #[arg(required = true)]
-    pub(crate) dirs: Vec<PathBuf>,
-    /// The devices, as for `run`.
-    #[arg(long, default_values_t = ["cpu".to_owned(), "software:1".to_owned()])]
-    pub(crate) device: Vec<String>,
 }
 
 /// The device of this name, with the driver that it needs.
