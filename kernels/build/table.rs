@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::pack;
 
 /// The bytes of images after which a group is full. Kernels beside each other are alike, and the
-/// compression finds what repeats; but who needs one unpacks its group, in some hundreds of µs.
+/// compression finds what repeats; but who needs one unpacks its group.
 const GROUP: usize = 1 << 19;
 
 /// A module to be embedded: an image that a driver loads as a whole.

@@ -13,6 +13,15 @@ impl Device {
         self.known_properties().cloned()
     }
 
+    /// The device's compute capability, major and minor number: that of
+    /// [`properties`](Device::properties), without a copy of these.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn compute_capability(self) -> Result<(u32, u32)> {
+        Ok(self.known_properties()?.compute_capability)
+    }
+
     /// Whether the device's primary context exists in this process: made by this library, or by
     /// somebody else. To ask creates none.
     ///

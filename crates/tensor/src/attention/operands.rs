@@ -78,10 +78,7 @@ fn check(tensors: [&Tensor; 3], options: &AttentionOptions) -> Result<()> {
     let [q, k, v] = tensors;
     let named = [("query", q), ("key", k), ("value", v)];
     dispatch::same_device(OP, &named)?;
-    if k.dtype() != q.dtype() || v.dtype() != q.dtype() {
-        let arguments = named.map(|(name, tensor)| (name, tensor.dtype())).to_vec();
-        return Err(Error::DTypeMismatch { op: OP, arguments, rule: "they must be equal" });
-    }
+    dispatch::same_dtype(OP, &named)?;
     q.expect_floats(OP)?;
     let least = if options.enable_gqa { 3 } else { 2 };
     if tensors.iter().any(|tensor| tensor.dims() < least) {

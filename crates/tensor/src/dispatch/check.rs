@@ -46,6 +46,15 @@ pub(crate) fn same_device(
     Err(device_mismatch(op, arguments))
 }
 
+/// Checks that an operation's arguments have one dtype.
+pub(crate) fn same_dtype(op: &'static str, arguments: &[(&'static str, &Tensor)]) -> Result<()> {
+    if arguments.windows(2).all(|pair| pair[0].1.dtype() == pair[1].1.dtype()) {
+        return Ok(());
+    }
+    let arguments = arguments.iter().map(|(name, tensor)| (*name, tensor.dtype())).collect();
+    Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" })
+}
+
 /// Whether the tensor may join operands of other devices, since it can be read on the host and
 /// passed as a number.
 fn joins_as_number(tensor: &Tensor) -> bool {

@@ -43,7 +43,7 @@ pub(crate) use attention::{
     attention_backward,
 };
 pub(crate) use cat::{CatPart, join};
-pub(crate) use check::{common_device, device_mismatch, same_device};
+pub(crate) use check::{common_device, device_mismatch, same_device, same_dtype};
 pub(crate) use conv_tiling::ConvolutionKernels;
 pub(crate) use convolution::{ConvGeometry, convolve};
 pub use cuda_view::CudaView;

@@ -1,9 +1,5 @@
 //! The kernel that a matrix product on CUDA runs in, its tiles, and the parts of its depth.
 
-use std::sync::OnceLock;
-
-use gpu_runtime::Device;
-
 use crate::resolved_device::ResolvedDevice;
 use crate::{DType, Result, Shape, Tensor};
 
@@ -65,7 +61,7 @@ impl ProductPlan {
         let [_, middle, small] = TILES;
         let has_tiles =
             [m, n].iter().all(|&size| size >= small) && matches!(dtype, DType::F16 | DType::BF16);
-        let on_tensor_cores = has_tiles && has_tensor_cores(device)?;
+        let on_tensor_cores = has_tiles && device.compute_capability()? >= TENSOR_CORES;
         let tile = match tile([m, n], batch.numel(), dtype) {
             tile if on_tensor_cores => tile.max(middle),
             tile => tile,
@@ -145,26 +141,6 @@ fn tile(sizes: [usize; 2], products: usize, dtype: DType) -> usize {
 
 fn number_of_tiles([m, n]: [usize; 2], tile: usize) -> usize {
     m.div_ceil(tile).saturating_mul(n.div_ceil(tile))
-}
-
-/// Whether a device has the tensor cores that the kernels are written for. It is asked once.
-fn has_tensor_cores(device: Device) -> Result<bool> {
-    static KNOWN: OnceLock<Box<[OnceLock<bool>]>> = OnceLock::new();
-    let known = match KNOWN.get() {
-        Some(known) => known,
-        None => {
-            let count = Device::count()?;
-            KNOWN.get_or_init(|| (0..count).map(|_| OnceLock::new()).collect())
-        }
-    };
-    let slot = &known[device.index()];
-    match slot.get() {
-        Some(&has) => Ok(has),
-        None => {
-            let has = device.properties()?.compute_capability >= TENSOR_CORES;
-            Ok(*slot.get_or_init(|| has))
-        }
-    }
 }
 
 /// The rows and columns of the matrices: the last two sizes.

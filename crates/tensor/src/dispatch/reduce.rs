@@ -56,11 +56,10 @@ pub(crate) fn reduce(
     operator.check_dtype(dtype, device)?;
     let shape = reduced_shape(input.shape(), dims, keepdim);
     let output = Tensor::uninit(shape, operator.operand_dtype(dtype, 0), device)?;
-    let place = Location::caller();
     fold(operator.name(), [&output, input], dims, |operands, call| {
         // SAFETY: the output is dense, of as many elements as the kept dimensions have and of the
         // signature's dtype; the rest is what `fold` says.
-        at_place(place, || unsafe { operator.run(dtype, operands, call) })
+        unsafe { operator.run(dtype, operands, call) }
     })?;
     Ok(output)
 }
@@ -84,13 +83,10 @@ pub(super) fn moments(
     let shape = reduced_shape(input.shape(), dims, keepdim);
     let both = std::iter::once(2).chain(shape.iter().copied()).collect();
     let output = Tensor::uninit(both, computed, input.resolved_device())?;
-    let place = Location::caller();
     fold(OP, [&output, input], dims, |operands, call| {
         // SAFETY: the output is dense, of two elements for each that the kept dimensions have, and of
         // the dtype that the kernel writes; the rest is what `fold` says.
-        at_place(place, || unsafe {
-            cuda::launch(OP, &MOMENTS, dtype, device, operands.tensors, call)
-        })
+        unsafe { cuda::launch(OP, &MOMENTS, dtype, device, operands.tensors, call) }
     })?;
     Ok([output.select(0, 0)?, output.select(0, 1)?])
 }
@@ -105,6 +101,9 @@ fn fold(
     dims: &[usize],
     run: impl Fn(&Operands<'_>, &Reduce) -> Result<()>,
 ) -> Result<()> {
+    // A closure would be its own caller.
+    let place = Location::caller();
+    let run = |operands: &Operands<'_>, call: &Reduce| at_place(place, || run(operands, call));
     let is_reduced = |dim: usize| dims.contains(&dim);
     let kept = input.layout().runs(|dim| !is_reduced(dim));
     let reduced = input.layout().runs(is_reduced);

@@ -133,10 +133,7 @@ impl Tensor {
 fn check(x: &Tensor, grid: &Tensor) -> Result<()> {
     same_device(OP, &[("self", x), ("grid", grid)])?;
     x.expect_floats(OP)?;
-    if x.dtype() != grid.dtype() {
-        let arguments = vec![("self", x.dtype()), ("grid", grid.dtype())];
-        return Err(Error::DTypeMismatch { op: OP, arguments, rule: "they must be equal" });
-    }
+    crate::dispatch::same_dtype(OP, &[("self", x), ("grid", grid)])?;
     let dims = x.dims().saturating_sub(2);
     let fits = matches!(dims, 2 | 3)
         && grid.dims() == dims + 2

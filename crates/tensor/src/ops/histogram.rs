@@ -91,7 +91,7 @@ impl Tensor {
     ) -> Result<(Tensor, Tensor)> {
         self.expect_floats(OP)?;
         dispatch::same_device(OP, &[("self", self), ("bins", edges)])?;
-        expect_same_dtype(self, "bins", edges)?;
+        dispatch::same_dtype(OP, &[("self", self), ("bins", edges)])?;
         if edges.dims() != 1 || edges.numel() == 0 {
             let shapes = vec![("bins", edges.layout().shape().clone())];
             let rule = "edges are a vector of one or more";
@@ -102,20 +102,12 @@ impl Tensor {
     }
 }
 
-fn expect_same_dtype(x: &Tensor, name: &'static str, other: &Tensor) -> Result<()> {
-    if x.dtype() == other.dtype() {
-        return Ok(());
-    }
-    let arguments = vec![("self", x.dtype()), (name, other.dtype())];
-    Err(Error::DTypeMismatch { op: OP, arguments, rule: "they must be equal" })
-}
-
 /// The sums of the weights between neighbours of `edges`.
 #[track_caller]
 fn counted(x: &Tensor, edges: &Tensor, weight: Option<&Tensor>, density: bool) -> Result<Tensor> {
     if let Some(weight) = weight {
         dispatch::same_device(OP, &[("self", x), ("weight", weight)])?;
-        expect_same_dtype(x, "weight", weight)?;
+        dispatch::same_dtype(OP, &[("self", x), ("weight", weight)])?;
         if weight.shape() != x.shape() {
             let shapes = [("self", x), ("weight", weight)];
             let shapes = shapes.map(|(name, x)| (name, x.layout().shape().clone())).to_vec();

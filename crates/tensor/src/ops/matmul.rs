@@ -84,10 +84,7 @@ impl Tensor {
 
 fn check(op: &'static str, a: &Tensor, b: &Tensor) -> Result<()> {
     dispatch::same_device(op, &[("self", a), ("other", b)])?;
-    if a.dtype() != b.dtype() {
-        let arguments = vec![("self", a.dtype()), ("other", b.dtype())];
-        return Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" });
-    }
+    dispatch::same_dtype(op, &[("self", a), ("other", b)])?;
     if a.dims() == 0 || b.dims() == 0 {
         return Err(mismatch(op, a, b, "both must have a dimension or more; mul takes numbers"));
     }
@@ -103,10 +100,17 @@ fn check(op: &'static str, a: &Tensor, b: &Tensor) -> Result<()> {
 /// and `[k, n]`.
 #[track_caller]
 fn as_one_matrix(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    let (cols, batch) = a.shape().split_last().expect("it has three dimensions or more");
+    let (rows, shape) = rows_of_batch(a, b)?;
+    product(&rows, b)?.with_sizes(shape)
+}
+
+/// All rows of a batch of matrices as one matrix, and the shape of the batch's products with a matrix.
+#[track_caller]
+fn rows_of_batch(a: &Tensor, b: &Tensor) -> Result<(Tensor, Shape)> {
+    let (cols, batch) = a.shape().split_last().expect("it has dimensions");
     let rows: usize = batch.iter().product();
-    let shape: Shape = batch.iter().copied().chain([b.shape()[1]]).collect();
-    product(&a.reshape(Shape::from([rows, *cols]))?, b)?.with_sizes(shape)
+    let shape = batch.iter().copied().chain([b.shape()[1]]).collect();
+    Ok((a.reshape(Shape::from([rows, *cols]))?, shape))
 }
 
 /// A product without one of its dimensions, which is counted from the innermost and of size 1.
@@ -168,17 +172,15 @@ fn multiplied(a: &Tensor, b: &Tensor, batch: &Shape) -> Result<Tensor> {
 /// `None` where no kernel leaves it unrounded.
 #[track_caller]
 pub(super) fn unrounded_product(a: &Tensor, b: &Tensor) -> Result<Option<Tensor>> {
-    let Some((cols, batch)) = a.shape().split_last().filter(|(_, batch)| !batch.is_empty()) else {
+    if a.dims() < 2 {
         return Ok(None);
-    };
+    }
     check("linear", a, b)?;
-    let rows: usize = batch.iter().product();
-    let shape: Shape = batch.iter().copied().chain([b.shape()[1]]).collect();
-    let (a, one) = (a.reshape(Shape::from([rows, *cols]))?, Shape::default());
-    let Some(plan) = ProductPlan::new(&a, b, &one)?.unrounded() else {
+    let ((rows, shape), one) = (rows_of_batch(a, b)?, Shape::default());
+    let Some(plan) = ProductPlan::new(&rows, b, &one)?.unrounded() else {
         return Ok(None);
     };
-    let parts = dispatch::matmul(&MATMUL, [&a, b], &one, &plan)?;
+    let parts = dispatch::matmul(&MATMUL, [&rows, b], &one, &plan)?;
     Ok(Some(parts.sum(0)?.with_sizes(shape)?))
 }
 

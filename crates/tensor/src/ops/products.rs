@@ -2,6 +2,7 @@
 
 use super::matmul::unrounded_product;
 use crate::autograd::{record, record_product};
+use crate::dispatch::same_dtype;
 use crate::{DType, Error, Result, Scalar, Tensor};
 
 /// Products under the names of BLAS: `beta * self + alpha * product`. With a `beta` of 0 what is in
@@ -202,10 +203,7 @@ impl Tensor {
         product: fn(&Tensor, &Tensor) -> Result<Tensor>,
     ) -> Result<Tensor> {
         let dtype = self.dtype();
-        if a.dtype() != dtype || b.dtype() != dtype {
-            let arguments = vec![("self", dtype), ("a", a.dtype()), ("b", b.dtype())];
-            return Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" });
-        }
+        same_dtype(op, &[("self", self), ("a", a), ("b", b)])?;
         if matches!(dtype, DType::F16 | DType::BF16) {
             let wide = |x: &Tensor| x.to(DType::F32);
             let (a, b) = (wide(a)?, wide(b)?);
@@ -229,11 +227,7 @@ impl Tensor {
 #[track_caller]
 fn half_linear(x: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Tensor> {
     let dtype = x.dtype();
-    if weight.dtype() != dtype || bias.dtype() != dtype {
-        let arguments = vec![("self", dtype), ("weight", weight.dtype()), ("bias", bias.dtype())];
-        let rule = "they must be equal";
-        return Err(Error::DTypeMismatch { op: "linear", arguments, rule });
-    }
+    same_dtype("linear", &[("self", x), ("weight", weight), ("bias", bias)])?;
     let wide = |x: &Tensor| x.detach().to(DType::F32);
     let product = match unrounded_product(&x.detach(), &weight.detach().t()?)? {
         Some(product) => product,

@@ -158,10 +158,7 @@ fn check(
     sorter: Option<&Tensor>,
 ) -> Result<()> {
     dispatch::same_device(op, &[("sorted", sorted), ("values", values)])?;
-    if sorted.dtype() != values.dtype() {
-        let arguments = vec![("sorted", sorted.dtype()), ("values", values.dtype())];
-        return Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" });
-    }
+    dispatch::same_dtype(op, &[("sorted", sorted), ("values", values)])?;
     expect_numbers(op, sorted)?;
     let shape = |x: &Tensor| x.layout().shape().clone();
     let leading = |x: &Tensor| Shape::from(&x.shape()[..x.dims().saturating_sub(1)]);

@@ -127,10 +127,7 @@ fn fractions(op: &'static str, x: &Tensor, q: TensorOrScalar<'_>) -> Result<Tens
         }
     };
     dispatch::same_device(op, &[("self", x), ("q", q)])?;
-    if q.dtype() != x.dtype() {
-        let arguments = vec![("self", x.dtype()), ("q", q.dtype())];
-        return Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" });
-    }
+    dispatch::same_dtype(op, &[("self", x), ("q", q)])?;
     if q.dims() > 1 {
         let shape = q.layout().shape().clone();
         return Err(Error::WrongDims { op, shape, expected: 1 });

@@ -72,10 +72,7 @@ impl Tensor {
         self.expect_floats(OP)?;
         let pair = Tensor::broadcast_tensors([self, other])?;
         let own = resolve_dim(OP, dim, pair[0].dims())? as isize;
-        if self.dtype() != other.dtype() {
-            let arguments = vec![("self", self.dtype()), ("other", other.dtype())];
-            return Err(Error::DTypeMismatch { op: OP, arguments, rule: "they must be equal" });
-        }
+        crate::dispatch::same_dtype(OP, &[("self", self), ("other", other)])?;
         if pair[0].dims() == 0 {
             return self.mul(other);
         }

@@ -220,7 +220,7 @@ impl<'t> Value<'t> {
     pub fn i0e(self) -> Value<'t> {
         let x = self.abs();
         let near = chebyshev(x * 0.5 - 2.0, &I0_NEAR);
-        let far = chebyshev(x.reciprocal() * 32.0 - 2.0, &I0_FAR) / x.sqrt();
+        let far = x.first_kind_far(&I0_FAR);
         x.le(8.0).select(near, far)
     }
 
@@ -233,32 +233,42 @@ impl<'t> Value<'t> {
     pub fn i1e(self) -> Value<'t> {
         let x = self.abs();
         let near = chebyshev(x * 0.5 - 2.0, &I1_NEAR) * x;
-        let far = chebyshev(x.reciprocal() * 32.0 - 2.0, &I1_FAR) / x.sqrt();
+        let far = x.first_kind_far(&I1_FAR);
         x.le(8.0).select(near, far).copysign(self)
     }
 
     /// The modified Bessel function of the second kind, order 0: infinite at 0, NaN below.
     pub fn modified_bessel_k0(self) -> Value<'t> {
-        let far = chebyshev(self.reciprocal() * 8.0 - 2.0, &K0_FAR) / self.sqrt();
+        let far = self.second_kind_far(&K0_FAR);
         self.second_kind(self.k0_near(), far * (-self).exp())
     }
 
     /// `exp(x)` times [`Value::modified_bessel_k0`].
     pub fn scaled_modified_bessel_k0(self) -> Value<'t> {
-        let far = chebyshev(self.reciprocal() * 8.0 - 2.0, &K0_FAR) / self.sqrt();
+        let far = self.second_kind_far(&K0_FAR);
         self.second_kind(self.k0_near() * self.exp(), far)
     }
 
     /// The modified Bessel function of the second kind, order 1: infinite at 0, NaN below.
     pub fn modified_bessel_k1(self) -> Value<'t> {
-        let far = chebyshev(self.reciprocal() * 8.0 - 2.0, &K1_FAR) / self.sqrt();
+        let far = self.second_kind_far(&K1_FAR);
         self.second_kind(self.k1_near(), far * (-self).exp())
     }
 
     /// `exp(x)` times [`Value::modified_bessel_k1`].
     pub fn scaled_modified_bessel_k1(self) -> Value<'t> {
-        let far = chebyshev(self.reciprocal() * 8.0 - 2.0, &K1_FAR) / self.sqrt();
+        let far = self.second_kind_far(&K1_FAR);
         self.second_kind(self.k1_near() * self.exp(), far)
+    }
+
+    /// Functions of the first kind beyond 8, scaled.
+    fn first_kind_far(self, coefficients: &[f64]) -> Value<'t> {
+        chebyshev(self.reciprocal() * 32.0 - 2.0, coefficients) / self.sqrt()
+    }
+
+    /// Functions of the second kind beyond 2, scaled.
+    fn second_kind_far(self, coefficients: &[f64]) -> Value<'t> {
+        chebyshev(self.reciprocal() * 8.0 - 2.0, coefficients) / self.sqrt()
     }
 
     fn k0_near(self) -> Value<'t> {

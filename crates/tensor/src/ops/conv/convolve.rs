@@ -87,10 +87,7 @@ pub(super) fn check_operands(arguments: &ConvArguments<'_>) -> Result<()> {
     let all: SmallVec<[(&'static str, &Tensor); 3]> =
         all.into_iter().filter_map(|(name, tensor)| Some((name, tensor?))).collect();
     dispatch::same_device(op, &all)?;
-    if all.iter().any(|(_, tensor)| tensor.dtype() != x.dtype()) {
-        let arguments = all.iter().map(|(name, tensor)| (*name, tensor.dtype())).collect();
-        return Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" });
-    }
+    dispatch::same_dtype(op, &all)?;
     let is_there = match x.is_cuda() {
         true => x.dtype().is_float(),
         false => x.dtype() != DType::Bool,

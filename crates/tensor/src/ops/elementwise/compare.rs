@@ -1,7 +1,7 @@
 //! Comparisons, tests of single numbers, and logic: operations that give truth values.
 
 use super::{binary, unary};
-use crate::dispatch::same_device;
+use crate::dispatch::{same_device, same_dtype};
 use crate::ops::operand::TensorOrScalar;
 use crate::ops::pointwise::Pointwise;
 use crate::{Error, Result, Tensor};
@@ -98,7 +98,7 @@ impl Tensor {
     pub fn equal(&self, other: &Tensor) -> Result<bool> {
         const OP: &str = "equal";
         same_device(OP, &[("self", self), ("other", other)])?;
-        expect_same_dtype(OP, self, other)?;
+        same_dtype(OP, &[("self", self), ("other", other)])?;
         Ok(self.shape() == other.shape() && self.eq(other)?.all(())?.item()?)
     }
 
@@ -118,7 +118,7 @@ impl Tensor {
     #[track_caller]
     pub fn isclose(&self, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<Tensor> {
         const OP: &str = "isclose";
-        expect_same_dtype(OP, self, other)?;
+        same_dtype(OP, &[("self", self), ("other", other)])?;
         for (argument, value) in [("rtol", rtol), ("atol", atol)] {
             if value.is_nan() || value < 0.0 {
                 let (value, why) = (value.to_string(), "a tolerance is not negative");
@@ -145,12 +145,4 @@ impl Tensor {
     pub fn allclose(&self, other: &Tensor, rtol: f64, atol: f64) -> Result<bool> {
         ISCLOSE.apply([self.into(), other.into(), rtol.into(), atol.into()])?.all(())?.item()
     }
-}
-
-fn expect_same_dtype(op: &'static str, a: &Tensor, b: &Tensor) -> Result<()> {
-    if a.dtype() == b.dtype() {
-        return Ok(());
-    }
-    let arguments = vec![("self", a.dtype()), ("other", b.dtype())];
-    Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" })
 }

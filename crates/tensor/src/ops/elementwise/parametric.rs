@@ -157,10 +157,7 @@ impl Tensor {
     #[track_caller]
     pub fn prelu(&self, weight: &Tensor) -> Result<Tensor> {
         const OP: &str = "prelu";
-        if weight.dtype() != self.dtype() {
-            let arguments = vec![("self", self.dtype()), ("weight", weight.dtype())];
-            return Err(Error::DTypeMismatch { op: OP, arguments, rule: "they must be equal" });
-        }
+        crate::dispatch::same_dtype(OP, &[("self", self), ("weight", weight)])?;
         let channels = self.shape().get(1).copied().unwrap_or(1);
         if weight.dims() > 1 || !(weight.numel() == 1 || weight.numel() == channels) {
             let shapes = vec![

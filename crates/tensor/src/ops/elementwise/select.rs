@@ -80,11 +80,8 @@ impl Tensor {
         op: &'static str,
         other: TensorOrScalar<'a>,
     ) -> Result<[TensorOrScalar<'a>; 2]> {
-        if let TensorOrScalar::Tensor(tensor) = other
-            && tensor.dtype() != self.dtype()
-        {
-            let arguments = vec![("self", self.dtype()), ("other", tensor.dtype())];
-            return Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" });
+        if let TensorOrScalar::Tensor(tensor) = other {
+            crate::dispatch::same_dtype(op, &[("self", self), ("other", tensor)])?;
         }
         Ok([self.into(), other])
     }

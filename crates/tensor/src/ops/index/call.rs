@@ -116,10 +116,7 @@ pub(super) fn check_selected(
 /// The two lie on different devices, or differ in dtype.
 pub(in crate::ops) fn check_source(op: &'static str, x: &Tensor, source: &Tensor) -> Result<()> {
     dispatch::same_device(op, &[("self", x), ("source", source)])?;
-    if x.dtype() != source.dtype() {
-        let arguments = vec![("self", x.dtype()), ("source", source.dtype())];
-        return Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" });
-    }
+    dispatch::same_dtype(op, &[("self", x), ("source", source)])?;
     Ok(())
 }
 

@@ -1,8 +1,9 @@
 //! Cholesky's decomposition, and what is solved by it.
 
-use super::{batch, expect_done, expect_square, give, give_numbers, in_dtype, read, transposed};
-use super::{expect_matrices, expect_same_dtype, with_common_batch};
+use super::{batch, expect_done, expect_square, give, give_numbers, in_dtype, read};
+use super::{expect_matrices, with_common_batch};
 use crate::autograd::record;
+use crate::dispatch::same_dtype;
 use crate::host::linalg::{self, MatrixElement};
 use crate::{Result, Tensor};
 
@@ -66,9 +67,9 @@ impl Tensor {
         const OP: &str = "cholesky_solve";
         expect_matrices(OP, self)?;
         expect_square(OP, factor)?;
-        expect_same_dtype(OP, ("self", self), ("factor", factor))?;
+        same_dtype(OP, &[("self", self), ("factor", factor)])?;
         let (b, factor) = with_common_batch(OP, [("self", self), ("factor", factor)])?;
-        let lower = if upper { transposed(&factor)? } else { factor.clone() };
+        let lower = if upper { factor.mt()? } else { factor.clone() };
         let output = solved(&lower.detach(), &b.detach())?;
         Ok(record(OP, [&b, &lower], output, |saving| {
             let (lower, x) = (saving.save(&lower), saving.save_output());
@@ -78,8 +79,8 @@ impl Tensor {
                 if !needs_factor {
                     return Ok([Some(of_b), None]);
                 }
-                let product = of_b.matmul(&transposed(&x.get()?)?)?;
-                let both = product.add(&transposed(&product)?)?;
+                let product = of_b.matmul(&x.get()?.mt()?)?;
+                let both = product.add(&product.mt()?)?;
                 Ok([Some(of_b), Some(both.matmul(&lower)?.neg()?)])
             }
         }))
@@ -100,7 +101,7 @@ impl Tensor {
     pub fn cholesky_inverse(&self, upper: bool) -> Result<Tensor> {
         const OP: &str = "cholesky_inverse";
         expect_square(OP, self)?;
-        let lower = if upper { transposed(self)? } else { self.clone() };
+        let lower = if upper { self.mt()? } else { self.clone() };
         let n = self.shape()[self.dims() - 1];
         let identity = Tensor::eye(n, (self.dtype(), self.device()))?;
         let identity = identity.expand(self.layout().shape())?;
@@ -109,7 +110,7 @@ impl Tensor {
             let (lower, inverse) = (saving.save(&lower), saving.save_output());
             move |grad: &Tensor, _| {
                 let (lower, inverse) = (lower.get()?, inverse.get()?);
-                let both = grad.add(&transposed(grad)?)?;
+                let both = grad.add(&grad.mt()?)?;
                 let product = inverse.matmul(&both)?.matmul(&inverse)?;
                 Ok([Some(product.matmul(&lower)?.neg()?)])
             }
@@ -121,29 +122,29 @@ impl Tensor {
 #[track_caller]
 fn solved(lower: &Tensor, b: &Tensor) -> Result<Tensor> {
     let half = lower.solve_triangular(b, false, true, false)?;
-    transposed(lower)?.solve_triangular(&half, true, true, false)
+    lower.mt()?.solve_triangular(&half, true, true, false)
 }
 
 #[track_caller]
 fn cholesky(op: &'static str, x: &Tensor, upper: bool) -> Result<(Tensor, Tensor)> {
     expect_square(op, x)?;
-    let read_lower = if upper { transposed(x)? } else { x.clone() };
+    let read_lower = if upper { x.mt()? } else { x.clone() };
     let (output, info) = in_dtype!(x, factors(&read_lower))?;
     let factor = record(op, [&read_lower], output, |saving| {
         let factor = saving.save_output();
         // I. Murray, "Differentiation of the Cholesky decomposition" (2016).
         move |grad: &Tensor, _| {
             let factor = factor.get()?;
-            let turned = transposed(&factor)?;
+            let turned = factor.mt()?;
             let product = turned.matmul(grad)?;
             // The lower triangle with half the diagonal.
             let half = product.tril(0)?.add(&product.tril(-1)?)?.mul(0.5)?;
             let of_left = turned.solve_triangular(&half, true, true, false)?;
             let of_x = factor.solve_triangular(&of_left, false, false, false)?;
-            Ok([Some(of_x.add(&transposed(&of_x)?)?.mul(0.5)?)])
+            Ok([Some(of_x.add(&of_x.mt()?)?.mul(0.5)?)])
         }
     });
-    Ok((if upper { transposed(&factor)? } else { factor }, info))
+    Ok((if upper { factor.mt()? } else { factor }, info))
 }
 
 #[track_caller]

@@ -1,6 +1,6 @@
 //! Determinants.
 
-use super::{batch, expect_square, in_dtype, read, transposed};
+use super::{batch, expect_square, in_dtype, read};
 use crate::autograd::{record, record_outputs};
 use crate::host::linalg::{self, MatrixElement};
 use crate::{Device, Result, Tensor};
@@ -32,7 +32,7 @@ impl Tensor {
                     return Ok([Some(factor.mul(&cofactors(&x)?)?)]);
                 }
                 let size = output.unsqueeze(-1)?.unsqueeze(-1)?;
-                Ok([Some(factor.mul(&size)?.mul(&transposed(&x.inv_ex()?.0)?)?)])
+                Ok([Some(factor.mul(&size)?.mul(&x.inv_ex()?.0.mt()?)?)])
             }
         }))
     }
@@ -85,7 +85,7 @@ fn slogdet(op: &'static str, x: &Tensor) -> Result<(Tensor, Tensor)> {
             let Some(grad) = &grads[1] else {
                 return Ok([Some(x.zeros_like()?)].into_iter().collect());
             };
-            let turned = transposed(&x.inv_ex()?.0)?;
+            let turned = x.inv_ex()?.0.mt()?;
             let of_x = grad.unsqueeze(-1)?.unsqueeze(-1)?.mul(&turned)?;
             Ok([Some(of_x)].into_iter().collect())
         }

@@ -1,6 +1,6 @@
 //! Eigenvalues and eigenvectors of symmetric matrices.
 
-use super::{batch, expect_square, give, give_vectors, in_dtype, not_converged, read, transposed};
+use super::{batch, expect_square, give, give_vectors, in_dtype, not_converged, read};
 use crate::autograd::record_outputs;
 use crate::host::linalg::{self, Converged, MatrixElement};
 use crate::{Result, Tensor};
@@ -27,7 +27,7 @@ impl Tensor {
     pub fn eigh(&self, upper: bool) -> Result<(Tensor, Tensor)> {
         const OP: &str = "eigh";
         expect_square(OP, self)?;
-        let read_lower = if upper { transposed(self)? } else { self.clone() };
+        let read_lower = if upper { self.mt()? } else { self.clone() };
         let found = in_dtype!(self, decomposed(&read_lower))?;
         let outputs = found.map_err(|failed| not_converged(OP, failed.0, batch(self)))?;
         let outputs = record_outputs(OP, &[&read_lower], outputs, |saving| {
@@ -61,7 +61,7 @@ impl Tensor {
             return Ok(self.eigh(upper)?.0);
         }
         expect_square(OP, self)?;
-        let read_lower = if upper { transposed(self)? } else { self.clone() };
+        let read_lower = if upper { self.mt()? } else { self.clone() };
         let found = in_dtype!(self, values(&read_lower))?;
         found.map_err(|failed| not_converged(OP, failed.0, batch(self)))
     }
@@ -75,7 +75,7 @@ fn backward(
     vectors: &Tensor,
     [of_values, of_vectors]: [Option<&Tensor>; 2],
 ) -> Result<Tensor> {
-    let turned = transposed(vectors)?;
+    let turned = vectors.mt()?;
     let Some(of_vectors) = of_vectors else {
         let of_values = of_values.cloned().map_or_else(|| values.zeros_like(), Ok)?;
         return vectors.mul(&of_values.unsqueeze(-2)?)?.matmul(&turned);

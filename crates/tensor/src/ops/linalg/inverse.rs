@@ -1,8 +1,9 @@
 //! Inverses, and systems of equations with square matrices.
 
-use super::{batch, expect_done, expect_matrices, expect_same_dtype, expect_square, give};
-use super::{give_numbers, in_dtype, read, sizes, transposed, with_common_batch};
+use super::{batch, expect_done, expect_matrices, expect_square, give};
+use super::{give_numbers, in_dtype, read, sizes, with_common_batch};
 use crate::autograd::record;
+use crate::dispatch::same_dtype;
 use crate::host::linalg::{self, MatrixElement, Triangle};
 use crate::{Error, Result, Tensor};
 
@@ -99,7 +100,7 @@ fn inverse(op: &'static str, x: &Tensor) -> Result<(Tensor, Tensor)> {
     let inverse = record(op, [x], output, |saving| {
         let inverse = saving.save_output();
         move |grad: &Tensor, _| {
-            let turned = transposed(&inverse.get()?)?;
+            let turned = inverse.get()?.mt()?;
             Ok([Some(turned.matmul(grad)?.matmul(&turned)?.neg()?)])
         }
     });
@@ -109,7 +110,7 @@ fn inverse(op: &'static str, x: &Tensor) -> Result<(Tensor, Tensor)> {
 #[track_caller]
 fn solve(op: &'static str, a: &Tensor, b: &Tensor, left: bool) -> Result<(Tensor, Tensor)> {
     expect_square(op, a)?;
-    expect_same_dtype(op, ("self", a), ("b", b))?;
+    same_dtype(op, &[("self", a), ("b", b)])?;
     let is_vector = b.dims() == 1 || b.shape() == &a.shape()[..a.dims() - 1];
     let matrices = if is_vector { b.unsqueeze(-1)? } else { b.clone() };
     expect_matrices(op, &matrices)?;
@@ -122,8 +123,8 @@ fn solve(op: &'static str, a: &Tensor, b: &Tensor, left: bool) -> Result<(Tensor
         return Err(Error::ShapeMismatch { op, shapes, rule });
     }
     if !left {
-        let (solution, info) = solve(op, &transposed(a)?, &transposed(b)?, true)?;
-        return Ok((transposed(&solution)?, info));
+        let (solution, info) = solve(op, &a.mt()?, &b.mt()?, true)?;
+        return Ok((solution.mt()?, info));
     }
     let (a, b) = with_common_batch(op, [("self", a), ("b", &matrices)])?;
     let (output, info) = in_dtype!(a, solved(&a, &b))?;
@@ -131,8 +132,8 @@ fn solve(op: &'static str, a: &Tensor, b: &Tensor, left: bool) -> Result<(Tensor
         let (a, x) = (saving.save(&a), saving.save_output());
         move |grad: &Tensor, [needs_a, _]: [bool; 2]| {
             // `solve_ex`, since the forward pass may have been one of a singular matrix.
-            let (of_b, _) = transposed(&a.get()?)?.solve_ex(grad, true)?;
-            let of_a = || of_b.matmul(&transposed(&x.get()?)?)?.neg();
+            let (of_b, _) = a.get()?.mt()?.solve_ex(grad, true)?;
+            let of_a = || of_b.matmul(&x.get()?.mt()?)?.neg();
             Ok([needs_a.then(of_a).transpose()?, Some(of_b)])
         }
     });

@@ -1,7 +1,8 @@
 //! Least squares.
 
 use super::pinv::RankTolerance;
-use super::{expect_matrices, expect_same_dtype, sizes, with_common_batch};
+use super::{expect_matrices, sizes, with_common_batch};
+use crate::dispatch::same_dtype;
 use crate::ops::operand::TensorOrScalar;
 use crate::{Error, Result, Tensor};
 
@@ -40,7 +41,7 @@ impl Tensor {
     pub fn lstsq(&self, b: &Tensor, rcond: Option<f64>) -> Result<LeastSquares> {
         const OP: &str = "lstsq";
         expect_matrices(OP, self)?;
-        expect_same_dtype(OP, ("self", self), ("b", b))?;
+        same_dtype(OP, &[("self", self), ("b", b)])?;
         let is_vector = b.dims() + 1 == self.dims();
         let right = if is_vector { b.unsqueeze(-1)? } else { b.clone() };
         expect_matrices(OP, &right)?;

@@ -1,8 +1,9 @@
 //! LU decomposition with exchanges of rows, and what is solved by it.
 
-use super::{batch, expect_matrices, expect_same_dtype, expect_square, give, give_numbers};
-use super::{in_dtype, read, sizes, transposed};
+use super::{batch, expect_matrices, expect_square, give, give_numbers};
+use super::{in_dtype, read, sizes};
 use crate::autograd::record;
+use crate::dispatch::same_dtype;
 use crate::host::linalg::{self, MatrixElement};
 use crate::{DType, Device, Error, Result, Tensor};
 
@@ -75,7 +76,7 @@ impl Tensor {
         const OP: &str = "lu_solve";
         expect_square(OP, self)?;
         expect_matrices(OP, b)?;
-        expect_same_dtype(OP, ("self", self), ("b", b))?;
+        same_dtype(OP, &[("self", self), ("b", b)])?;
         pivots.expect_dtype(OP, DType::I32)?;
         let n = sizes(self).0;
         let expected = [batch(self), &[n]].concat();
@@ -88,15 +89,15 @@ impl Tensor {
             return Err(Error::ShapeMismatch { op: OP, shapes, rule });
         }
         if !left {
-            return transposed(&self.lu_solve(pivots, &transposed(b)?, true, !adjoint)?);
+            return self.lu_solve(pivots, &b.mt()?, true, !adjoint)?.mt();
         }
         let permutation = permutation(pivots, n, self.dtype())?;
         if !adjoint {
-            let permuted = transposed(&permutation)?.matmul(b)?;
+            let permuted = permutation.mt()?.matmul(b)?;
             let half = self.solve_triangular(&permuted, false, true, true)?;
             return self.solve_triangular(&half, true, true, false);
         }
-        let turned = transposed(self)?;
+        let turned = self.mt()?;
         let half = turned.solve_triangular(b, false, true, false)?;
         permutation.matmul(&turned.solve_triangular(&half, true, true, true)?)
     }
@@ -166,21 +167,21 @@ fn backward(packed: &Tensor, grad: &Tensor) -> Result<Tensor> {
     let of_upper = grad.narrow(-2, 0, size)?.triu(0)?;
     let (upper_1, of_upper_1) = (upper.narrow(-1, 0, size)?, of_upper.narrow(-1, 0, size)?);
     let (lower_1, of_lower_1) = (lower.narrow(-2, 0, size)?, of_lower.narrow(-2, 0, size)?);
-    let mut in_lower = transposed(&lower_1)?.matmul(&of_lower_1)?;
-    let mut in_upper = of_upper_1.matmul(&transposed(&upper_1)?)?;
+    let mut in_lower = lower_1.mt()?.matmul(&of_lower_1)?;
+    let mut in_upper = of_upper_1.matmul(&upper_1.mt()?)?;
     let (wide, tall) = (columns - size, rows - size);
     if wide > 0 {
         let (upper_2, of_upper_2) =
             (upper.narrow(-1, size, wide)?, of_upper.narrow(-1, size, wide)?);
-        in_lower = in_lower.sub(&of_upper_2.matmul(&transposed(&upper_2)?)?)?;
+        in_lower = in_lower.sub(&of_upper_2.matmul(&upper_2.mt()?)?)?;
     }
     if tall > 0 {
         let (lower_2, of_lower_2) =
             (lower.narrow(-2, size, tall)?, of_lower.narrow(-2, size, tall)?);
-        in_upper = in_upper.sub(&transposed(&lower_2)?.matmul(&of_lower_2)?)?;
+        in_upper = in_upper.sub(&lower_2.mt()?.matmul(&of_lower_2)?)?;
     }
     let middle = in_lower.tril(-1)?.add(&in_upper.triu(0)?)?;
-    let (lower_turned, upper_turned) = (transposed(&lower_1)?, transposed(&upper_1)?);
+    let (lower_turned, upper_turned) = (lower_1.mt()?, upper_1.mt()?);
     if tall > 0 {
         let top = lower_turned.solve_triangular(&middle, true, true, true)?;
         let both = Tensor::cat([&top, &of_lower.narrow(-2, size, tall)?], -2)?;

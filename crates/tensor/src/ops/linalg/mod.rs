@@ -59,19 +59,6 @@ fn expect_square(op: &'static str, x: &Tensor) -> Result<()> {
     Err(Error::ShapeMismatch { op, shapes, rule: "the matrices must be square" })
 }
 
-/// Checks that two tensors have one dtype.
-fn expect_same_dtype(
-    op: &'static str,
-    a: (&'static str, &Tensor),
-    b: (&'static str, &Tensor),
-) -> Result<()> {
-    if a.1.dtype() == b.1.dtype() {
-        return Ok(());
-    }
-    let arguments = vec![(a.0, a.1.dtype()), (b.0, b.1.dtype())];
-    Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" })
-}
-
 /// Rows and columns.
 fn sizes(x: &Tensor) -> (usize, usize) {
     let shape = x.shape();
@@ -81,11 +68,6 @@ fn sizes(x: &Tensor) -> (usize, usize) {
 /// The dimensions before the matrices.
 fn batch(x: &Tensor) -> &[usize] {
     &x.shape()[..x.dims() - 2]
-}
-
-/// The matrices with rows and columns exchanged: a view.
-fn transposed(x: &Tensor) -> Result<Tensor> {
-    x.transpose(-2, -1)
 }
 
 /// Copies of the matrices in a tensor.

@@ -1,6 +1,6 @@
 //! Pseudoinverses, ranks and condition numbers.
 
-use super::{expect_matrices, expect_square, sizes, transposed};
+use super::{expect_matrices, expect_square, sizes};
 use crate::autograd::record;
 use crate::ops::operand::TensorOrScalar;
 use crate::ops::reduce_norm::MatrixNorm;
@@ -42,11 +42,11 @@ impl Tensor {
             let (left, values, right) = if hermitian {
                 expect_square(OP, self)?;
                 let (values, vectors) = self.eigh(false)?;
-                let turned = transposed(&vectors)?;
+                let turned = vectors.mt()?;
                 (vectors, values, turned)
             } else {
                 let (u, s, vh) = self.svd(false)?;
-                (transposed(&vh)?, s, transposed(&u)?)
+                (vh.mt()?, s, u.mt()?)
             };
             let counts = tolerance.exceeded_by(self, &values.abs()?)?;
             let inverses = Tensor::where_cond(&counts, &values.reciprocal()?, 0)?;
@@ -155,18 +155,18 @@ impl RankTolerance<'_> {
 #[track_caller]
 fn backward(x: &Tensor, inverse: &Tensor, grad: &Tensor) -> Result<Tensor> {
     let (rows, columns) = sizes(x);
-    let (inverse_turned, grad_turned) = (transposed(inverse)?, transposed(grad)?);
+    let (inverse_turned, grad_turned) = (inverse.mt()?, grad.mt()?);
     if rows <= columns {
         let k = grad_turned.matmul(inverse)?;
         let outer = k.matmul(&inverse_turned)?;
-        let first = transposed(&inverse.matmul(&k)?)?.neg()?;
+        let first = inverse.matmul(&k)?.mt()?.neg()?;
         let second = outer.sub(&x.matmul(inverse)?.matmul(&outer)?)?;
         let rest = grad_turned.sub(&k.matmul(x)?)?;
         return first.add(&second)?.add(&inverse_turned.matmul(&inverse.matmul(&rest)?)?);
     }
     let k = inverse.matmul(&grad_turned)?;
     let outer = inverse_turned.matmul(&k)?;
-    let first = transposed(&k.matmul(inverse)?)?.neg()?;
+    let first = k.matmul(inverse)?.mt()?.neg()?;
     let rest = grad_turned.sub(&x.matmul(&k)?)?.matmul(inverse)?.matmul(&inverse_turned)?;
     let second = outer.sub(&outer.matmul(inverse)?.matmul(x)?)?;
     first.add(&rest)?.add(&second)

@@ -1,6 +1,6 @@
 //! QR decomposition.
 
-use super::{batch, expect_matrices, give, in_dtype, read, sizes, transposed};
+use super::{batch, expect_matrices, give, in_dtype, read, sizes};
 use crate::autograd::record_outputs;
 use crate::host::linalg::{self, MatrixElement};
 use crate::{Error, Result, Tensor};
@@ -62,7 +62,7 @@ impl Tensor {
                 let wide = columns - size;
                 let rest = x.get()?.narrow(-1, size, wide)?;
                 let of_rest = of_r.narrow(-1, size, wide)?;
-                let of_q = of_q.add(&rest.matmul(&transposed(&of_rest)?)?)?;
+                let of_q = of_q.add(&rest.matmul(&of_rest.mt()?)?)?;
                 let first = r.narrow(-1, 0, size)?;
                 let of_first = backward(&q, &first, &of_q, &of_r.narrow(-1, 0, size)?)?;
                 let both = Tensor::cat([&of_first, &q.matmul(&of_rest)?], -1)?;
@@ -80,12 +80,12 @@ impl Tensor {
 /// Application in Optimum Experimental Design" (2010).
 #[track_caller]
 fn backward(q: &Tensor, r: &Tensor, of_q: &Tensor, of_r: &Tensor) -> Result<Tensor> {
-    let difference = of_r.matmul(&transposed(r)?)?.sub(&transposed(q)?.matmul(of_q)?)?;
+    let difference = of_r.matmul(&r.mt()?)?.sub(&q.mt()?.matmul(of_q)?)?;
     // The upper triangle, mirrored.
     let upper = difference.triu(0)?;
-    let mirrored = upper.add(&transposed(&difference.triu(1)?)?)?;
+    let mirrored = upper.add(&difference.triu(1)?.mt()?)?;
     let inner = of_q.add(&q.matmul(&mirrored)?)?;
-    transposed(r)?.solve_triangular(&inner, false, false, false)
+    r.mt()?.solve_triangular(&inner, false, false, false)
 }
 
 #[track_caller]

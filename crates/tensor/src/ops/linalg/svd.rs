@@ -1,7 +1,7 @@
 //! Singular value decomposition.
 
+use super::sizes;
 use super::{batch, expect_matrices, give, give_vectors, in_dtype, not_converged, read};
-use super::{sizes, transposed};
 use crate::autograd::record_outputs;
 use crate::host::linalg::{self, Converged, MatrixElement};
 use crate::{Result, Tensor};
@@ -102,20 +102,20 @@ impl SingularValues {
         let mut inner = of_s.diag_embed(0, -2, -1)?;
         let (row, column) = (s.unsqueeze(-2)?, s.unsqueeze(-1)?);
         if let Some(of_u) = &of_u {
-            inner = inner.add(&self.turned(&transposed(u)?.matmul(of_u)?)?.mul(&row)?)?;
+            inner = inner.add(&self.turned(&u.mt()?.matmul(of_u)?)?.mul(&row)?)?;
         }
         if let Some(of_vh) = &of_vh {
-            let product = vh.matmul(&transposed(of_vh)?)?;
+            let product = vh.matmul(&of_vh.mt()?)?;
             inner = inner.add(&self.turned(&product)?.mul(&column)?)?;
         }
         let mut grad = u.matmul(&inner)?.matmul(vh)?;
         // The parts that lie outside of the spaces that the columns span.
         if let Some(of_u) = of_u.filter(|of_u| sizes(of_u).0 > sizes(of_u).1) {
-            let outside = of_u.sub(&u.matmul(&transposed(u)?.matmul(&of_u)?)?)?;
+            let outside = of_u.sub(&u.matmul(&u.mt()?.matmul(&of_u)?)?)?;
             grad = grad.add(&outside.div(&row)?.matmul(vh)?)?;
         }
         if let Some(of_vh) = of_vh.filter(|of_vh| sizes(of_vh).1 > sizes(of_vh).0) {
-            let outside = of_vh.sub(&of_vh.matmul(&transposed(vh)?)?.matmul(vh)?)?;
+            let outside = of_vh.sub(&of_vh.matmul(&vh.mt()?)?.matmul(vh)?)?;
             grad = grad.add(&u.matmul(&outside.div(&column)?)?)?;
         }
         Ok(grad)
@@ -128,7 +128,7 @@ impl SingularValues {
         let n = self.s.shape()[self.s.dims() - 1];
         let eye = Tensor::eye(n, (self.s.dtype(), self.s.device()))?;
         let differences = squares.unsqueeze(-2)?.sub(&squares.unsqueeze(-1)?)?.add(&eye)?;
-        product.sub(&transposed(product)?)?.div(&differences)
+        product.sub(&product.mt()?)?.div(&differences)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Systems of equations with triangular matrices.
 
-use super::{batch, transposed, with_common_batch};
-use super::{expect_matrices, expect_same_dtype, expect_square, give, in_dtype, read, sizes};
+use super::{batch, with_common_batch};
+use super::{expect_matrices, expect_square, give, in_dtype, read, sizes};
 use crate::autograd::record;
+use crate::dispatch::same_dtype;
 use crate::host::linalg::{self, MatrixElement, Triangle};
 use crate::{Error, Result, Tensor};
 
@@ -38,7 +39,7 @@ impl Tensor {
     ) -> Result<Tensor> {
         expect_square(OP, self)?;
         expect_matrices(OP, b)?;
-        expect_same_dtype(OP, ("self", self), ("b", b))?;
+        same_dtype(OP, &[("self", self), ("b", b)])?;
         let (rows, columns) = sizes(b);
         if sizes(self).0 != if left { rows } else { columns } {
             let shapes = [("self", self), ("b", b)];
@@ -47,9 +48,9 @@ impl Tensor {
             return Err(Error::ShapeMismatch { op: OP, shapes, rule });
         }
         if !left {
-            let turned = transposed(self)?;
-            let solution = turned.solve_triangular(&transposed(b)?, !upper, true, unitriangular)?;
-            return transposed(&solution);
+            let turned = self.mt()?;
+            let solution = turned.solve_triangular(&b.mt()?, !upper, true, unitriangular)?;
+            return solution.mt();
         }
         let (a, b) = with_common_batch(OP, [("self", self), ("b", b)])?;
         let triangle = Triangle { upper, unit: unitriangular };
@@ -57,12 +58,12 @@ impl Tensor {
         Ok(record(OP, [&a, &b], output, |saving| {
             let (a, x) = (saving.save(&a), saving.save_output());
             move |grad: &Tensor, [needs_a, _]: [bool; 2]| {
-                let turned = transposed(&a.get()?)?;
+                let turned = a.get()?.mt()?;
                 let of_b = turned.solve_triangular(grad, !upper, true, unitriangular)?;
                 if !needs_a {
                     return Ok([None, Some(of_b)]);
                 }
-                let of_a = of_b.matmul(&transposed(&x.get()?)?)?.neg()?;
+                let of_a = of_b.matmul(&x.get()?.mt()?)?.neg()?;
                 let inside = i64::from(unitriangular);
                 let of_a = if upper { of_a.triu(inside)? } else { of_a.tril(-inside)? };
                 Ok([Some(of_a), Some(of_b)])

@@ -261,10 +261,7 @@ fn total(weight: Option<&Tensor>, class: &Tensor, ignored: &Tensor, dim: isize) 
 fn expect_weight(op: &'static str, logits: &Tensor, weight: Option<&Tensor>) -> Result<()> {
     let Some(weight) = weight else { return Ok(()) };
     crate::dispatch::same_device(op, &[("self", logits), ("weight", weight)])?;
-    if weight.dtype() != logits.dtype() {
-        let arguments = vec![("self", logits.dtype()), ("weight", weight.dtype())];
-        return Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" });
-    }
+    crate::dispatch::same_dtype(op, &[("self", logits), ("weight", weight)])?;
     if weight.shape() != [logits.size(class_dim(logits))?] {
         let shapes = vec![
             ("self", logits.layout().shape().clone()),

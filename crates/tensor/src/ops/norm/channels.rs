@@ -249,16 +249,11 @@ impl SavedNorm {
     /// differentiated again, as functions of `x`.
     #[track_caller]
     fn moments_of(&self, x: Option<&Tensor>, channels: usize) -> Result<[Tensor; 2]> {
-        let [mean, rstd] = match x {
-            Some(x) if is_grad_enabled() && !self.is_given => {
-                let ChannelMoments { mean, variance } = self.norm.moments(&widened(x)?)?;
-                [mean, self.norm.rstd(&variance)?]
-            }
-            _ => {
-                let (mean, variance) = (self.moments[0].get()?, self.moments[1].get()?);
-                [mean, self.norm.rstd(&variance)?]
-            }
+        let ChannelMoments { mean, variance } = match x {
+            Some(x) if is_grad_enabled() && !self.is_given => self.norm.moments(&widened(x)?)?,
+            _ => ChannelMoments { mean: self.moments[0].get()?, variance: self.moments[1].get()? },
         };
+        let rstd = self.norm.rstd(&variance)?;
         let of_channels = |moment: &Tensor| self.norm.of_channels(moment, channels);
         Ok([of_channels(&mean)?, of_channels(&rstd)?])
     }

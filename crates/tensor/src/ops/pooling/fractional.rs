@@ -141,10 +141,7 @@ fn samples(op: &'static str, x: &Tensor, given: Option<&Tensor>, axes: usize) ->
         return Tensor::rand(shape, (x.dtype(), x.device()));
     };
     crate::dispatch::same_device(op, &[("self", x), ("samples", given)])?;
-    if given.dtype() != x.dtype() {
-        let arguments = vec![("self", x.dtype()), ("samples", given.dtype())];
-        return Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" });
-    }
+    crate::dispatch::same_dtype(op, &[("self", x), ("samples", given)])?;
     // Those of a larger batch will do: the first ones are taken.
     match *given.shape() {
         [batch, channels, of_axes] if batch >= shape[0] && [channels, of_axes] == shape[1..] => {

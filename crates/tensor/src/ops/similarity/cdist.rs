@@ -66,10 +66,7 @@ impl Tensor {
         expect_norm(OP, p)?;
         self.expect_floats(OP)?;
         crate::dispatch::same_device(OP, &[("self", self), ("other", other)])?;
-        if self.dtype() != other.dtype() {
-            let arguments = vec![("self", self.dtype()), ("other", other.dtype())];
-            return Err(Error::DTypeMismatch { op: OP, arguments, rule: "they must be equal" });
-        }
+        crate::dispatch::same_dtype(OP, &[("self", self), ("other", other)])?;
         let (&[.., rows, size], &[.., columns, other_size]) = (self.shape(), other.shape()) else {
             return Err(mismatch(self, other, "each must have at least two dimensions"));
         };
