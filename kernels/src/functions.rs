@@ -19,6 +19,11 @@ impl ScalarFunction {
         scalar_item(self.item)
     }
 
+    /// The number of the [`scalar_item`] that is the definition.
+    pub fn item(&self) -> usize {
+        self.item
+    }
+
     /// Whatever else a module has to contain that contains the function's body: numbers of
     /// [`scalar_item`]s, in the order in which those have to stand.
     pub fn needs(&self) -> &'static [usize] {

@@ -44,19 +44,24 @@ impl StoredExpression<'_> {
         used
     }
 
-    /// The number of elements that a thread computes at once: as many as one access of each of
-    /// these dtypes covers, but fewer where the functions that an element takes are long, so that
-    /// their code stays in the cache of a multiprocessor.
-    pub(super) fn elements_at_once(&self, dtypes: impl Iterator<Item = DType>) -> usize {
-        const MAX_LINES: usize = 256;
-        let lines: usize = (self.expression.values().iter())
+    /// The number of lines of the functions that an element takes, put where they are used.
+    pub(super) fn function_lines(&self) -> usize {
+        (self.expression.values().iter())
             .filter_map(|(_, def)| match def {
                 ValueDef::Apply(primitive, operands) => {
                     Some(function::lines(*primitive, self.expression.type_of(operands[0])))
                 }
                 _ => None,
             })
-            .sum();
+            .sum()
+    }
+
+    /// The number of elements that a thread computes at once: as many as one access of each of
+    /// these dtypes covers, but fewer where the functions that an element takes are long, so that
+    /// their code stays in the cache of a multiprocessor.
+    pub(super) fn elements_at_once(&self, dtypes: impl Iterator<Item = DType>) -> usize {
+        const MAX_LINES: usize = 256;
+        let lines = self.function_lines();
         let mut elements = memory::elements_per_access(dtypes);
         while elements > 1 && elements * lines > MAX_LINES {
             elements /= 2;

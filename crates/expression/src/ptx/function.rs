@@ -3,7 +3,8 @@
 //! nvcc compiles `kernels/scalar.cu` to a `.func` for each primitive and type. Its body becomes a
 //! block in braces, in which the names of its registers and labels hide others: parameters are
 //! moves, and a return is a branch behind the block. What the body calls, and the tables that it
-//! reads, the module contains as they are.
+//! reads, the module contains as they are. An expression of very many functions calls them: drivers
+//! take more than in proportion to compile an entry that is long.
 
 use std::fmt::Write;
 
@@ -22,7 +23,7 @@ pub(super) fn lines(primitive: Primitive, of: ComputeType) -> usize {
     find(primitive, of).map_or(0, |(_, function)| function.text().lines().count())
 }
 
-/// Writes the code of a primitive in place; `None` if there is none.
+/// Writes the code of a primitive, or a call of it; `None` if there is none.
 pub(super) fn apply(
     w: &mut InstructionWriter,
     primitive: Primitive,
@@ -30,6 +31,11 @@ pub(super) fn apply(
     operands: &[VirtualRegister],
 ) -> Option<VirtualRegister> {
     let (name, function) = find(primitive, of)?;
+    if w.calls_functions {
+        w.need(function.needs());
+        w.need_called(function.item());
+        return Some(call(w, &name, RegisterClass::of(of), operands));
+    }
     let result = w.register(RegisterClass::of(of));
     let (_, body) = function.text().split_once("\n{\n")?;
     let body = body.trim_end().strip_suffix('}')?.trim_end();
@@ -56,6 +62,30 @@ pub(super) fn apply(
     }
     w.need(function.needs());
     Some(result)
+}
+
+/// Writes a call of a function, as nvcc writes it.
+fn call(
+    w: &mut InstructionWriter,
+    name: &str,
+    class: RegisterClass,
+    operands: &[VirtualRegister],
+) -> VirtualRegister {
+    let result = w.register(class);
+    let mut lines = String::from("\t{\n");
+    // Writing to a string does not fail.
+    for (number, operand) in operands.iter().enumerate() {
+        let (bits, suffix) = (operand.class.bits(), operand.class.suffix());
+        let _ = writeln!(lines, "\t.param .b{bits} operand{number};");
+        let _ = writeln!(lines, "\tst.param.{suffix} \t[operand{number}+0], {operand};");
+    }
+    let list: Vec<String> = (0..operands.len()).map(|number| format!("operand{number}")).collect();
+    let (bits, suffix) = (class.bits(), class.suffix());
+    let _ = writeln!(lines, "\t.param .b{bits} result;");
+    let _ = writeln!(lines, "\tcall.uni (result), {name}, ({});", list.join(", "));
+    let _ = writeln!(lines, "\tld.param.{suffix} \t{result}, [result+0];\n\t}}");
+    w.verbatim(&lines);
+    result
 }
 
 /// A line that reads a parameter of the function or writes its result, as a move.

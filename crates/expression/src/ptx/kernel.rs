@@ -18,6 +18,8 @@ use crate::{ComputeType, DType, Expression};
 
 /// The most threads of a block that a kernel is launched with.
 const MAX_THREADS: u32 = 1024;
+/// The most lines of functions that are put in place.
+const MAX_LINES_IN_PLACE: usize = 2000;
 /// The beginning of a module, the same as in the PTX of `kernels/`: drivers of CUDA 10 on read it, and GPUs of compute
 /// capability 7.5 on run it.
 const HEADER: &str = ".version 6.3\n.target sm_75\n.address_size 64\n";
@@ -61,6 +63,7 @@ pub fn print(spec: &KernelSpec<'_>) -> Result<PrintedKernel, PrintError> {
     check(spec)?;
     let operands = StoredExpression { expression, inputs, outputs };
     let mut w = InstructionWriter::default();
+    w.calls_functions = operands.function_lines() > MAX_LINES_IN_PLACE;
     let (bytes, elements_per_thread) = match layout {
         LayoutClass::Dense => (size_of::<DenseArguments>(), dense::write(&mut w, &operands)?),
         LayoutClass::Broadcast2d { repeated } => {

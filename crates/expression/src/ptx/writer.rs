@@ -56,6 +56,16 @@ impl RegisterClass {
         }
     }
 
+    /// The bits of a parameter of a function that holds a value of the class.
+    pub(super) const fn bits(self) -> u32 {
+        match self {
+            RegisterClass::Predicate => 8,
+            RegisterClass::B16 => 16,
+            RegisterClass::B32 | RegisterClass::F32 => 32,
+            RegisterClass::B64 | RegisterClass::F64 => 64,
+        }
+    }
+
     /// The name of registers, which a number follows. None is a name that nvcc gives, since
     /// functions of nvcc's stand between the lines, whose registers would hide ours.
     const fn prefix(self) -> &'static str {
@@ -97,6 +107,10 @@ pub(super) struct InstructionWriter {
     labels: u32,
     /// The numbers of the items of `kernels` that the module contains.
     items: BTreeSet<usize>,
+    /// Those that the entry calls, and that may need the others.
+    called: BTreeSet<usize>,
+    /// Whether functions are called, in place of a copy wherever one is used.
+    pub(super) calls_functions: bool,
 }
 
 impl InstructionWriter {
@@ -190,9 +204,14 @@ impl InstructionWriter {
         self.items.extend(items);
     }
 
-    /// The items that the module contains.
+    /// Has the module contain an item of `kernels` that the entry calls.
+    pub(super) fn need_called(&mut self, item: usize) {
+        self.called.insert(item);
+    }
+
+    /// The items that the module contains, each after those that it needs.
     pub(super) fn needed_items(&self) -> impl Iterator<Item = usize> {
-        self.items.iter().copied()
+        self.items.iter().chain(self.called.difference(&self.items)).copied()
     }
 
     /// The declarations of the registers, and the lines.

