@@ -1,4 +1,4 @@
-//! Training in half precision (`torch.amp`).
+//! Training in half precision (`torch.amp`): the scale of losses beside [`Autocast`](tensor::Autocast).
 
 use std::collections::HashMap;
 
@@ -44,14 +44,16 @@ impl Default for GradScalerOptions {
 /// use nn::amp::GradScaler;
 /// use nn::optim::{Optimizer, SGD};
 /// use nn::{Forward, Linear, Module};
-/// use tensor::{DType, Tensor};
-/// let mut model = Linear::new(3, 2)?;
-/// model.to(DType::F16)?;
+/// use tensor::{Autocast, DType, Device, Tensor};
+/// let model = Linear::new(3, 2)?;
 /// let mut optimizer = SGD::new(model.parameters(), 0.1).build()?;
 /// let mut scaler = GradScaler::new();
 /// for _ in 0..3 {
 ///     optimizer.zero_grad();
-///     let loss = model.forward(&Tensor::ones([1, 3], DType::F16)?)?.to(DType::F32)?.square()?.sum(())?;
+///     let loss = {
+///         let _half = Autocast::new(Device::Cpu).dtype(DType::F16).enter()?;
+///         model.forward(&Tensor::ones([1, 3], ())?)?.mse_loss(&Tensor::ones([1, 2], ())?)?
+///     };
 ///     scaler.scale(&loss)?.backward()?;
 ///     scaler.step(&mut optimizer)?;
 ///     scaler.update();

@@ -39,9 +39,9 @@
 //! - Losses as modules: [`CrossEntropyLoss`], [`BCEWithLogitsLoss`], [`MSELoss`],
 //!   [`TripletMarginLoss`] and many more, of pairs and triples of tensors.
 //! - [`loss`]: losses as functions; [`optim`]: the optimizers, and the schedules of their learning
-//!   rates; [`utils`]: the clipping of gradients; [`init`]: the initial values of parameters.
+//!   rates; [`utils`]: the clipping of gradients, and sequences of different lengths; [`init`]: the initial values of parameters.
 //! - [`amp`]: the scale of losses in half precision; [`AveragedModel`]: averages of parameters over a
-//!   training.
+//!   training; [`Hooked`]: functions that a module calls beside its own.
 //! - [`checkpoint`]: the whole state of a training in one file.
 //! - [`StateDict`] and [`LoadOptions`]: parameters and buffers by name, to be saved and loaded.
 //!
@@ -54,7 +54,7 @@ extern crate self as nn;
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   averaged_model, layers
+//   averaged_model, hooked, layers
 //   fields
 //   amp, checkpoint, forward
 //   module, optim
@@ -67,6 +67,7 @@ pub mod checkpoint;
 mod error;
 pub mod fields;
 mod forward;
+mod hooked;
 pub mod init;
 mod layers;
 pub mod loss;
@@ -80,22 +81,24 @@ pub mod utils;
 pub use averaged_model::{AveragedModel, Averaging};
 pub use error::LayerError;
 pub use forward::Forward;
+pub use hooked::{Hooked, ModuleHookHandle};
 pub use layers::{
-    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d,
-    AdaptiveMaxPool3d, AlphaDropout, AttentionMasks, AttentionWeights, AvgPool1d, AvgPool2d,
-    AvgPool3d, BCELoss, BCEWithLogitsLoss, BatchNorm1d, BatchNorm2d, BatchNorm3d, Bilinear, CELU,
-    CTCLoss, ChannelShuffle, CircularPad1d, CircularPad2d, CircularPad3d, ConstantPad1d,
-    ConstantPad2d, ConstantPad3d, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d,
-    ConvTranspose3d, CosineEmbeddingLoss, CrossEntropyLoss, Dropout, Dropout1d, Dropout2d,
-    Dropout3d, ELU, Embedding, EmbeddingBag, FeatureAlphaDropout, Flatten, Fold,
-    FractionalMaxPool2d, FractionalMaxPool3d, GELU, GLU, GRU, GRUCell, GRUKind, GaussianNLLLoss,
-    GroupNorm, Hardshrink, Hardsigmoid, Hardswish, Hardtanh, HingeEmbeddingLoss, HuberLoss,
-    InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, KLDivLoss, L1Loss, LPPool1d, LPPool2d,
-    LPPool3d, LSTM, LSTMCell, LSTMKind, LayerNorm, LeakyReLU, Linear, LinearCrossEntropyLoss,
-    LocalResponseNorm, LogSigmoid, LogSoftmax, MSELoss, MarginRankingLoss, MaxPool1d, MaxPool2d,
-    MaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d, Mish, MultiLabelMarginLoss,
-    MultiLabelSoftMarginLoss, MultiMarginLoss, MultiheadAttention, MultiheadOptions, NLLLoss,
-    PReLU, PadSides, PixelShuffle, PixelUnshuffle, PoissonNLLLoss, RMSNorm, RNN, RNNBase,
+    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveLogSoftmaxWithLoss,
+    AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, AlphaDropout, AttentionMasks,
+    AttentionWeights, AvgPool1d, AvgPool2d, AvgPool3d, BCELoss, BCEWithLogitsLoss, BatchNorm1d,
+    BatchNorm2d, BatchNorm3d, Bilinear, CELU, CTCLoss, ChannelShuffle, CircularPad1d,
+    CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, Conv1d, Conv2d,
+    Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, CosineEmbeddingLoss,
+    CosineSimilarity, CrossEntropyLoss, Dropout, Dropout1d, Dropout2d, Dropout3d, ELU, Embedding,
+    EmbeddingBag, FeatureAlphaDropout, Flatten, Fold, FractionalMaxPool2d, FractionalMaxPool3d,
+    GELU, GLU, GRU, GRUCell, GRUKind, GaussianNLLLoss, GroupNorm, Hardshrink, Hardsigmoid,
+    Hardswish, Hardtanh, HingeEmbeddingLoss, HuberLoss, Identity, InstanceNorm1d, InstanceNorm2d,
+    InstanceNorm3d, KLDivLoss, L1Loss, LPPool1d, LPPool2d, LPPool3d, LSTM, LSTMCell, LSTMKind,
+    LayerNorm, LeakyReLU, Linear, LinearCrossEntropyLoss, LocalResponseNorm, LogSigmoid,
+    LogSoftmax, MSELoss, MarginRankingLoss, MaxPool1d, MaxPool2d, MaxPool3d, MaxUnpool1d,
+    MaxUnpool2d, MaxUnpool3d, Mish, MultiLabelMarginLoss, MultiLabelSoftMarginLoss,
+    MultiMarginLoss, MultiheadAttention, MultiheadOptions, NLLLoss, PReLU, PadSides,
+    PairwiseDistance, PixelShuffle, PixelUnshuffle, PoissonNLLLoss, RMSNorm, RNN, RNNBase,
     RNNBuilder, RNNCell, RNNCellBase, RNNKind, RNNNonlinearity, ReLU, ReLU6, RecurrentKind,
     RecurrentState, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d,
     ReplicationPad2d, ReplicationPad3d, SELU, Sequential, SiLU, Sigmoid, SmoothL1Loss,

@@ -1,4 +1,7 @@
-//! Functions of the gradients of many parameters (`torch.nn.utils`).
+//! Functions of the gradients of many parameters (`torch.nn.utils`), and of sequences of different
+//! lengths ([`rnn`]).
+
+pub mod rnn;
 
 use std::borrow::Borrow;
 

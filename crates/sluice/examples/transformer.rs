@@ -2,9 +2,11 @@
 //!
 //! ```sh
 //! cargo run --release --example transformer
+//! cargo run --release --example transformer -- --device cpu --steps 20
 //! ```
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
 
+use clap::Parser;
 use sluice::nn::{
     AttentionMasks, Embedding, LayerNorm, Linear, TransformerActivation, TransformerEncoder,
     TransformerEncoderLayer, TransformerOptions,
@@ -18,6 +20,22 @@ const TEXT: &str = "Alice was beginning to get very tired of sitting by her sist
     pictures or conversations?";
 const CONTEXT: usize = 32;
 const WIDTH: usize = 64;
+/// Scores are divided by it before a character is drawn: below 1, likely ones become likelier.
+const TEMPERATURE: f64 = 0.5;
+
+/// Learns a text.
+#[derive(Parser)]
+struct TransformerArgs {
+    /// The device to compute on: cpu, cuda or cuda:N; a GPU, where there is one, if it is not given.
+    #[arg(long)]
+    device: Option<Device>,
+    /// The number of steps of the training.
+    #[arg(long, default_value_t = 300)]
+    steps: usize,
+    /// The number of characters that it writes.
+    #[arg(long, default_value_t = 60)]
+    length: usize,
+}
 
 /// A transformer whose positions see what is before them.
 #[derive(Module)]
@@ -58,8 +76,10 @@ impl Forward for CharacterModel {
 }
 
 fn main() -> Result<()> {
+    let args = TransformerArgs::parse();
+    let available = || if cuda::is_available() { Device::cuda() } else { Device::Cpu };
+    let device = args.device.unwrap_or_else(available);
     sluice::manual_seed(0);
-    let device = if cuda::is_available() { Device::cuda() } else { Device::Cpu };
     let mut vocabulary: Vec<char> = TEXT.chars().collect();
     vocabulary.sort_unstable();
     vocabulary.dedup();
@@ -71,7 +91,7 @@ fn main() -> Result<()> {
     let mut model = CharacterModel::new(vocabulary.len())?;
     model.to(device)?;
     let mut optimizer = optim::Adam::new(model.parameters(), 3e-3).build()?;
-    for step in 1..=150 {
+    for step in 1..=args.steps {
         let starts = Tensor::randint(0, last as i64, [16, 1], (DType::I64, device))?;
         let windows = text.i(&(starts + Tensor::arange(CONTEXT + 1, (DType::I64, device))?)?)?;
         let (input, next) = (windows.i((.., ..CONTEXT))?, windows.i((.., 1..))?);
@@ -80,15 +100,16 @@ fn main() -> Result<()> {
         optimizer.zero_grad();
         loss.backward()?;
         optimizer.step()?;
-        if step % 50 == 0 {
+        if step % 100 == 0 {
             println!("step {step}: loss {:.2}", loss.item::<f32>()?);
         }
     }
 
     let mut written = text.i(..CONTEXT)?;
-    for _ in 0..60 {
+    for _ in 0..args.length {
         let context = written.i(-(CONTEXT as i64)..)?.unsqueeze(0)?;
-        let next = no_grad(|| model.forward(&context)?.i((0, -1))?.argmax(keepdim(-1)))?;
+        let scores = no_grad(|| model.forward(&context))?.i((0, -1))?;
+        let next = (scores / TEMPERATURE)?.softmax(-1)?.multinomial(1, true)?;
         written = Tensor::cat([&written, &next], 0)?;
     }
     let written: Vec<i64> = written.to_vec()?;

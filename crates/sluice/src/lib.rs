@@ -103,22 +103,22 @@ pub use gpu_runtime as runtime;
 pub use serialization::ndarray;
 pub use serialization::{Error as SerializationError, numpy, pytorch, safetensors};
 pub use tensor::{
-    AdaptivePoolSize, AttentionOptions, AvgPoolOptions, BagMode, BlockOptions, Blocking, CdistMode,
-    ConvOptions, ConvPadding, ConvTransposeOptions, DType, Data, DefaultGuard, Device, Dims,
-    Element, EmbeddingOptions, Error, ExecutionContext, ExecutionContextGuard,
-    FractionalMaxPoolOptions, FractionalPoolSize, Fused, FusedMany, FusedOperand, FusedOperands,
-    FusedValue, Generator, GeneratorState, GradientSpacing, GridIndexing, GridSampleMode,
-    GridSamplePadding, IndexRange, Integer, Interpolation, InterpolationMode, LPPoolOptions,
-    MatrixNorm, MaxPoolOptions, MaxUnpoolOptions, MemoryFormat, Number, PadMode, PendingTensor,
-    PerAxis, PerAxisRatio, QuantileInterpolation, ReadGuard, ReduceDims, Reduction, Result,
-    RoundingMode, Scalar, ScaleFactors, ScatterReduction, SeedGuard, Shape, SignalWindow,
-    SplitPoints, StackBuffer, Steps, Storage, Tensor, TensorId, TensorIndex,
+    AdaptivePoolSize, AttentionOptions, Autocast, AutocastGuard, AvgPoolOptions, BagMode,
+    BlockOptions, Blocking, CdistMode, ConvOptions, ConvPadding, ConvTransposeOptions, DType, Data,
+    DefaultGuard, Device, Dims, Element, EmbeddingOptions, Error, ExecutionContext,
+    ExecutionContextGuard, FractionalMaxPoolOptions, FractionalPoolSize, Fused, FusedMany,
+    FusedOperand, FusedOperands, FusedValue, Generator, GeneratorState, GradientSpacing,
+    GridIndexing, GridSampleMode, GridSamplePadding, IndexRange, Integer, Interpolation,
+    InterpolationMode, LPPoolOptions, MatrixNorm, MaxPoolOptions, MaxUnpoolOptions, MemoryFormat,
+    Number, PadMode, PendingTensor, PerAxis, PerAxisRatio, QuantileInterpolation, ReadGuard,
+    ReduceDims, Reduction, Result, RoundingMode, Scalar, ScaleFactors, ScatterReduction, SeedGuard,
+    Shape, SignalWindow, SplitPoints, StackBuffer, Steps, Storage, Tensor, TensorId, TensorIndex,
     TensorIndex::{Ellipsis, NewAxis},
-    TensorIndices, TensorOptions, TensorOrScalar, To, UniqueElements, ViewShape, cpu,
-    default_device, default_dtype, enter_default_device, enter_default_dtype, enter_manual_seed,
-    fold_in, fuse, fuse_many, generator, initial_seed, keepdim, manual_seed, set_default_device,
-    set_default_dtype, set_num_threads, tensor, with_default_device, with_default_dtype,
-    with_folded_seed, with_manual_seed,
+    TensorIndices, TensorOptions, TensorOrScalar, To, UniqueElements, ViewShape, autocast_dtype,
+    cpu, default_device, default_dtype, enter_default_device, enter_default_dtype,
+    enter_manual_seed, fold_in, fuse, fuse_many, generator, initial_seed, is_autocast_enabled,
+    keepdim, manual_seed, set_default_device, set_default_dtype, set_num_threads, tensor,
+    with_default_device, with_default_dtype, with_folded_seed, with_manual_seed,
 };
 #[cfg(feature = "linalg")]
 pub use tensor::{LeastSquares, QrMode, RankTolerance};

@@ -1,12 +1,13 @@
 //! The settings of a thread, to be handed on to others.
 
+use crate::autocast::{AutocastGuard, AutocastMode};
 use crate::autograd::{GradModeGuard, enter_grad_mode, is_grad_enabled};
 use crate::default::{DefaultGuard, Scoped};
 use crate::random::{SeedGuard, SeedScope};
 
 /// The settings of a thread that operations depend on: the current device, the current streams, the
-/// order between streams, grad mode, and the defaults and the seed of the scopes that the thread is
-/// in.
+/// order between streams, grad mode, mixed precision, and the defaults and the seed of the scopes that
+/// the thread is in.
 ///
 /// A new thread begins with device 0, default streams, and grad mode on. To make it work like its
 /// parent, the parent captures its context, and the child enters it.
@@ -26,6 +27,7 @@ pub struct ExecutionContext {
     grad_enabled: bool,
     defaults: Scoped,
     seed: SeedScope,
+    autocast: AutocastMode,
 }
 
 impl ExecutionContext {
@@ -36,6 +38,7 @@ impl ExecutionContext {
             grad_enabled: is_grad_enabled(),
             defaults: Scoped::capture(),
             seed: SeedScope::capture(),
+            autocast: AutocastMode::current(),
         }
     }
 
@@ -46,6 +49,7 @@ impl ExecutionContext {
             _grad_mode: enter_grad_mode(self.grad_enabled),
             _defaults: self.defaults.enter(),
             _seed: self.seed.clone().enter(),
+            _autocast: AutocastGuard::of(self.autocast),
         }
     }
 }
@@ -59,4 +63,5 @@ pub struct ExecutionContextGuard {
     _grad_mode: GradModeGuard,
     _defaults: DefaultGuard,
     _seed: SeedGuard,
+    _autocast: AutocastGuard,
 }

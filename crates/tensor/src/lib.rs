@@ -23,6 +23,7 @@
 //! - [`TensorOptions`]: dtype, device, kind of memory and gradients of new tensors.
 //! - [`Backward`], [`grad`] and [`no_grad`]: gradients, and gradients of gradients;
 //!   [`Tensor::register_hook`], [`checkpoint`], [`inference_mode`], [`DetectAnomalyGuard`].
+//! - [`Autocast`]: mixed precision.
 //! - [`AutogradFunction`] and [`CudaView`]: operations and kernels of one's own.
 //! - [`cpu`]: the memory of tensors on the CPU.
 //! - [`cuda`]: devices, streams, events, graphs and memory, the functions of `torch.cuda`.
@@ -66,6 +67,7 @@
 //   host
 //   dispatch, print
 //   access, autograd, cuda, options
+//   autocast
 //   tensor
 //   promote, storage
 //   default, dims, layout, resolved_device, reserve, thread_pool
@@ -74,6 +76,7 @@
 //   capture, checked_size, device, dtype, inference, integer, shared, specializations
 mod access;
 mod attention;
+mod autocast;
 mod autograd;
 mod capture;
 mod checked_size;
@@ -109,6 +112,7 @@ mod thread_pool;
 
 pub use access::ReadGuard;
 pub use attention::AttentionOptions;
+pub use autocast::{Autocast, AutocastGuard, autocast_dtype, is_autocast_enabled};
 pub use autograd::{
     AutogradFunction, Backward, BackwardContext, DetectAnomalyGuard, ForwardContext, GradGuard,
     InferenceModeGuard, NoGradGuard, RemovableHandle, enable_grad, grad, inference_mode,

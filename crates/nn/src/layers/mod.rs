@@ -1,6 +1,7 @@
 //! The layers, a file each; functions and losses as modules are tables.
 
 mod activations;
+mod adaptive_log_softmax;
 mod attention;
 mod batch_norm;
 mod bilinear;
@@ -14,6 +15,7 @@ mod embedding_bag;
 mod flatten;
 mod gelu;
 mod group_norm;
+mod identity;
 mod layer_norm;
 mod linear;
 mod linear_cross_entropy;
@@ -27,6 +29,7 @@ mod recurrent;
 mod relu;
 mod rms_norm;
 mod sequential;
+mod similarity;
 mod transformer;
 mod upsample;
 
@@ -35,6 +38,7 @@ pub use activations::{
     LogSoftmax, Mish, ReLU6, SELU, SiLU, Sigmoid, Softmax, Softmax2d, Softmin, Softplus,
     Softshrink, Softsign, Tanh, Tanhshrink, Threshold,
 };
+pub use adaptive_log_softmax::AdaptiveLogSoftmaxWithLoss;
 pub use attention::{AttentionMasks, AttentionWeights, MultiheadAttention, MultiheadOptions};
 pub use batch_norm::{
     BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d,
@@ -50,6 +54,7 @@ pub use embedding_bag::EmbeddingBag;
 pub use flatten::Flatten;
 pub use gelu::GELU;
 pub use group_norm::GroupNorm;
+pub use identity::Identity;
 pub use layer_norm::LayerNorm;
 pub use linear::Linear;
 pub use linear_cross_entropy::LinearCrossEntropyLoss;
@@ -79,6 +84,7 @@ pub use recurrent::{
 pub use relu::ReLU;
 pub use rms_norm::RMSNorm;
 pub use sequential::Sequential;
+pub use similarity::{CosineSimilarity, PairwiseDistance};
 pub use transformer::{
     Transformer, TransformerActivation, TransformerDecoder, TransformerDecoderLayer,
     TransformerEncoder, TransformerEncoderLayer, TransformerMasks, TransformerOptions,

@@ -9,6 +9,7 @@ import math
 import torch
 from torch import optim
 from torch.optim import lr_scheduler
+from torch.optim.swa_utils import SWALR
 
 STEPS = 8
 
@@ -53,6 +54,8 @@ SCHEDULES = {
     "chained": lambda o: lr_scheduler.ChainedScheduler(
         [lr_scheduler.LinearLR(o, 0.25, 1.0, 4), lr_scheduler.ExponentialLR(o, 0.9)], o
     ),
+    "swa": lambda o: SWALR(o, 0.05, anneal_epochs=4),
+    "swa_linear": lambda o: SWALR(o, 0.3, anneal_epochs=3, anneal_strategy="linear"),
 }
 EPOCHS = 16
 

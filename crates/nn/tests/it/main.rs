@@ -1,11 +1,13 @@
 //! Modules and optimizers, on the CPU and on software GPUs.
 
+mod adaptive;
 mod attention;
 mod convolutions;
 mod derive;
 mod devices;
 mod errors;
 mod files;
+mod hooked;
 mod images;
 mod init;
 mod modules;

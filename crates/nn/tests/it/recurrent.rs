@@ -1,11 +1,15 @@
 //! Recurrent layers and cells against PyTorch: printed forms, names, results and gradients.
 
+use nn::utils::rnn::{
+    PackedSequence, pack_padded_sequence, pack_sequence, pad_packed_sequence, pad_sequence,
+    unpad_sequence,
+};
 use nn::{
     Forward, GRU, GRUCell, LSTM, LSTMCell, Module, RNN, RNNCell, RNNNonlinearity, RecurrentState,
     Result,
 };
 use serde_json::Value;
-use tensor::{Backward, Device, Tensor};
+use tensor::{Autocast, Backward, DType, Device, Tensor};
 
 use crate::devices;
 
@@ -202,6 +206,110 @@ fn a_layer_has_its_cell_s_gradients_and_their_gradients() -> Result<()> {
     check_gradients_of_gradients(&mut GRU::new(2, 3)?, &mut GRUCell::new(2, 3)?)
 }
 
+/// Runs a case of packed sequences, and all its gradients.
+fn check_packed<M, S>(name: &str, make: impl Fn() -> Result<M>) -> Result<()>
+where
+    M: Forward<PackedSequence, Output = (PackedSequence, S)>
+        + Forward<(PackedSequence, S), Output = (PackedSequence, S)>,
+    S: RecurrentState,
+{
+    let expected: Value = serde_json::from_str(EXPECTED).expect("the expected values are JSON");
+    let case = &expected["packed"][name];
+    let list = |field: &str| case[field].as_array().expect("a list");
+    for device in devices::all() {
+        let what = format!("packed {name} on {device}");
+        let mut module = make()?;
+        let weights = case["weights"].as_object().expect("tensors by name");
+        let state = weights.iter().map(|(name, value)| Ok((name.clone(), tensor(value, device)?)));
+        module.load_state_dict(&state.collect::<Result<_>>()?).expect("the names are PyTorch's");
+        module.to(device)?;
+        let sequences = list("sequences").iter();
+        let sequences = sequences.map(|sequence| tensor(sequence, device)?.requires_grad_(true));
+        let sequences: Vec<Tensor> = sequences.collect::<Result<_>>()?;
+        let packed = pack_sequence(&sequences, false)?;
+        assert_close(&what, packed.data(), &case["data"])?;
+        assert_eq!(Value::from(packed.batch_sizes().to_vec()), case["batch_sizes"], "{what}");
+
+        let states = list("states");
+        let (output, state) = match states.is_empty() {
+            true => module.forward(&packed)?,
+            false => {
+                let state = S::make(|part| tensor(&states[part], device))?;
+                module.forward(&(packed, state))?
+            }
+        };
+        let (padded, lengths) = pad_packed_sequence(&output, true, -1.0, None)?;
+        assert_eq!(Value::from(lengths), case["lengths"], "{what}");
+        assert_close(&what, &padded, &list("results")[0])?;
+        let mut loss = Tensor::zeros([0usize; 0], device)?;
+        for (number, row) in padded.unbind(0)?.iter().enumerate() {
+            loss = loss.add(&row.square()?.sum(())?.mul(number + 1)?)?;
+        }
+        for ((_, part), expected) in state.parts().into_iter().zip(&list("results")[1..]) {
+            assert_close(&what, part, expected)?;
+            loss = loss.add(&part.square()?.sum(())?)?;
+        }
+        loss.backward()?;
+        for (sequence, expected) in sequences.iter().zip(list("sequence_gradients")) {
+            assert_close(&what, &sequence.grad().expect("a gradient"), expected)?;
+        }
+        for (parameter, weight) in module.named_parameters() {
+            let expected = &case["gradients"][&parameter];
+            let what = format!("{what}, {parameter}");
+            assert_close(&what, &weight.grad().expect("a gradient"), expected)?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn packed_sequences_are_read_as_pytorch_reads_them() -> Result<()> {
+    check_packed("rnn", || RNN::new(2, 3))?;
+    check_packed("lstm", || LSTM::builder(2, 3).num_layers(2).bidirectional().build())?;
+    check_packed("lstm_projected", || LSTM::builder(2, 3).proj_size(2).build())?;
+    check_packed("gru", || GRU::builder(2, 3).bidirectional().build())
+}
+
+#[test]
+fn sequences_are_padded_and_packed_and_come_back() -> Result<()> {
+    let sequences = [tensor::tensor![1, 2]?, tensor::tensor![3, 4, 5]?, tensor::tensor![6]?];
+    let padded = pad_sequence(&sequences, false, 9)?;
+    assert_eq!(padded.to_vec::<i64>()?, [1, 3, 6, 2, 4, 9, 9, 5, 9]);
+    let packed = pack_padded_sequence(&padded, &[2, 3, 1], false, false)?;
+    assert_eq!(packed.data().to_vec::<i64>()?, [3, 1, 6, 4, 2, 5]);
+    assert_eq!(packed.sorted_indices(), Some(&[1, 0, 2][..]));
+    let doubled = packed.map(|data| data.mul(2))?;
+    let (padded, lengths) = pad_packed_sequence(&doubled, true, 0, Some(4))?;
+    assert_eq!(padded.to_vec::<i64>()?, [2, 4, 0, 0, 6, 8, 10, 0, 12, 0, 0, 0]);
+    let back = unpad_sequence(&padded, &lengths, true)?;
+    assert_eq!(back[1].to_vec::<i64>()?, [6, 8, 10]);
+    // In the order of their lengths nothing has to be remembered.
+    assert_eq!(pack_sequence(&back[1..], true)?.sorted_indices(), None);
+    Ok(())
+}
+
+#[test]
+fn sequences_that_cannot_be_packed_are_errors_that_say_why() -> Result<()> {
+    let x = Tensor::zeros([3, 2, 1], ())?;
+    let refused = |lengths: &[usize], sorted| {
+        pack_padded_sequence(&x, lengths, false, sorted).unwrap_err().to_string()
+    };
+    assert!(refused(&[1, 2], true).contains("enforce_sorted"));
+    for lengths in [&[1][..], &[4, 1], &[1, 0]] {
+        assert!(refused(lengths, false).contains("lengths"));
+    }
+    let none: [Tensor; 0] = [];
+    assert!(pad_sequence(&none, false, 0).is_err() && pack_sequence(&none, true).is_err());
+    let packed = pack_padded_sequence(&x, &[3, 1], false, true)?;
+    assert!(pad_packed_sequence(&packed, false, 0, Some(2)).is_err());
+    assert!(unpad_sequence(&x, &[3], false).is_err());
+    assert!(packed.map(|data| data.narrow(0, 0, 1)).is_err());
+    assert!(LSTM::new(2, 3)?.forward(&packed).is_err());
+    let state = Tensor::zeros([1, 3, 3], ())?;
+    assert!(GRU::new(1, 3)?.forward(&(packed, state)).is_err());
+    Ok(())
+}
+
 #[test]
 fn a_sequence_in_two_parts_ends_where_the_whole_one_does() -> Result<()> {
     let layer = LSTM::builder(2, 3).num_layers(2).build()?;
@@ -211,6 +319,34 @@ fn a_sequence_in_two_parts_ends_where_the_whole_one_does() -> Result<()> {
     let (second, last) = layer.forward(&(x.narrow(0, 2, 3)?, state))?;
     assert!(Tensor::cat([&first, &second], 0)?.allclose(&whole, 1e-5, 1e-6)?);
     assert!(last.0.allclose(&end.0, 1e-5, 1e-6)? && last.1.allclose(&end.1, 1e-5, 1e-6)?);
+    Ok(())
+}
+
+#[test]
+fn layers_in_mixed_precision_have_halves_and_gradients_of_singles() -> Result<()> {
+    for device in devices::all() {
+        let mut layer = GRU::builder(2, 3).num_layers(2).bidirectional().build()?;
+        let mut cell = LSTMCell::new(2, 3)?;
+        layer.to(device)?;
+        cell.to(device)?;
+        let x = Tensor::randn([4, 3, 2], device)?;
+        let (single, _) = layer.forward(&x)?;
+        let loss = {
+            let _half = Autocast::new(device).dtype(DType::BF16).enter()?;
+            let (output, hidden) = layer.forward(&x)?;
+            assert_eq!((output.dtype(), hidden.dtype()), (DType::BF16, DType::BF16));
+            assert!(output.to(DType::F32)?.allclose(&single, 0.05, 0.05)?);
+            // PyTorch's cells are on the list on CUDA only.
+            let (_, state) = cell.forward(&x.i(0)?)?;
+            assert_eq!(state.dtype(), if device.is_cuda() { DType::BF16 } else { DType::F32 });
+            output.mse_loss(&output.zeros_like()?)?
+        };
+        loss.backward()?;
+        for (name, parameter) in layer.named_parameters() {
+            let gradient = parameter.grad().expect("it was computed");
+            assert_eq!(gradient.dtype(), DType::F32, "{name}");
+        }
+    }
     Ok(())
 }
 

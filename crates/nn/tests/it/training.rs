@@ -4,7 +4,7 @@ use nn::amp::{GradScaler, GradScalerOptions};
 use nn::optim::lr_scheduler::{
     AnnealStrategy, ChainedScheduler, ConstantLR, CosineAnnealingWarmRestarts, CyclicLR,
     CyclicMode, ExponentialLR, LRSchedule, LRScheduler, LinearLR, MultiStepLR, MultiplicativeLR,
-    OneCycleLR, PlateauMode, PlateauOptions, PolynomialLR, ReduceLROnPlateau, SequentialLR,
+    OneCycleLR, PlateauMode, PlateauOptions, PolynomialLR, ReduceLROnPlateau, SWALR, SequentialLR,
     ThresholdMode,
 };
 use nn::optim::{
@@ -243,6 +243,11 @@ fn rates_and_momenta_follow_pytorchs_schedules() -> Result<()> {
         ),
         ("sequential", rates(SequentialLR::new(sequence(), vec![5])?)?),
         ("chained", rates(ChainedScheduler::new(sequence()))?),
+        ("swa", rates(SWALR { anneal_epochs: 4, ..SWALR::new(0.05) })?),
+        (
+            "swa_linear",
+            rates(SWALR { anneal_epochs: 3, anneal_strategy: linear, ..SWALR::new(0.3) })?,
+        ),
     ];
     let expected = expected();
     for (name, found) in found {

@@ -99,9 +99,54 @@ fn a_kernel_of_ones_own_runs_on_tensors_with_its_gradient() {
 }
 
 #[test]
-fn a_transformer_learns_its_text() {
-    let printed = run("transformer", &[]);
-    assert!(printed.contains("Alice was beginning to get very "), "{printed}");
+fn a_transformer_learns_its_text_and_writes_on() {
+    let printed = run("transformer", &["--device", "cpu"]);
+    assert!(printed.contains("get very tired of sitting by her sister"), "{printed}");
+}
+
+#[test]
+fn a_convolutional_network_tells_shapes_apart_that_it_has_not_seen() {
+    let printed = run("cnn", &["--device", "cpu"]);
+    let last = printed.lines().rfind(|line| line.starts_with("epoch")).expect("an epoch");
+    let percent = last.split(", ").nth(1).and_then(|text| text.split(' ').next());
+    let percent: f64 = percent.and_then(|text| text.parse().ok()).expect("a number");
+    assert!(percent > 90.0, "{printed}");
+}
+
+#[test]
+fn the_state_of_an_lstm_goes_on_from_chunk_to_chunk() {
+    let printed = run("lstm", &["--device", "cpu", "--epochs", "12"]);
+    let line = printed.lines().find(|line| line.starts_with("one step ahead")).expect("errors");
+    let errors: Vec<f64> = line.split([' ', ',']).filter_map(|word| word.parse().ok()).collect();
+    assert!(errors[0] < 0.1 && errors[0] < 0.7 * errors[1], "{printed}");
+}
+
+#[test]
+fn weights_that_pytorch_has_written_give_what_pytorch_gives() {
+    for device in ["cpu", "cuda"] {
+        let mut command = command("from_pytorch", &["--device", device]);
+        let output = command.env("GPU_DRIVER", "software:1").output().expect("a process");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{printed}{errors}");
+        assert!(printed.contains("the scores on"), "{printed}");
+    }
+}
+
+/// A few steps each: what they learn is tested on the CPU.
+#[test]
+fn networks_train_on_a_software_gpu() {
+    let short: [(&str, &[&str]); 3] = [
+        ("cnn", &["--epochs", "1", "--images", "64"]),
+        ("lstm", &["--epochs", "1"]),
+        ("transformer", &["--steps", "2", "--length", "4"]),
+    ];
+    for (example, arguments) in short {
+        let mut command = command(example, &[arguments, &["--device", "cuda"]].concat());
+        let output = command.env("GPU_DRIVER", "software:1").output().expect("a process");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{example}: {errors}");
+    }
 }
 
 /// Kills the training after different times, which is in the midst of a step, of a checkpoint, or of

@@ -13,6 +13,7 @@ use crate::dispatch::{
     AttentionKernels, AttentionOutcome, AttentionProblem, attention, attention_backward,
 };
 use crate::host::attention as kernels;
+use crate::ops::autocast;
 use crate::random::{RandomDraw, expect};
 use crate::{DType, Result, Tensor, is_grad_enabled};
 
@@ -61,7 +62,8 @@ impl Tensor {
         let options = options.into();
         let p = options.dropout_p;
         expect(OP, "dropout_p", p, (0.0..=1.0).contains(&p), "it must lie in [0, 1]")?;
-        let tensors = AttentionTensors::new([self, key, value], &options)?;
+        let cast = autocast(OP, [self, key, value])?;
+        let tensors = AttentionTensors::new(cast.operands(), &options)?;
         let AttentionTensors { q, k, v, mask, .. } = &tensors;
         let next_draw = || RandomDraw::next(q.resolved_device());
         let depth = q.shape()[3];

@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 
 use super::saved::{Kept, SavedTensor};
 use crate::AutogradError;
+use crate::autocast::{AutocastGuard, AutocastMode};
 use crate::grad_mode::{enable_grad, is_grad_enabled, no_grad};
 use crate::tensor::SavedStorage;
 use crate::{Result, Tensor};
@@ -19,6 +20,8 @@ pub(crate) type Rerun = dyn Fn(&[Tensor]) -> Result<()> + Send + Sync;
 /// same order, are those of the first run (as in PyTorch's checkpoint without reentrance).
 pub(crate) struct Recomputation {
     rerun: Box<Rerun>,
+    /// The mode that the first run was cast in.
+    autocast: AutocastMode,
     inputs: Vec<(SavedTensor, bool)>,
     /// The storages of the inputs, as far as they are kept.
     storages: Vec<SavedStorage>,
@@ -110,7 +113,8 @@ impl Recomputation {
             .map(|input| (SavedTensor::without_history(input), input.requires_grad()))
             .collect();
         let storages = saved.iter().filter_map(|(input, _)| input.kept()).collect();
-        let part = Recomputation { rerun, inputs: saved, storages, state: Mutex::default() };
+        let (autocast, state) = (AutocastMode::current(), Mutex::default());
+        let part = Recomputation { rerun, autocast, inputs: saved, storages, state };
         let _first = enter(Some(RunningPart::First(Arc::new(part))));
         run()
     }
@@ -150,6 +154,7 @@ impl Recomputation {
             };
             self.inputs.iter().map(input).collect::<Result<_>>()
         })?;
+        let _cast_as_before = AutocastGuard::of(self.autocast);
         let _again = enter(Some(RunningPart::Again(Vec::new())));
         enable_grad(|| (self.rerun)(&inputs))?;
         Ok(RUNNING.with_borrow_mut(|running| match running.take() {

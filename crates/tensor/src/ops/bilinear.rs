@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use gpu_runtime::at_place;
 
+use super::autocast::autocast;
 use crate::autograd::{SavedTensor, record};
 use crate::{Error, Result, Tensor, no_grad};
 
@@ -41,12 +42,14 @@ impl Tensor {
             return Err(self.not_bilinear(other, weight, bias));
         }
         let count: usize = batch.iter().product();
-        let (x, other) = (self.reshape([count, inputs])?, other.reshape([count, others])?);
         let mut shape = batch.to_vec();
         shape.push(outputs);
+        let cast = autocast("bilinear", [self, other, weight])?;
+        let ([x, other, weight], bias) = (cast.operands(), cast.optional(bias)?);
+        let (x, other) = (x.reshape([count, inputs])?, other.reshape([count, others])?);
         let result = product(&x, &other, weight)?.reshape(shape)?;
         match bias {
-            Some(bias) => result.add(bias),
+            Some(bias) => result.add(&*bias),
             None => Ok(result),
         }
     }

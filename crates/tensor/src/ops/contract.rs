@@ -1,5 +1,6 @@
 //! Products of tensors that sum over some dimensions, made of products of matrices.
 
+use super::autocast::autocast;
 use crate::autograd::record_product;
 use crate::dims::{Dims, keepdim, resolve_dim};
 use crate::{Error, Result, Shape, Tensor};
@@ -95,7 +96,8 @@ impl Tensor {
         other_dims: impl Into<Dims>,
     ) -> Result<Tensor> {
         const OP: &str = "tensordot";
-        let (mut a, mut b) = (self.clone(), other.clone());
+        let cast = autocast(OP, [self, other])?;
+        let [mut a, mut b] = cast.operands().map(Tensor::clone);
         let (own, theirs) =
             (resolved(OP, self, &dims.into())?, resolved(OP, other, &other_dims.into())?);
         if own.len() != theirs.len() {
@@ -104,8 +106,8 @@ impl Tensor {
         for (&i, &j) in own.iter().zip(&theirs) {
             match (self.shape()[i], other.shape()[j]) {
                 (m, n) if m == n => {}
-                (_, 1) => a = a.sum(keepdim(i))?.to(self.dtype())?,
-                (1, _) => b = b.sum(keepdim(j))?.to(other.dtype())?,
+                (_, 1) => a = a.sum(keepdim(i))?.to(cast.operands()[0].dtype())?,
+                (1, _) => b = b.sum(keepdim(j))?.to(cast.operands()[1].dtype())?,
                 _ => return Err(mismatch(OP, self, other, "sizes that pair off must be equal")),
             }
         }

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::autocast::autocast;
 use super::scan::widened;
 use crate::autograd::Recomputation;
 use crate::checked_size::CheckedSize;
@@ -65,13 +66,15 @@ impl Tensor {
         padding: GridSamplePadding,
         align_corners: bool,
     ) -> Result<Tensor> {
-        check(self, grid)?;
+        let cast = autocast("grid_sample", [self, grid])?;
+        let [x, grid] = cast.operands();
+        check(x, grid)?;
         let sampling = GridSampling { mode, padding, align_corners };
         if !is_grad_enabled() {
-            return sampling.sample(self, grid);
+            return sampling.sample(x, grid);
         }
         let rerun = move |inputs: &[Tensor]| sampling.sample(&inputs[0], &inputs[1]).map(drop);
-        Recomputation::first(Box::new(rerun), &[self, grid], || sampling.sample(self, grid))
+        Recomputation::first(Box::new(rerun), &[x, grid], || sampling.sample(x, grid))
     }
 
     /// The grid that an affine map `[batch, 2, 3]` or `[batch, 3, 4]` of the places of images gives, for

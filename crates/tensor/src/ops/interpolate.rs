@@ -5,6 +5,7 @@ use std::fmt;
 use cpu_kernels::resample::{ResampleAxis, ResampleRule};
 use smallvec::SmallVec;
 
+use super::autocast::autocast;
 use super::interpolate_taps::AxisTaps;
 use super::resample::resampled;
 use super::scan::widened;
@@ -188,6 +189,11 @@ impl Tensor {
     /// is 0 or too large; corners are aligned, or antialiasing is asked for, in a mode that has none.
     #[track_caller]
     pub fn interpolate(&self, options: &Interpolation) -> Result<Tensor> {
+        autocast(OP, [self])?.operands()[0].interpolated(options)
+    }
+
+    #[track_caller]
+    fn interpolated(&self, options: &Interpolation) -> Result<Tensor> {
         let spatial = check(self, options)?;
         let sizes = &self.shape()[2..];
         let mut axes: SmallVec<[ResampleAxis; 3]> = SmallVec::new();

@@ -1,5 +1,6 @@
 //! Products of vectors, matrices and batches of matrices.
 
+use super::autocast::autocast;
 use super::repeated::{MANY, added};
 use crate::autograd::record_product;
 use crate::dispatch::{self, ProductKernels, ProductPlan};
@@ -23,15 +24,15 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn matmul(&self, other: &Tensor) -> Result<Tensor> {
-        check("matmul", self, other)?;
-        match (self.dims(), other.dims()) {
-            (1, 1) => {
-                product(&self.unsqueeze(0)?, &other.unsqueeze(1)?)?.with_sizes(Shape::default())
-            }
-            (1, _) => without(&product(&self.unsqueeze(0)?, other)?, 1),
-            (_, 1) => without(&product(self, &other.unsqueeze(1)?)?, 0),
-            (3.., 2) if self.is_contiguous() => as_one_matrix(self, other),
-            _ => product(self, other),
+        let cast = autocast("matmul", [self, other])?;
+        let [a, b] = cast.operands();
+        check("matmul", a, b)?;
+        match (a.dims(), b.dims()) {
+            (1, 1) => product(&a.unsqueeze(0)?, &b.unsqueeze(1)?)?.with_sizes(Shape::default()),
+            (1, _) => without(&product(&a.unsqueeze(0)?, b)?, 1),
+            (_, 1) => without(&product(a, &b.unsqueeze(1)?)?, 0),
+            (3.., 2) if a.is_contiguous() => as_one_matrix(a, b),
+            _ => product(a, b),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The operations on tensors. An elementwise operation is data (`pointwise`), one line in a file of
 //! its family (`elementwise`); the methods of [`Tensor`](crate::Tensor) apply it.
 
+mod autocast;
 mod bilinear;
 mod columns;
 mod combinations;
@@ -77,6 +78,7 @@ mod view_in_place;
 mod view_shape;
 mod view_strided;
 
+pub(crate) use autocast::autocast;
 pub use columns::BlockOptions;
 pub use conv::{ConvOptions, ConvPadding, ConvTransposeOptions};
 pub use elementwise::arithmetic::RoundingMode;

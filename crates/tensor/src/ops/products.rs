@@ -1,5 +1,6 @@
 //! Products of matrices and vectors that are added to something, made of [`Tensor::matmul`].
 
+use super::autocast::autocast;
 use super::matmul::unrounded_product;
 use crate::autograd::{record, record_product};
 use crate::dispatch::same_dtype;
@@ -21,8 +22,11 @@ impl Tensor {
     /// One of them is no vector, or they differ in size or dtype.
     #[track_caller]
     pub fn dot(&self, other: &Tensor) -> Result<Tensor> {
-        expect_dims("dot", [("self", self, 1), ("other", other, 1)])?;
-        self.matmul(other)
+        const OP: &str = "dot";
+        expect_dims(OP, [("self", self, 1), ("other", other, 1)])?;
+        let cast = autocast(OP, [self, other])?;
+        let [a, b] = cast.operands();
+        a.matmul(b)
     }
 
     /// The product of a matrix with a vector.
@@ -38,8 +42,11 @@ impl Tensor {
     /// They are none, or their sizes or dtypes do not fit.
     #[track_caller]
     pub fn mv(&self, vector: &Tensor) -> Result<Tensor> {
-        expect_dims("mv", [("self", self, 2), ("vector", vector, 1)])?;
-        self.matmul(vector)
+        const OP: &str = "mv";
+        expect_dims(OP, [("self", self, 2), ("vector", vector, 1)])?;
+        let cast = autocast(OP, [self, vector])?;
+        let [matrix, vector] = cast.operands();
+        matrix.matmul(vector)
     }
 
     /// `beta * self + alpha * a b` of two matrices.
@@ -183,12 +190,14 @@ impl Tensor {
     /// As [`Tensor::matmul`]; or the bias does not broadcast to the product.
     #[track_caller]
     pub fn linear(&self, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
-        let is_half = matches!(self.dtype(), DType::F16 | DType::BF16);
-        match bias {
-            Some(bias) if is_half && weight.dims() == 2 => half_linear(self, weight, bias),
+        let cast = autocast("linear", [self, weight])?;
+        let ([x, weight], bias) = (cast.operands(), cast.optional(bias)?);
+        let is_half = matches!(x.dtype(), DType::F16 | DType::BF16);
+        match bias.as_deref() {
+            Some(bias) if is_half && weight.dims() == 2 => half_linear(x, weight, bias),
             // In the product's memory.
-            Some(bias) => self.matmul(&weight.t()?)? + bias,
-            None => self.matmul(&weight.t()?),
+            Some(bias) => x.matmul(&weight.t()?)? + bias,
+            None => x.matmul(&weight.t()?),
         }
     }
 
@@ -202,17 +211,19 @@ impl Tensor {
         [beta, alpha]: [Scalar; 2],
         product: fn(&Tensor, &Tensor) -> Result<Tensor>,
     ) -> Result<Tensor> {
-        let dtype = self.dtype();
-        same_dtype(op, &[("self", self), ("a", a), ("b", b)])?;
+        let cast = autocast(op, [self, a, b])?;
+        let [own, a, b] = cast.operands();
+        let dtype = own.dtype();
+        same_dtype(op, &[("self", own), ("a", a), ("b", b)])?;
         if matches!(dtype, DType::F16 | DType::BF16) {
             let wide = |x: &Tensor| x.to(DType::F32);
             let (a, b) = (wide(a)?, wide(b)?);
-            return wide(self)?.plus(op, [&a, &b], [beta, alpha], product)?.to(dtype);
+            return wide(own)?.plus(op, [&a, &b], [beta, alpha], product)?.to(dtype);
         }
         let converted = |number: Scalar| Scalar::from_bits(number.bits(dtype), dtype);
         let (beta, alpha) = (converted(beta), converted(alpha));
         let product = product(a, b)?;
-        let own = self.expand(product.layout().shape())?;
+        let own = own.expand(product.layout().shape())?;
         let product = if alpha.to_f64() == 1.0 { product } else { product.mul(alpha)? };
         match beta.to_f64() {
             0.0 => Ok(product),

@@ -1,5 +1,6 @@
 //! Products of matrices and vectors that are added to a tensor in place.
 
+use crate::autocast::without_autocast;
 use crate::{Result, Scalar, Tensor};
 
 /// The products of BLAS in place. All fail as those that give a new tensor, and if the product has
@@ -23,6 +24,7 @@ impl Tensor {
         beta: impl Into<Scalar>,
         alpha: impl Into<Scalar>,
     ) -> Result<Tensor> {
+        let _as_is = without_autocast();
         self.overwritten_by("addmm_", &self.addmm(a, b, beta, alpha)?)
     }
 
@@ -44,6 +46,7 @@ impl Tensor {
         beta: impl Into<Scalar>,
         alpha: impl Into<Scalar>,
     ) -> Result<Tensor> {
+        let _as_is = without_autocast();
         self.overwritten_by("addmv_", &self.addmv(matrix, vector, beta, alpha)?)
     }
 
@@ -64,6 +67,7 @@ impl Tensor {
         beta: impl Into<Scalar>,
         alpha: impl Into<Scalar>,
     ) -> Result<Tensor> {
+        let _as_is = without_autocast();
         self.overwritten_by("addr_", &self.addr(a, b, beta, alpha)?)
     }
 
@@ -85,6 +89,7 @@ impl Tensor {
         beta: impl Into<Scalar>,
         alpha: impl Into<Scalar>,
     ) -> Result<Tensor> {
+        let _as_is = without_autocast();
         self.overwritten_by("baddbmm_", &self.baddbmm(a, b, beta, alpha)?)
     }
 
@@ -106,6 +111,7 @@ impl Tensor {
         beta: impl Into<Scalar>,
         alpha: impl Into<Scalar>,
     ) -> Result<Tensor> {
+        let _as_is = without_autocast();
         self.overwritten_by("addbmm_", &self.addbmm(a, b, beta, alpha)?)
     }
 }

@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use gpu_runtime::at_place;
 
+use super::autocast::autocast;
 use super::repeated::{self, Once};
 use super::scan::{products_after, products_before};
 use crate::autograd::record;
@@ -151,7 +152,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn sum(&self, dims: impl Into<ReduceDims>) -> Result<Tensor> {
-        sums(self, &dims.into())
+        sums(autocast("sum", [self])?.operands()[0], &dims.into())
     }
 
     /// The means; floats only. The mean of nothing is NaN.
@@ -182,7 +183,7 @@ impl Tensor {
     /// There are several dimensions, as in PyTorch.
     #[track_caller]
     pub fn prod(&self, dims: impl Into<ReduceDims>) -> Result<Tensor> {
-        products(self, &dims.into())
+        products(autocast("prod", [self])?.operands()[0], &dims.into())
     }
 
     /// The largest element, or NaN if there is one. Equal ones share the gradient.

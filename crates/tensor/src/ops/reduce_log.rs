@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use gpu_runtime::at_place;
 
+use super::autocast::autocast;
 use super::reduce::Folded;
 use super::scan::widened;
 use crate::autograd::record;
@@ -26,7 +27,7 @@ impl Tensor {
     /// A dimension does not exist or is given twice.
     #[track_caller]
     pub fn logsumexp(&self, dims: impl Into<ReduceDims>) -> Result<Tensor> {
-        recorded(self, &dims.into())
+        recorded(autocast("logsumexp", [self])?.operands()[0], &dims.into())
     }
 }
 

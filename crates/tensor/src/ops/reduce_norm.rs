@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use gpu_runtime::at_place;
 
+use super::autocast::autocast;
 use super::reduce::{Folded, count_true};
 use super::scan::widened;
 use crate::autograd::record;
@@ -53,6 +54,19 @@ impl Tensor {
     /// smallest sum.
     #[track_caller]
     pub fn matrix_norm(
+        &self,
+        order: MatrixNorm,
+        dims: [isize; 2],
+        keepdim: bool,
+    ) -> Result<Tensor> {
+        const OP: &str = "matrix_norm";
+        let cast = autocast(OP, [self])?;
+        let [x] = cast.operands();
+        x.composed_matrix_norm(order, dims, keepdim)
+    }
+
+    #[track_caller]
+    fn composed_matrix_norm(
         &self,
         order: MatrixNorm,
         dims: [isize; 2],
@@ -114,7 +128,7 @@ impl Tensor {
     /// elements, where `p` is infinite or negative.
     #[track_caller]
     pub fn norm(&self, p: impl Into<f64>, dims: impl Into<ReduceDims>) -> Result<Tensor> {
-        norm(self, p.into(), &dims.into())
+        norm(autocast("norm", [self])?.operands()[0], p.into(), &dims.into())
     }
 
     /// The `p`-norm of the difference: [`Tensor::norm`] of all its elements. `other` is broadcast.
@@ -133,14 +147,16 @@ impl Tensor {
     pub fn dist(&self, other: &Tensor, p: impl Into<f64>) -> Result<Tensor> {
         const OP: &str = "dist";
         let p = p.into();
+        let cast = autocast(OP, [self, other])?;
+        let [a, b] = cast.operands();
         let compute = || -> Result<(Tensor, Folded)> {
-            let difference = self.sub(other)?;
+            let difference = a.sub(b)?;
             let folded = Folded::new(OP, &difference, &().into())?;
             Ok((difference.norm(p, ())?, folded))
         };
         let (output, folded) = at_place(Location::caller(), || no_grad(compute))?;
-        Ok(record(OP, [self, other], output, |saving| {
-            let operands = [saving.save(self), saving.save(other)];
+        Ok(record(OP, [a, b], output, |saving| {
+            let operands = [saving.save(a), saving.save(b)];
             let output = saving.save_output();
             move |grad: &Tensor, [_, needs_other]: [bool; 2]| {
                 let difference = operands[0].get()?.sub(&operands[1].get()?)?;

@@ -1,5 +1,7 @@
 //! Parts of a tensor brought to a largest norm.
 
+use super::autocast::autocast;
+use crate::autocast::without_autocast;
 use crate::dims::{keepdim, resolve_dim};
 use crate::{DType, Error, Result, Tensor};
 
@@ -19,7 +21,8 @@ impl Tensor {
     /// asked for; `p` is not positive, or `maxnorm` negative.
     #[track_caller]
     pub fn renorm(&self, p: f64, dim: isize, maxnorm: f64) -> Result<Tensor> {
-        renorm("renorm", self, p, dim, maxnorm)
+        const OP: &str = "renorm";
+        renorm(OP, autocast(OP, [self])?.operands()[0], p, dim, maxnorm)
     }
 
     /// [`Tensor::renorm`] in place.
@@ -36,6 +39,7 @@ impl Tensor {
     /// As [`Tensor::renorm`]; or the tensor cannot be written in place.
     #[track_caller]
     pub fn renorm_(&self, p: f64, dim: isize, maxnorm: f64) -> Result<Tensor> {
+        let _as_is = without_autocast();
         // The gradient needs the elements as they were.
         let before = if self.requires_grad() { self.clone_data()? } else { self.clone() };
         self.copy_(&renorm("renorm_", &before, p, dim, maxnorm)?)

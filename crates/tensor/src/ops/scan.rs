@@ -6,6 +6,7 @@ use cpu_kernels::scan::Scan;
 use gpu_runtime::at_place;
 use smallvec::smallvec;
 
+use super::autocast::autocast;
 use super::convert::{copy_into, dense};
 use crate::autograd::{InPlace, record};
 use crate::dims::resolve_dim;
@@ -90,8 +91,10 @@ impl Tensor {
     #[track_caller]
     pub fn cumsum(&self, dim: isize) -> Result<Tensor> {
         let own = resolve_dim(SUMS.name(), dim, self.dims())?;
-        let output = SUMS.of(self, own)?;
-        Ok(record(SUMS.name(), [self], output, |_| {
+        let cast = autocast(SUMS.name(), [self])?;
+        let [x] = cast.operands();
+        let output = SUMS.of(x, own)?;
+        Ok(record(SUMS.name(), [x], output, |_| {
             move |grad: &Tensor, _| Ok([Some(sums_from_the_end(grad, own)?)])
         }))
     }
@@ -129,9 +132,11 @@ impl Tensor {
     #[track_caller]
     pub fn cumprod(&self, dim: isize) -> Result<Tensor> {
         let own = resolve_dim(PRODUCTS.name(), dim, self.dims())?;
-        let output = PRODUCTS.of(self, own)?;
-        Ok(record(PRODUCTS.name(), [self], output, |saving| {
-            let (x, products) = (saving.save(self), saving.watch_output());
+        let cast = autocast(PRODUCTS.name(), [self])?;
+        let [x] = cast.operands();
+        let output = PRODUCTS.of(x, own)?;
+        Ok(record(PRODUCTS.name(), [x], output, |saving| {
+            let (x, products) = (saving.save(x), saving.watch_output());
             move |grad: &Tensor, _| {
                 products.check()?;
                 Ok([Some(cumprod_backward(&x.get()?, grad, own)?)])

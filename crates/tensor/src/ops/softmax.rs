@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use gpu_runtime::at_place;
 
+use super::autocast::autocast;
 use super::convert::dense;
 use crate::autograd::record;
 use crate::dims::{keepdim, resolve_dim};
@@ -92,6 +93,8 @@ fn row_function(
     x: &Tensor,
     dim: isize,
 ) -> Result<Tensor> {
+    let cast = autocast(forward.name(), [x])?;
+    let [x] = cast.operands();
     let dim = resolve_dim(forward.name(), dim, x.dims())?;
     let output = along(dim, [x], |[x], dim| dispatch::rowwise(forward, x, None, dim))?;
     Ok(record(forward.name(), [x], output, |saving| {

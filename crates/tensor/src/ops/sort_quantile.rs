@@ -1,5 +1,6 @@
 //! Quantiles.
 
+use super::autocast::autocast;
 use super::operand::TensorOrScalar;
 use super::reduce::Folded;
 use crate::dims::ReduceDims;
@@ -79,6 +80,8 @@ fn quantiles(
     dims: &ReduceDims,
     interpolation: QuantileInterpolation,
 ) -> Result<Tensor> {
+    let cast = autocast(op, [x])?;
+    let [x] = cast.operands();
     if !matches!(x.dtype(), DType::F32 | DType::F64) {
         return Err(Error::UnsupportedDType { op, dtype: x.dtype(), device: x.device() });
     }

@@ -1,5 +1,6 @@
 //! Diagonals and triangles of matrices.
 
+use super::autocast::autocast;
 use super::convert::copy_into;
 use crate::autograd::record;
 use crate::dims::{different_dims, resolve_dim};
@@ -177,14 +178,15 @@ impl Tensor {
     /// It has not two dimensions.
     #[track_caller]
     pub fn trace(&self) -> Result<Tensor> {
+        const OP: &str = "trace";
         if self.dims() != 2 {
             return Err(Error::InvalidArgument {
-                op: "trace",
+                op: OP,
                 argument: "self",
                 value: format!("a tensor of {} dimensions", self.dims()),
                 why: "it must be a matrix",
             });
         }
-        self.diagonal(0, 0, 1)?.sum(())
+        autocast(OP, [self])?.operands()[0].diagonal(0, 0, 1)?.sum(())
     }
 }

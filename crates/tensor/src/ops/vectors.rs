@@ -5,6 +5,7 @@ use std::panic::Location;
 
 use gpu_runtime::at_place;
 
+use super::autocast::autocast;
 use super::contract::mismatch;
 use super::join::borrowed;
 use crate::autograd::{record, record_product};
@@ -70,11 +71,13 @@ impl Tensor {
     pub fn vecdot(&self, other: &Tensor, dim: isize) -> Result<Tensor> {
         const OP: &str = "vecdot";
         self.expect_floats(OP)?;
-        let pair = Tensor::broadcast_tensors([self, other])?;
+        let cast = autocast(OP, [self, other])?;
+        let [a, b] = cast.operands();
+        let pair = Tensor::broadcast_tensors([a, b])?;
         let own = resolve_dim(OP, dim, pair[0].dims())? as isize;
-        crate::dispatch::same_dtype(OP, &[("self", self), ("other", other)])?;
+        crate::dispatch::same_dtype(OP, &[("self", a), ("other", b)])?;
         if pair[0].dims() == 0 {
-            return self.mul(other);
+            return a.mul(b);
         }
         let row = pair[0].movedim(own, -1)?.unsqueeze(-2)?;
         let column = pair[1].movedim(own, -1)?.unsqueeze(-1)?;

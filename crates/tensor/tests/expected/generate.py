@@ -10,6 +10,7 @@ import torch
 import elementwise
 from alignments import alignments
 from attention import attention
+from autocast import autocast, mixed_training
 from cases import write
 from convolutions import convolution_dtypes, convolutions
 from functional import functional
@@ -33,6 +34,7 @@ if __name__ == "__main__":
         "functional": functional, "sorting": sorting, "attention": attention,
         "special": special, "special_values": special_values, "linalg": linalg,
         "powers": powers, "fractions": fractions, "alignments": alignments,
+        "autocast": autocast, "mixed_training": mixed_training,
     }
     for name, family in {**FAMILIES, **elementwise.FAMILIES, **others}.items():
         write(name, list(family()))

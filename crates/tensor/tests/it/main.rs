@@ -6,6 +6,7 @@ mod apply_selected;
 mod apply_special;
 mod apply_windows;
 mod attention;
+mod autocast;
 mod autograd;
 mod context;
 mod convolution_kernels;

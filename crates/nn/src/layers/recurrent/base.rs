@@ -4,8 +4,9 @@ use tensor::{Tensor, TensorOptions};
 
 use super::build::{RNNBuilder, RecurrentOptions};
 use super::kinds::{GRUKind, LSTMKind, RNNKind, RecurrentKind};
-use super::run::{SequenceBatch, run};
+use super::run::{SequenceBatch, run, run_packed};
 use super::weights::CellWeights;
+use crate::utils::rnn::PackedSequence;
 use crate::{Forward, Member, MemberMut, Module, Result};
 
 /// A recurrent layer: [`RNN`], [`LSTM`] or [`GRU`].
@@ -177,5 +178,28 @@ impl<K: RecurrentKind> Forward<(Tensor, K::State)> for RNNBase<K> {
     #[track_caller]
     fn forward(&self, (input, state): &(Tensor, K::State)) -> Result<(Tensor, K::State)> {
         run(self, &SequenceBatch::new(self, input, Some(state))?)
+    }
+}
+
+/// Sequences of different lengths. The states are those behind the last step of each, in the order of
+/// the batch that was packed.
+impl<K: RecurrentKind> Forward<PackedSequence> for RNNBase<K> {
+    type Output = (PackedSequence, K::State);
+
+    #[track_caller]
+    fn forward(&self, input: &PackedSequence) -> Result<(PackedSequence, K::State)> {
+        run_packed(self, input, None)
+    }
+}
+
+impl<K: RecurrentKind> Forward<(PackedSequence, K::State)> for RNNBase<K> {
+    type Output = (PackedSequence, K::State);
+
+    #[track_caller]
+    fn forward(
+        &self,
+        (input, state): &(PackedSequence, K::State),
+    ) -> Result<(PackedSequence, K::State)> {
+        run_packed(self, input, Some(state))
     }
 }

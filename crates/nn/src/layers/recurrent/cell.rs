@@ -78,6 +78,12 @@ impl<K: RecurrentKind> RNNCellBase<K> {
     }
 
     fn step(&self, input: &Tensor, state: &K::State) -> Result<K::State> {
+        if input.is_cuda() {
+            // As in PyTorch, whose cells are cast as a whole there, and by their products on the CPU.
+            let parts = state.parts();
+            let state = K::State::make(|part| parts[part].1.to_autocast())?;
+            return self.weights.step(self.kind, &self.weights.of_input(input)?, &state);
+        }
         self.weights.step(self.kind, &self.weights.of_input(input)?, state)
     }
 

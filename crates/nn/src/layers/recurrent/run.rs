@@ -8,6 +8,7 @@ use super::sequence::RecurrentSequence;
 use super::state::RecurrentState;
 use super::weights::CellWeights;
 use crate::Result;
+use crate::utils::rnn::PackedSequence;
 
 /// A batch of sequences, and the states that they begin with.
 pub(super) struct SequenceBatch<S> {
@@ -52,12 +53,7 @@ impl<S: RecurrentState> SequenceBatch<S> {
         let count = layer.weights.len();
         let initial = match state {
             Some(state) => given::<K>(state, [count, batch], sizes, is_single)?,
-            None => {
-                let like = (input.dtype(), input.device());
-                let zeros = S::make(|part| Tensor::zeros([batch, sizes[part]], like))?;
-                let same = |_| S::make(|part| Ok(zeros.parts()[part].1.clone()));
-                (0..count).map(same).collect::<Result<_>>()?
-            }
+            None => zeros(layer, batch, &input)?,
         };
         Ok(SequenceBatch { input, initial, is_single })
     }
@@ -95,9 +91,78 @@ pub(super) fn run<K: RecurrentKind>(
     layer: &RNNBase<K>,
     sequence: &SequenceBatch<K::State>,
 ) -> Result<(Tensor, K::State)> {
+    let (output, state) =
+        run_layers(layer, &sequence.input, &sequence.initial, SequenceSteps::Equal)?;
+    let output = match (sequence.is_single, layer.options.batch_first) {
+        (true, _) => output.squeeze(1)?,
+        (false, true) => output.transpose(0, 1)?,
+        (false, false) => output,
+    };
+    if !sequence.is_single {
+        return Ok((output, state));
+    }
+    let parts = state.parts();
+    Ok((output, K::State::make(|part| parts[part].1.squeeze(1))?))
+}
+
+/// [`run`] of sequences of different lengths, from the state that is given, or from zeros.
+#[track_caller]
+pub(super) fn run_packed<K: RecurrentKind>(
+    layer: &RNNBase<K>,
+    input: &PackedSequence,
+    state: Option<&K::State>,
+) -> Result<(PackedSequence, K::State)> {
+    let (options, data) = (&layer.options, input.data());
+    if data.dims() != 2 || data.shape()[1] != options.input_size {
+        let value = format!("{:?}, where input_size = {}", data.shape(), options.input_size);
+        let why = "a packed sequence must have elements of input_size";
+        return Err(refused::<K>("input", value, why));
+    }
+    let batch = input.batch_sizes()[0];
+    let initial = match state {
+        Some(state) => {
+            let sizes = [options.state_size(), options.hidden_size];
+            let given = given::<K>(state, [layer.weights.len(), batch], sizes, false)?;
+            let sorted = |state: &K::State| {
+                let parts = state.parts();
+                K::State::make(|part| input.sorted(parts[part].1, 0))
+            };
+            given.iter().map(sorted).collect::<Result<_>>()?
+        }
+        None => zeros(layer, batch, data)?,
+    };
+    let steps = SequenceSteps::Packed(input.batch_sizes());
+    let (output, state) = run_layers(layer, data, &initial, steps)?;
+    let parts = state.parts();
+    let state = K::State::make(|part| input.unsorted(parts[part].1, 1))?;
+    Ok((input.map(|_| Ok(output))?, state))
+}
+
+/// A state of zeros for each layer and direction.
+fn zeros<K: RecurrentKind>(
+    layer: &RNNBase<K>,
+    batch: usize,
+    input: &Tensor,
+) -> Result<Vec<K::State>> {
+    let sizes = [layer.options.state_size(), layer.options.hidden_size];
+    let like = (input.dtype(), input.device());
+    let zeros = K::State::make(|part| Tensor::zeros([batch, sizes[part]], like))?;
+    let same = |_| K::State::make(|part| Ok(zeros.parts()[part].1.clone()));
+    (0..layer.weights.len()).map(same).collect()
+}
+
+/// All layers, one after the other: the output of the last one, and the states behind the last step,
+/// `[layers * directions, batch, size]`.
+#[track_caller]
+fn run_layers<K: RecurrentKind>(
+    layer: &RNNBase<K>,
+    input: &Tensor,
+    initial: &[K::State],
+    steps: SequenceSteps<'_>,
+) -> Result<(Tensor, K::State)> {
     let options = &layer.options;
     let mut states = Vec::new();
-    let mut input = sequence.input.clone();
+    let mut input = input.clone();
     for number in 0..options.num_layers {
         if number > 0 {
             input = input.dropout(options.dropout, layer.training)?;
@@ -110,7 +175,10 @@ pub(super) fn run<K: RecurrentKind>(
                 weights: &layer.weights[at],
                 is_reverse: direction == 1,
             };
-            let (output, state) = pass.run(&input, &sequence.initial[at])?;
+            let (output, state) = match steps {
+                SequenceSteps::Equal => pass.run(&input, &initial[at])?,
+                SequenceSteps::Packed(sizes) => pass.run_packed(&input, sizes, &initial[at])?,
+            };
             outputs.push(output);
             states.push(state);
         }
@@ -121,15 +189,18 @@ pub(super) fn run<K: RecurrentKind>(
     }
     let state = K::State::make(|part| {
         let tensors: Vec<_> = states.iter().map(|state| state.parts()[part].1).collect();
-        let stacked = Tensor::stack(&tensors, 0)?;
-        if sequence.is_single { stacked.squeeze(1) } else { Ok(stacked) }
+        Tensor::stack(&tensors, 0)
     })?;
-    let output = match (sequence.is_single, options.batch_first) {
-        (true, _) => input.squeeze(1)?,
-        (false, true) => input.transpose(0, 1)?,
-        (false, false) => input,
-    };
-    Ok((output, state))
+    Ok((input, state))
+}
+
+/// The steps of the sequences of a batch.
+#[derive(Clone, Copy)]
+enum SequenceSteps<'a> {
+    /// All sequences have all of them: `[steps, batch, size]`.
+    Equal,
+    /// The sequences that have each step, one step after the other: `[all, size]`.
+    Packed(&'a [usize]),
 }
 
 /// A layer in one direction.
@@ -152,13 +223,64 @@ impl<K: RecurrentKind> DirectionPass<'_, K> {
         Ok((if self.is_reverse { output.flip(0)? } else { output.clone() }, last))
     }
 
+    /// [`DirectionPass::run`] of packed sequences: the steps that have the same sequences are one batch,
+    /// and states of sequences that have ended, or not begun, wait beside it.
+    fn run_packed(
+        &self,
+        data: &Tensor,
+        batch_sizes: &[usize],
+        initial: &K::State,
+    ) -> Result<(Tensor, K::State)> {
+        let mut segments = segments(batch_sizes);
+        if self.is_reverse {
+            segments.reverse();
+        }
+        let rows = |state: &K::State, from: usize, count: usize| {
+            let parts = state.parts();
+            K::State::make(|part| parts[part].1.narrow(0, from, count))
+        };
+        let joined = |first: &K::State, second: &K::State| {
+            let (first, second) = (first.parts(), second.parts());
+            K::State::make(|part| Tensor::cat([first[part].1, second[part].1], 0))
+        };
+        let mut batch = segments[0].batch;
+        let mut state = rows(initial, 0, batch)?;
+        let (mut outputs, mut ended) = (Vec::new(), Vec::new());
+        for segment in &segments {
+            if segment.batch < batch {
+                ended.push(rows(&state, segment.batch, batch - segment.batch)?);
+                state = rows(&state, 0, segment.batch)?;
+            } else if segment.batch > batch {
+                state = joined(&state, &rows(initial, batch, segment.batch - batch)?)?;
+            }
+            batch = segment.batch;
+            let size = data.shape()[1];
+            let input = data.narrow(0, segment.start, segment.steps * batch)?;
+            let (output, last) = self.run(&input.reshape([segment.steps, batch, size])?, &state)?;
+            outputs.push(output.flatten_dims(0, 1)?);
+            state = last;
+        }
+        for ended in ended.iter().rev() {
+            state = joined(&state, ended)?;
+        }
+        if self.is_reverse {
+            outputs.reverse();
+        }
+        Ok((Tensor::cat(&outputs, 0)?, state))
+    }
+
     /// The tensors of the state behind each step, `[steps, batch, size]`.
     fn at_once(&self, input: &Tensor, initial: &K::State) -> Result<Vec<Tensor>> {
         let weights = self.weights;
-        let product = weights.of_sequence::<K>(input)?;
-        let mut inputs = vec![&product, &weights.weight_hh];
-        inputs.extend(initial.parts().iter().map(|(_, part)| *part));
-        inputs.extend(weights.bias_hh.as_ref().filter(|_| K::HAS_BIAS_APART));
+        let mut inputs = vec![weights.of_sequence::<K>(input)?];
+        // A linear layer is cast by itself; a sequence is an operation of this crate.
+        let others = std::iter::once(&weights.weight_hh)
+            .chain(initial.parts().into_iter().map(|(_, part)| part))
+            .chain(weights.bias_hh.as_ref().filter(|_| K::HAS_BIAS_APART));
+        for other in others {
+            inputs.push(other.to_autocast()?);
+        }
+        let inputs: Vec<&Tensor> = inputs.iter().collect();
         let is_recorded = is_grad_enabled() && inputs.iter().any(|input| input.requires_grad());
         RecurrentSequence { kind: self.kind, is_recorded }.apply(&inputs)
     }
@@ -177,4 +299,25 @@ impl<K: RecurrentKind> DirectionPass<'_, K> {
         };
         (0..K::State::PARTS).map(part).collect()
     }
+}
+
+/// Steps of packed sequences, one after the other, that the same sequences have.
+struct EqualSteps {
+    /// The first of their elements.
+    start: usize,
+    steps: usize,
+    batch: usize,
+}
+
+fn segments(batch_sizes: &[usize]) -> Vec<EqualSteps> {
+    let mut segments: Vec<EqualSteps> = Vec::new();
+    let mut start = 0;
+    for &batch in batch_sizes {
+        match segments.last_mut() {
+            Some(last) if last.batch == batch => last.steps += 1,
+            _ => segments.push(EqualSteps { start, steps: 1, batch }),
+        }
+        start += batch;
+    }
+    segments
 }

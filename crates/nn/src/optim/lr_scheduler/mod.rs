@@ -11,6 +11,7 @@ mod cyclic;
 mod decay;
 mod one_cycle;
 mod plateau;
+mod swa;
 
 use tensor::{Device, Error, Tensor};
 
@@ -27,6 +28,7 @@ pub use decay::{
 };
 pub use one_cycle::{AnnealStrategy, OneCycleLR};
 pub use plateau::{PlateauMode, PlateauOptions, ReduceLROnPlateau, ThresholdMode};
+pub use swa::SWALR;
 
 /// A rule for the learning rate of each epoch, or of each step, whichever a program counts.
 ///

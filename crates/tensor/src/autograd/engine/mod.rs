@@ -17,6 +17,7 @@ pub(super) use self::collection::Collection;
 use self::streams::SideStreams;
 use super::anomaly::check_numbers;
 use crate::AutogradError;
+use crate::autocast::without_autocast;
 use crate::grad_mode::enter_grad_mode;
 use crate::shared::Counted;
 use crate::tensor::{Edge, EdgeId, EndId, Gradients, GraphRetention, Leaf, Node};
@@ -63,6 +64,8 @@ pub(super) fn run(
     options: PassOptions,
 ) -> Result<Vec<Option<Tensor>>> {
     let _records_only_on_demand = enter_grad_mode(options.create_graph);
+    // Gradients are computed in the dtypes of the forward pass.
+    let _as_they_are = without_autocast();
     // Neighbouring nodes may be on different streams: their order must not depend on the mode that
     // the forward pass ran in.
     with_order(Order::Automatic, || {

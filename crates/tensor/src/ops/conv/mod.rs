@@ -9,6 +9,7 @@ use cpu_kernels::conv::ConvPass;
 use self::convolve::{Convolve, check_operands};
 use self::geometry::ConvArguments;
 pub use self::options::{ConvOptions, ConvPadding, ConvTransposeOptions};
+use crate::ops::autocast;
 use crate::{Result, Tensor};
 
 /// Convolutions. As in PyTorch, what is computed is a correlation: the kernel is not flipped. Operands
@@ -152,7 +153,10 @@ impl Tensor {
         bias: Option<&Tensor>,
         options: &ConvOptions<N>,
     ) -> Result<Tensor> {
-        self.batched(N, |x| {
+        let cast = autocast(op, [self, weight])?;
+        let ([x, weight], bias) = (cast.operands(), cast.optional(bias)?);
+        x.batched(N, |x| {
+            let bias = bias.as_deref();
             let arguments = ConvArguments { op, x, weight, bias };
             check_operands(&arguments)?;
             let geometry = arguments.convolution(options)?;
@@ -168,7 +172,10 @@ impl Tensor {
         bias: Option<&Tensor>,
         options: &ConvTransposeOptions<N>,
     ) -> Result<Tensor> {
-        self.batched(N, |x| {
+        let cast = autocast(op, [self, weight])?;
+        let ([x, weight], bias) = (cast.operands(), cast.optional(bias)?);
+        x.batched(N, |x| {
+            let bias = bias.as_deref();
             let arguments = ConvArguments { op, x, weight, bias };
             check_operands(&arguments)?;
             let geometry = arguments.transposed(options)?;

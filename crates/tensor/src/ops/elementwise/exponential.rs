@@ -191,7 +191,7 @@ impl Tensor {
         exponent: TensorOrScalar<'_>,
     ) -> Result<Option<(&'static Pointwise<1>, DType)>> {
         let TensorOrScalar::Scalar(number) = exponent else { return Ok(None) };
-        let computed = POW.computed_dtype(&[self.into(), exponent]);
+        let computed = POW.applied_dtype(&[self.into(), exponent]);
         if let (true, Scalar::Int(number)) = (computed.is_integer(), number) {
             expect_fits("pow", "exponent", number.into(), computed)?;
             if number < 0 {

@@ -1,6 +1,7 @@
 //! Activation functions with parameters.
 
 use crate::dims::resolve_dim;
+use crate::ops::autocast;
 use crate::ops::operand::TensorOrScalar;
 use crate::ops::pointwise::{Kinds, Pointwise};
 use crate::{Error, Result, Scalar, Tensor};
@@ -157,7 +158,9 @@ impl Tensor {
     #[track_caller]
     pub fn prelu(&self, weight: &Tensor) -> Result<Tensor> {
         const OP: &str = "prelu";
-        crate::dispatch::same_dtype(OP, &[("self", self), ("weight", weight)])?;
+        let cast = autocast(OP, [self, weight])?;
+        let [x, weight] = cast.operands();
+        crate::dispatch::same_dtype(OP, &[("self", x), ("weight", weight)])?;
         let channels = self.shape().get(1).copied().unwrap_or(1);
         if weight.dims() > 1 || !(weight.numel() == 1 || weight.numel() == channels) {
             let shapes = vec![
@@ -173,7 +176,7 @@ impl Tensor {
             shape[1] = weight.numel();
         }
         let weight = if weight.dims() == 0 { weight.clone() } else { weight.reshape(shape)? };
-        PRELU.apply([self.into(), (&weight).into()])
+        PRELU.apply([x.into(), (&weight).into()])
     }
 
     /// The first half along `dim` times the [`sigmoid`](Tensor::sigmoid) of the second (Dauphin et

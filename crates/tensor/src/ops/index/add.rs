@@ -1,6 +1,7 @@
 //! Sums into elements and slices that indices choose.
 
 use super::write::{INDEX_ADD, SCATTER_ADD};
+use crate::ops::autocast;
 use crate::ops::operand::expect_factor;
 use crate::{Result, Scalar, Tensor};
 
@@ -21,7 +22,10 @@ impl Tensor {
     /// As [`Tensor::gather`]; the dtypes of the two differ.
     #[track_caller]
     pub fn scatter_add(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
-        SCATTER_ADD.apply("scatter_add", self, dim, [index, source])
+        const OP: &str = "scatter_add";
+        let cast = autocast(OP, [self, source])?;
+        let [x, source] = cast.operands();
+        SCATTER_ADD.apply(OP, x, dim, [index, source])
     }
 
     /// [`Tensor::scatter_add`] in place; gives the same handle.

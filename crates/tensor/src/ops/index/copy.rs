@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::write::{INDEX_COPY, SCATTER};
+use crate::ops::autocast;
 use crate::ops::operand::{TensorOrScalar, expect_fits};
 use crate::{Result, Tensor};
 
@@ -73,7 +74,10 @@ impl Tensor {
     /// As [`Tensor::index_select`]; `source` has another shape than the slices, or another dtype.
     #[track_caller]
     pub fn index_copy(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
-        INDEX_COPY.apply("index_copy", self, dim, [index, source])
+        const OP: &str = "index_copy";
+        let cast = autocast(OP, [self, source])?;
+        let [x, source] = cast.operands();
+        INDEX_COPY.apply(OP, x, dim, [index, source])
     }
 
     /// [`Tensor::index_copy`] in place; gives the same handle.

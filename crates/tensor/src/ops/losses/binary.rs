@@ -1,6 +1,7 @@
 //! Losses of probabilities of two classes.
 
 use super::Reduction;
+use crate::ops::autocast;
 use crate::ops::pointwise::{Kinds, Pointwise};
 use crate::{Error, Result, Tensor};
 
@@ -72,9 +73,12 @@ impl Tensor {
         weight: Option<&Tensor>,
         reduction: Reduction,
     ) -> Result<Tensor> {
-        expect_same_shape("binary_cross_entropy", self, target)?;
+        const OP: &str = "binary_cross_entropy";
+        expect_same_shape(OP, self, target)?;
+        let cast = autocast(OP, [self, target])?;
+        let [x, target] = cast.operands();
         let weight = weight.map_or(1.0.into(), Into::into);
-        reduction.of(&BINARY_CROSS_ENTROPY.apply([self.into(), target.into(), weight])?)
+        reduction.of(&BINARY_CROSS_ENTROPY.apply([x.into(), target.into(), weight])?)
     }
 
     /// [`Tensor::binary_cross_entropy`] of the [`sigmoid`](Tensor::sigmoid)s of the tensor, computed
@@ -107,9 +111,12 @@ impl Tensor {
         pos_weight: Option<&Tensor>,
         reduction: Reduction,
     ) -> Result<Tensor> {
-        expect_same_shape("binary_cross_entropy_with_logits", self, target)?;
+        const OP: &str = "binary_cross_entropy_with_logits";
+        expect_same_shape(OP, self, target)?;
+        let cast = autocast(OP, [self, target])?;
+        let [x, target] = cast.operands();
         let [weight, positive] = [weight, pos_weight].map(|x| x.map_or(1.0.into(), Into::into));
-        reduction.of(&OF_LOGITS.apply([self.into(), target.into(), weight, positive])?)
+        reduction.of(&OF_LOGITS.apply([x.into(), target.into(), weight, positive])?)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Reduction;
 use super::distances::refused;
 use crate::autograd::{SavedTensor, record_many};
+use crate::ops::autocast;
 use crate::ops::pointwise::Pointwise;
 use crate::{DType, Error, Result, Shape, Tensor};
 
@@ -89,14 +90,17 @@ impl Tensor {
             let why = "it must lie in [0, 1]";
             return Err(refused(OP, "label_smoothing", label_smoothing, why));
         }
-        let dim = class_dim(self);
+        let cast = autocast(OP, [self, target])?;
+        let ([x, target], weight) = (cast.operands(), cast.optional(weight)?);
+        let weight = weight.as_deref();
+        let dim = class_dim(x);
         if target.dtype().is_float() {
-            expect_probabilities(OP, self, target)?;
+            expect_probabilities(OP, x, target)?;
         } else {
-            check(OP, self, target)?;
+            check(OP, x, target)?;
         }
-        expect_weight(OP, self, weight)?;
-        let log_probabilities = self.log_softmax(dim)?;
+        expect_weight(OP, x, weight)?;
+        let log_probabilities = x.log_softmax(dim)?;
         if target.dtype().is_float() {
             return of_probabilities(
                 &log_probabilities,
@@ -167,12 +171,15 @@ impl Tensor {
         reduction: Reduction,
     ) -> Result<Tensor> {
         const OP: &str = "nll_loss";
-        check(OP, self, target)?;
-        expect_weight(OP, self, weight)?;
-        let dim = class_dim(self);
+        let cast = autocast(OP, [self])?;
+        let ([own], weight) = (cast.operands(), cast.optional(weight)?);
+        let weight = weight.as_deref();
+        check(OP, own, target)?;
+        expect_weight(OP, own, weight)?;
+        let dim = class_dim(own);
         let weight = weight.map(Tensor::detach);
         let (class, ignored) = classes(target, dim, ignore_index)?;
-        let chosen = self.detach().gather(dim, &class).map_err(|error| named(OP, error));
+        let chosen = own.detach().gather(dim, &class).map_err(|error| named(OP, error));
         let chosen = chosen?.squeeze(dim)?;
         let of_target = weight.as_ref().map(|weight| weights(weight, &class, dim)).transpose()?;
         let factor = of_target.as_ref().map_or(1.0.into(), Into::into);
@@ -183,8 +190,8 @@ impl Tensor {
             }
             _ => reduction.of(&losses)?,
         };
-        Ok(record_many(OP, &[self], output, |saving| {
-            let (shape, target) = (self.layout().shape().clone(), saving.save(target));
+        Ok(record_many(OP, &[own], output, |saving| {
+            let (shape, target) = (own.layout().shape().clone(), saving.save(target));
             let weight = weight.as_ref().map(|weight| saving.save(weight));
             move |grad: &Tensor, _| {
                 let (class, ignored) = classes(&target.get()?, dim, ignore_index)?;

@@ -1,6 +1,7 @@
 //! Losses of distances between pairs, which are to exceed a margin or not.
 
 use super::{Reduction, losses};
+use crate::ops::autocast;
 use crate::ops::pointwise::{Kinds, Pointwise};
 use crate::{Error, Result, Tensor};
 
@@ -155,8 +156,10 @@ impl Tensor {
             return Err(super::distances::refused(OP, "margin", margin, "it must be positive"));
         }
         expect_equal_dims(OP, [("self", self), ("positive", positive), ("negative", negative)])?;
-        let near = self.pairwise_distance(positive, p, EPS, false)?;
-        let mut far = self.pairwise_distance(negative, p, EPS, false)?;
+        let cast = autocast(OP, [self, positive, negative])?;
+        let [anchor, positive, negative] = cast.operands();
+        let near = anchor.pairwise_distance(positive, p, EPS, false)?;
+        let mut far = anchor.pairwise_distance(negative, p, EPS, false)?;
         if swap {
             far = far.minimum(&positive.pairwise_distance(negative, p, EPS, false)?)?;
         }

@@ -35,7 +35,9 @@ macro_rules! losses {
                 $($parameter: $type,)*
                 reduction: $crate::Reduction,
             ) -> $crate::Result<$crate::Tensor> {
-                reduction.of(&$losses(self, $($tensor,)* $($parameter,)*)?)
+                let cast = $crate::ops::autocast(stringify!($name), [self $(, $tensor)*])?;
+                let [own $(, $tensor)*] = cast.operands();
+                reduction.of(&$losses(own, $($tensor,)* $($parameter,)*)?)
             }
         )*}
     };

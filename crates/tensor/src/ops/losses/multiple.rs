@@ -3,6 +3,7 @@
 use super::binary::expect_same_shape;
 use super::{Reduction, losses};
 use crate::autograd::recomputed;
+use crate::ops::autocast;
 use crate::ops::pointwise::{Kinds, Pointwise};
 use crate::{DType, Error, Result, Tensor};
 
@@ -116,7 +117,9 @@ impl Tensor {
             return Err(Error::ShapeMismatch { op: OP, shapes, rule });
         }
         expect_classes(OP, target)?;
-        let operands = [Some(self), Some(target), weight];
+        let cast = autocast(OP, [self])?;
+        let ([x], weight) = (cast.operands(), cast.optional(weight)?);
+        let operands = [Some(x), Some(target), weight.as_deref()];
         let there: Vec<&Tensor> = operands.into_iter().flatten().collect();
         let losses = recomputed(&there, move |operands: &[Tensor]| {
             multi_margin(&operands[0], &operands[1], p, margin, operands.get(2))
@@ -155,8 +158,10 @@ impl Tensor {
         weight: Option<&Tensor>,
         reduction: Reduction,
     ) -> Result<Tensor> {
+        let cast = autocast("multilabel_soft_margin_loss", [self, target])?;
+        let [x, target] = cast.operands();
         let weight = weight.map_or(1.0.into(), Into::into);
-        let parts = MULTILABEL_SOFT_MARGIN.apply([self.into(), target.into(), weight])?;
+        let parts = MULTILABEL_SOFT_MARGIN.apply([x.into(), target.into(), weight])?;
         reduction.of(&parts.mean(-1)?)
     }
 }

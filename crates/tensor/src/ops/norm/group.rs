@@ -2,6 +2,7 @@
 
 use super::channels::{ChannelGroups, ChannelNorm, ChannelOperands};
 use super::parameters::{expect_channels, expect_several};
+use crate::ops::autocast;
 use crate::{Error, Result, Tensor};
 
 impl Tensor {
@@ -47,6 +48,10 @@ impl Tensor {
         expect_several(OP, self, self.numel() / num_groups)?;
         let groups = ChannelGroups::OfSample(num_groups);
         let norm = ChannelNorm { op: OP, groups, epsilon };
-        norm.apply(ChannelOperands { x: self, weight, bias }, None).map(|(output, _)| output)
+        let cast = autocast(OP, [self])?;
+        let [x] = cast.operands();
+        let (weight, bias) = (cast.optional(weight)?, cast.optional(bias)?);
+        let (weight, bias) = (weight.as_deref(), bias.as_deref());
+        norm.apply(ChannelOperands { x, weight, bias }, None).map(|(output, _)| output)
     }
 }

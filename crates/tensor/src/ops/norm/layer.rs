@@ -9,6 +9,7 @@ use super::parameters::expect_normalized_shape;
 use crate::autograd::{SavedTensor, record_many};
 use crate::dims::keepdim;
 use crate::dispatch::LayerNormCall;
+use crate::ops::autocast;
 use crate::ops::convert::dense;
 use crate::ops::scan::widened;
 use crate::{DType, Result, Tensor, is_grad_enabled};
@@ -46,17 +47,21 @@ impl Tensor {
         bias: Option<&Tensor>,
         epsilon: f64,
     ) -> Result<Tensor> {
-        expect_normalized_shape(OP, self, normalized_shape, [("weight", weight), ("bias", bias)])?;
+        let cast = autocast(OP, [self])?;
+        let [own] = cast.operands();
+        let (weight, bias) = (cast.optional(weight)?, cast.optional(bias)?);
+        let (weight, bias) = (weight.as_deref(), bias.as_deref());
+        expect_normalized_shape(OP, own, normalized_shape, [("weight", weight), ("bias", bias)])?;
         let norm = Norm { dims: normalized_shape.len(), epsilon };
-        let output = norm.forward(self, weight, bias)?;
+        let output = norm.forward(own, weight, bias)?;
         let inputs: SmallVec<[&Tensor; 3]> =
-            [Some(self), weight, bias].into_iter().flatten().collect();
+            [Some(own), weight, bias].into_iter().flatten().collect();
         Ok(record_many(OP, &inputs, output, |saving| {
             let (has_weight, has_bias) = (weight.is_some(), bias.is_some());
             let of_x = saving.needs(0);
-            let x = (of_x || (has_weight && saving.needs(1))).then(|| saving.save(self));
+            let x = (of_x || (has_weight && saving.needs(1))).then(|| saving.save(own));
             let factor = weight.filter(|_| of_x).map(|weight| saving.save(weight));
-            let parameters = weight.or(bias).map_or(self.dtype(), Tensor::dtype);
+            let parameters = weight.or(bias).map_or(own.dtype(), Tensor::dtype);
             move |grad: &Tensor, needs: &[bool]| {
                 let of_bias = has_bias && needs[1 + usize::from(has_weight)];
                 let needs = [needs[0], has_weight && needs[1], of_bias];

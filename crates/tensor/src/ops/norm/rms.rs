@@ -9,6 +9,7 @@ use super::parameters::expect_normalized_shape;
 use crate::autograd::{SavedTensor, record_many};
 use crate::dims::{ReduceDims, keepdim};
 use crate::dispatch::LayerNormCall;
+use crate::ops::autocast;
 use crate::ops::convert::dense;
 use crate::ops::pointwise::{Kinds, Pointwise};
 use crate::ops::scan::widened;
@@ -55,17 +56,20 @@ impl Tensor {
         weight: Option<&Tensor>,
         epsilon: impl Into<Option<f64>>,
     ) -> Result<Tensor> {
-        expect_normalized_shape(OP, self, normalized_shape, [("weight", weight), ("bias", None)])?;
-        let epsilon = epsilon.into().unwrap_or_else(|| epsilon_of(self.dtype()));
-        let norm = RmsNorm { dims: normalized_shape.len(), epsilon, dtype: self.dtype() };
-        let compute = || norm.forward(&self.detach(), weight.map(Tensor::detach).as_ref());
+        let cast = autocast(OP, [self])?;
+        let ([own], weight) = (cast.operands(), cast.optional(weight)?);
+        let weight = weight.as_deref();
+        expect_normalized_shape(OP, own, normalized_shape, [("weight", weight), ("bias", None)])?;
+        let epsilon = epsilon.into().unwrap_or_else(|| epsilon_of(own.dtype()));
+        let norm = RmsNorm { dims: normalized_shape.len(), epsilon, dtype: own.dtype() };
+        let compute = || norm.forward(&own.detach(), weight.map(Tensor::detach).as_ref());
         let (output, rrms) = at_place(Location::caller(), || no_grad(compute))?;
-        let inputs: SmallVec<[&Tensor; 2]> = [Some(self), weight].into_iter().flatten().collect();
+        let inputs: SmallVec<[&Tensor; 2]> = [Some(own), weight].into_iter().flatten().collect();
         Ok(record_many(OP, &inputs, output, |saving| {
-            let x = saving.save(self);
+            let x = saving.save(own);
             let rrms = rrms.map(|rrms| saving.save(&rrms));
             let has_weight = weight.is_some();
-            let parameters = weight.map_or(self.dtype(), Tensor::dtype);
+            let parameters = weight.map_or(own.dtype(), Tensor::dtype);
             let weight = weight.filter(|_| saving.needs(0)).map(|weight| saving.save(weight));
             move |grad: &Tensor, needs: &[bool]| {
                 let x = x.get()?;

@@ -7,6 +7,7 @@ use super::Pointwise;
 use super::call::scalar_bits;
 use super::key::{Key, OperandForm};
 use super::promotion::{Positions, Promotion};
+use crate::ops::autocast::elementwise_dtype;
 use crate::ops::operand::TensorOrScalar;
 use crate::resolved_device::ResolvedDevice;
 use crate::{DType, Result, Scalar, Tensor};
@@ -44,6 +45,9 @@ impl<const N: usize> Pointwise<N> {
             && self.kinds.contain(dtype)
             && (self.promotion == Promotion::Common || dtype.is_float());
         if !is_usual || first.resolved_device() != ResolvedDevice::Cpu {
+            return None;
+        }
+        if elementwise_dtype(self.name, dtype, || false) != dtype {
             return None;
         }
         let output = if self.is_predicate { DType::Bool } else { dtype };

@@ -23,6 +23,7 @@ use function::FunctionDerivative;
 use key::Key;
 use promotion::Positions;
 
+use super::autocast::elementwise_dtype;
 use super::operand::TensorOrScalar;
 use crate::resolved_device::ResolvedDevice;
 use crate::specializations::Specializations;
@@ -179,6 +180,15 @@ impl<const N: usize> Pointwise<N> {
         self.promotion.dtype(&typed)
     }
 
+    /// [`Pointwise::computed_dtype`] where the result is a new tensor, which autocast may want wider.
+    pub(super) fn applied_dtype(&self, operands: &[TensorOrScalar<'_>; N]) -> DType {
+        let is_on_cuda =
+            |operand: &TensorOrScalar<'_>| operand.tensor().is_some_and(Tensor::is_cuda);
+        elementwise_dtype(self.name, self.computed_dtype(operands), || {
+            operands.iter().any(is_on_cuda)
+        })
+    }
+
     /// Applies the operation to the operands, broadcast, and gives the result as a new tensor.
     ///
     /// # Errors
@@ -195,7 +205,7 @@ impl<const N: usize> Pointwise<N> {
     /// [`Pointwise::apply`] for operands of any dtypes, layouts and devices.
     #[track_caller]
     fn apply_any(&'static self, operands: [TensorOrScalar<'_>; N]) -> Result<Tensor> {
-        let computed = self.computed_dtype(&operands);
+        let computed = self.applied_dtype(&operands);
         self.apply_in(computed, if self.is_predicate { DType::Bool } else { computed }, operands)
     }
 

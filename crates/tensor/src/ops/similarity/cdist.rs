@@ -6,6 +6,7 @@ use gpu_runtime::at_place;
 
 use crate::autograd::{recomputed, record};
 use crate::dims::keepdim;
+use crate::ops::autocast;
 use crate::{DType, Error, Result, Tensor, no_grad};
 
 /// From this number of vectors on, Euclidean distances are computed by a product of matrices, as in
@@ -66,7 +67,9 @@ impl Tensor {
         expect_norm(OP, p)?;
         self.expect_floats(OP)?;
         crate::dispatch::same_device(OP, &[("self", self), ("other", other)])?;
-        crate::dispatch::same_dtype(OP, &[("self", self), ("other", other)])?;
+        let cast = autocast(OP, [self, other])?;
+        let [a, b] = cast.operands();
+        crate::dispatch::same_dtype(OP, &[("self", a), ("other", b)])?;
         let (&[.., rows, size], &[.., columns, other_size]) = (self.shape(), other.shape()) else {
             return Err(mismatch(self, other, "each must have at least two dimensions"));
         };
@@ -79,10 +82,10 @@ impl Tensor {
             CdistMode::Never => false,
         };
         if p == 2.0 && by_product {
-            return euclidean(self, other);
+            return euclidean(a, b);
         }
         // The differences are larger than rows and distances together: they are not kept.
-        recomputed(&[self, other], move |operands: &[Tensor]| {
+        recomputed(&[a, b], move |operands: &[Tensor]| {
             lengths(&operands[0].unsqueeze(-2)?.sub(&operands[1].unsqueeze(-3)?)?, p)
         })
     }
@@ -111,7 +114,8 @@ impl Tensor {
         };
         // The differences of all pairs are as many times the rows as there are rows: they are not
         // kept.
-        recomputed(&[self], move |operands: &[Tensor]| {
+        let cast = autocast(OP, [self])?;
+        recomputed(&cast.operands(), move |operands: &[Tensor]| {
             let x = &operands[0];
             let indices = Tensor::triu_indices(rows, rows, 1, (DType::I64, x.device()))?;
             let row = |number| x.index_select(0, &indices.select(0, number)?);

@@ -1,6 +1,7 @@
 //! Vectors beside each other: their lengths, distances and angles.
 
 use crate::dims::keepdim;
+use crate::ops::autocast;
 use crate::ops::pointwise::{Kinds, Pointwise};
 use crate::{Error, Result, Tensor};
 
@@ -96,7 +97,9 @@ impl Tensor {
         };
         self.expect_floats(OP)?;
         other.expect_floats(OP)?;
-        let (a, b) = (self.expand(&shape)?, other.expand(&shape)?);
+        let cast = autocast(OP, [self, other])?;
+        let [a, b] = cast.operands();
+        let (a, b) = (a.expand(&shape)?, b.expand(&shape)?);
         let norm = |x: &Tensor| AT_LEAST.apply([(&x.norm(2, keepdim(dim))?).into(), eps.into()]);
         let (norm_a, norm_b) = (norm(&a)?, norm(&b)?);
         COSINE.apply([&a, &b, &norm_a, &norm_b].map(Into::into))?.sum(dim)

@@ -16,6 +16,7 @@ mod policies;
 mod replicas;
 mod runtime;
 mod selected;
+mod sequences;
 mod tensors;
 mod training;
 mod views;
@@ -42,6 +43,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static CallEntry> {
             replicas::ENTRIES,
             training::ENTRIES,
             selected::ENTRIES,
+            sequences::ENTRIES,
             views::ENTRIES,
             windows::ENTRIES,
         ])

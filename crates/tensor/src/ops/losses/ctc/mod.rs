@@ -13,6 +13,7 @@ use gpu_runtime::at_place;
 use self::call::{CtcCall, CtcOptions};
 use super::Reduction;
 use crate::autograd::{SavedTensor, record};
+use crate::ops::autocast;
 use crate::ops::pointwise::{Kinds, Pointwise};
 use crate::ops::scan::widened;
 use crate::{AutogradError, Result, Scalar, Tensor, is_grad_enabled, no_grad};
@@ -102,9 +103,11 @@ impl Tensor {
         reduction: Reduction,
     ) -> Result<Tensor> {
         let options = CtcOptions { blank, zero_infinity, input_lengths, target_lengths };
-        let call = CtcCall::new(self, targets, options)?;
-        let is_batch = self.dims() == 3;
-        let log_probs = if is_batch { self.clone() } else { self.unsqueeze(1)? };
+        let cast = autocast(OP, [self])?;
+        let [own] = cast.operands();
+        let call = CtcCall::new(own, targets, options)?;
+        let is_batch = own.dims() == 3;
+        let log_probs = if is_batch { own.clone() } else { own.unsqueeze(1)? };
         let losses = losses(&log_probs, targets, call.clone())?;
         let losses = if is_batch { losses } else { losses.squeeze(0)? };
         match reduction {
