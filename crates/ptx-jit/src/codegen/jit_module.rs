@@ -7,10 +7,43 @@ use cranelift_module::{ModuleError, default_libcall_names};
 use super::arena::CodeMemory;
 use crate::abi::{Helper, HelperAddresses};
 
+/// The way in which values are given registers of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RegisterAllocation {
+    /// With ranges that are split and moved until they fit: the better code. Its time grows faster
+    /// than the code.
+    Backtracking,
+    /// In one pass, with more values in memory.
+    SinglePass,
+}
+
+impl RegisterAllocation {
+    /// The longest kernel, in instructions of PTX, whose values are given registers with care. Those
+    /// that are longer are unrolled tiles, whose values are in memory most of the time in any case.
+    const LONGEST: usize = 600;
+
+    /// The way for a kernel of so many instructions.
+    pub(super) fn of_length(instructions: usize) -> RegisterAllocation {
+        match instructions <= RegisterAllocation::LONGEST {
+            true => RegisterAllocation::Backtracking,
+            false => RegisterAllocation::SinglePass,
+        }
+    }
+
+    /// The name of the setting.
+    fn name(self) -> &'static str {
+        match self {
+            RegisterAllocation::Backtracking => "backtracking",
+            RegisterAllocation::SinglePass => "single_pass",
+        }
+    }
+}
+
 /// A module whose code can call the helpers, and functions at some more addresses.
 pub(super) fn new_module(
     helpers: HelperAddresses,
     others: &[(String, usize)],
+    allocation: RegisterAllocation,
 ) -> Result<JITModule, String> {
     let mut flags = settings::builder();
     // What is verified here is each step inside of Cranelift, beside what `ModuleBuilder` looks at.
@@ -19,6 +52,7 @@ pub(super) fn new_module(
         ("use_colocated_libcalls", "false"),
         ("is_pic", "false"),
         ("opt_level", "speed"),
+        ("regalloc_algorithm", allocation.name()),
         // In code for warps, it has the record of the warp.
         ("enable_pinned_reg", "true"),
         ("enable_verifier", verify),

@@ -1,7 +1,7 @@
 //! The exponential function of matrices, and products of reflections.
 
 use super::contract::mismatch;
-use crate::autograd::{SavedTensor, record};
+use crate::autograd::{SavedTensor, recomputed, record};
 use crate::{DType, Error, Result, Tensor};
 
 impl Tensor {
@@ -40,12 +40,13 @@ impl Tensor {
         // Up to there the series is exact. Of infinities and NaN nothing can be made.
         let bound = if self.dtype() == DType::F32 { 2.2 } else { 0.78 };
         let squarings = (norm / bound).log2().ceil().clamp(0.0, 1100.0) as i32;
-        let x = self.mul(2f64.powi(-squarings))?;
-        let mut power = series(&x)?;
-        for _ in 0..squarings {
-            power = power.matmul(&power)?;
-        }
-        Ok(power)
+        recomputed(&[self], move |operands: &[Tensor]| {
+            let mut power = series(&operands[0].mul(2f64.powi(-squarings))?)?;
+            for _ in 0..squarings {
+                power = power.matmul(&power)?;
+            }
+            Ok(power)
+        })
     }
 
     /// The first columns of the products of reflections `I - tau v vᵀ`, whose vectors v are the columns
@@ -81,20 +82,14 @@ impl Tensor {
             return Err(Error::DTypeMismatch { op: OP, arguments, rule });
         }
         let ones = Tensor::eye_with(*rows, *columns, (self.dtype(), self.device()))?;
-        let vectors = self.tril(-1)?.add(&ones)?;
-        let mut product = ones.expand(self.layout().shape())?;
-        // The last one first, so that each is a change of all columns.
-        for place in (0..tau.shape()[tau.dims() - 1]).rev() {
-            let vector = vectors.narrow(-1, place, 1)?;
-            let factor = tau.narrow(-1, place, 1)?.unsqueeze(-1)?;
-            let row = vector.transpose(-2, -1)?.matmul(&product)?;
-            product = product.sub(&vector.mul(&factor)?.matmul(&row)?)?;
-        }
         if tau.numel() > 0 {
-            return Ok(product);
+            return recomputed(&[self, tau], move |operands: &[Tensor]| {
+                reflections(&operands[0], &operands[1], &ones)
+            });
         }
         // Without reflections it is a constant, of which zeros are the gradient.
-        Ok(record(OP, [self, tau], product.clone_data()?, |saving| {
+        let product = ones.expand(self.layout().shape())?.clone_data()?;
+        Ok(record(OP, [self, tau], product, |saving| {
             let operands = [saving.save(self), saving.save(tau)];
             move |_: &Tensor, _| {
                 let zeros = |of: &SavedTensor| of.get()?.zeros_like().map(Some);
@@ -102,6 +97,21 @@ impl Tensor {
             }
         }))
     }
+}
+
+/// The product of reflections, of which there is one at least, from ones on the diagonal on.
+#[track_caller]
+fn reflections(x: &Tensor, tau: &Tensor, ones: &Tensor) -> Result<Tensor> {
+    let vectors = x.tril(-1)?.add(ones)?;
+    let mut product = ones.expand(x.layout().shape())?;
+    // The last one first, so that each is a change of all columns.
+    for place in (0..tau.shape()[tau.dims() - 1]).rev() {
+        let vector = vectors.narrow(-1, place, 1)?;
+        let factor = tau.narrow(-1, place, 1)?.unsqueeze(-1)?;
+        let row = vector.transpose(-2, -1)?.matmul(&product)?;
+        product = product.sub(&vector.mul(&factor)?.matmul(&row)?)?;
+    }
+    Ok(product)
 }
 
 /// The power series of degree 16, by powers up to the fourth (M. S. Paterson and L. J. Stockmeyer,

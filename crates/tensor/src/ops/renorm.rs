@@ -2,6 +2,7 @@
 
 use super::autocast::autocast;
 use crate::autocast::without_autocast;
+use crate::autograd::recomputed;
 use crate::dims::{keepdim, resolve_dim};
 use crate::{DType, Error, Result, Tensor};
 
@@ -62,12 +63,15 @@ fn renorm(op: &'static str, x: &Tensor, p: f64, dim: isize, maxnorm: f64) -> Res
     }
     let others: Vec<isize> =
         (0..x.dims() as isize).filter(|&other| other != dim as isize).collect();
-    // Factors of halves are computed in single precision.
-    let is_half = matches!(x.dtype(), DType::F16 | DType::BF16);
-    let wide = if is_half { x.to(DType::F32)? } else { x.clone() };
-    let norms = wide.norm(p, keepdim(&others))?;
-    // As PyTorch has it, so that a norm that is next to 0 does not overflow.
-    let scaled = norms.add(1e-7)?.reciprocal()?.mul(maxnorm)?;
-    let factors = Tensor::where_cond(&norms.gt(maxnorm)?, &scaled, 1)?;
-    x.mul(&factors.to(x.dtype())?)
+    recomputed(&[x], move |operands: &[Tensor]| {
+        let x = &operands[0];
+        // Factors of halves are computed in single precision.
+        let is_half = matches!(x.dtype(), DType::F16 | DType::BF16);
+        let wide = if is_half { x.to(DType::F32)? } else { x.clone() };
+        let norms = wide.norm(p, keepdim(&others))?;
+        // As PyTorch has it, so that a norm that is next to 0 does not overflow.
+        let scaled = norms.add(1e-7)?.reciprocal()?.mul(maxnorm)?;
+        let factors = Tensor::where_cond(&norms.gt(maxnorm)?, &scaled, 1)?;
+        x.mul(&factors.to(x.dtype())?)
+    })
 }

@@ -130,7 +130,8 @@ impl Tensor {
         if last.dims() == 1 { product.squeeze(-1) } else { Ok(product) }
     }
 
-    /// Square matrices to a power, by repeated squaring.
+    /// Square matrices to a power, by repeated squaring; to a negative one it is that of their
+    /// inverses, with the feature `linalg` and on the CPU.
     ///
     /// ```
     /// use tensor::tensor;
@@ -140,9 +141,10 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// The last two sizes differ, or are missing; the dtype is not a floating one.
+    /// The last two sizes differ, or are missing; the dtype is not a floating one. To a negative power:
+    /// as `inv`, or without the feature.
     #[track_caller]
-    pub fn matrix_power(&self, n: usize) -> Result<Tensor> {
+    pub fn matrix_power(&self, n: i64) -> Result<Tensor> {
         const OP: &str = "matrix_power";
         self.expect_floats(OP)?;
         let [.., rows, columns] = *self.shape() else {
@@ -160,7 +162,9 @@ impl Tensor {
                 |grad: &Tensor, _| Ok([Some(grad.zeros_like()?)])
             }));
         }
-        let (mut product, mut square, mut rest): (Option<Tensor>, _, _) = (None, self.clone(), n);
+        let base = if n < 0 { inverses(self)? } else { self.clone() };
+        let (mut product, mut square, mut rest): (Option<Tensor>, _, _) =
+            (None, base, n.unsigned_abs());
         loop {
             if rest & 1 == 1 {
                 product = Some(match product {
@@ -177,6 +181,19 @@ impl Tensor {
             }
         }
     }
+}
+
+#[cfg(feature = "linalg")]
+#[track_caller]
+fn inverses(x: &Tensor) -> Result<Tensor> {
+    x.inv()
+}
+
+#[cfg(not(feature = "linalg"))]
+fn inverses(_: &Tensor) -> Result<Tensor> {
+    let why = "inverses of matrices need the feature `linalg`";
+    let (op, argument, value) = ("matrix_power", "n", "a negative number".to_owned());
+    Err(crate::Error::InvalidArgument { op, argument, value, why })
 }
 
 /// For each range of matrices in a chain the one after which its product is best divided, by dynamic

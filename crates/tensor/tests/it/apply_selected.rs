@@ -69,7 +69,7 @@ pub(crate) const COMBINED: Table = &[
     ("put", |_, x| x[0].put(&x[1], &x[2].select(0, 0)?.narrow(0, 0, 2)?, true)),
     ("cross", |case, x| x[0].cross(&x[1], case.int("dim"))),
     ("vecdot", |case, x| x[0].vecdot(&x[1], case.int("dim"))),
-    ("matrix_power", |case, x| x[0].matrix_power(case.int("n") as usize)),
+    ("matrix_power", |case, x| x[0].matrix_power(case.int("n") as i64)),
     ("multi_dot", |_, x| Tensor::multi_dot(x)),
 ];
 

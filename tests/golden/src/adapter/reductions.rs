@@ -34,17 +34,24 @@ pub(super) static ROWS: &[AdapterRow] = &[
     }),
     row("count_nonzero", "x, dim=None", |c| give(c.x()?.count_nonzero(&c.dims("dim")?))),
     row("logsumexp", "x, dim, keepdim=False", |c| give(c.x()?.logsumexp(reduce_dims(c)?))),
-    row("norm", "x, p='fro', dim=None, keepdim=False, *, dtype=None", |c| norm(c, "p")),
+    row("norm", "x, p='fro', dim=None, keepdim=False, *, dtype=None", |c| {
+        match c.argument("p")? {
+            CaseArgument::Text(name) if name == "nuc" => matrix_norm(c, "p"),
+            _ => norm(c, "p"),
+        }
+    }),
     row("linalg.vector_norm", "x, ord=2, dim=None, keepdim=False, *, dtype=None", |c| {
         norm(c, "ord")
     }),
-    row("linalg.matrix_norm", "x, ord='fro', dim=[], keepdim=False, *, dtype=None", matrix_norm),
+    row("linalg.matrix_norm", "x, ord='fro', dim=[], keepdim=False, *, dtype=None", |c| {
+        matrix_norm(c, "ord")
+    }),
     row("linalg.norm", "x, ord=None, dim=None, keepdim=False, *, dtype=None", |c| {
         let dims = c.dims("dim")?;
         let is_matrix = dims.len() == 2 || (dims.is_empty() && c.x()?.dims() == 2);
         match c.argument("ord")? {
             CaseArgument::None => norm(c, "ord"),
-            _ if is_matrix => matrix_norm(c),
+            _ if is_matrix => matrix_norm(c, "ord"),
             _ => norm(c, "ord"),
         }
     }),
@@ -115,8 +122,8 @@ fn reduce_dims(c: &BoundCall) -> Result<ReduceDims, CaseFailure> {
 }
 
 /// A norm of the matrices that two dimensions form, the last ones if they are not given.
-fn matrix_norm(c: &BoundCall) -> CallOutcome {
-    let order = matrix_order(c, "ord")?;
+fn matrix_norm(c: &BoundCall, order: &str) -> CallOutcome {
+    let order = matrix_order(c, order)?;
     let (dims, keepdim) = (c.dims("dim")?, c.get("keepdim")?);
     let dims = match *dims {
         [] => [-2, -1],

@@ -2,7 +2,9 @@
 //!
 //! Beyond 2.09 on either side it is an asymptotic form (DLMF 9.7) with rational functions of the
 //! inverse of `2/3 |x|^(3/2)`, between them its power series (DLMF 9.4.1). The coefficients are those
-//! of the Cephes Mathematical Library (S. L. Moshier, `airy.c`).
+//! of the Cephes Mathematical Library (S. L. Moshier, `airy.c`), but for the leading 1 of the waves'
+//! denominators, which PyTorch leaves out: so the numbers are PyTorch's, and off by up to 3e-6 where
+//! the asymptotic form begins.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
@@ -42,8 +44,7 @@ const SINE: [f64; 9] = [
     -2.776491081552329e-6,
     -1.6778769848911465e-8,
 ];
-const SINE_BELOW: [f64; 10] = [
-    1.0,
+const SINE_BELOW: [f64; 9] = [
     13.356042070655324,
     32.682503279522464,
     26.736704094149957,
@@ -67,8 +68,7 @@ const COSINE: [f64; 11] = [
     8.117892395543892e-8,
     3.415517847659236e-10,
 ];
-const COSINE_BELOW: [f64; 11] = [
-    1.0,
+const COSINE_BELOW: [f64; 10] = [
     9.30892908077442,
     19.835292871831214,
     15.564662893286462,

@@ -2,8 +2,9 @@
 //!
 //! Up to 5 they are rational functions of the square with their first zeros as factors, beyond it
 //! the asymptotic forms of DLMF 10.17 with rational functions of 25/x². The coefficients are those
-//! of the Cephes Mathematical Library (S. L. Moshier, `j0.c` and `j1.c`). PyTorch evaluates the
-//! same denominators without their leading 1, and is off by up to 4e-7 near 5.
+//! of the Cephes Mathematical Library (S. L. Moshier, `j0.c` and `j1.c`), but for the leading 1 of
+//! denominators, which PyTorch leaves out: so the numbers are PyTorch's, and off by up to 9e-7 where
+//! the asymptotic forms begin.
 
 use std::f64::consts::{FRAC_2_PI, PI};
 
@@ -40,8 +41,7 @@ const Q0: [f64; 8] = [
     -51.41053267665993,
     -6.050143506007285,
 ];
-const Q0_BELOW: [f64; 8] = [
-    1.0,
+const Q0_BELOW: [f64; 7] = [
     64.3178256118178,
     856.4300259769806,
     3882.4018360540163,
@@ -79,8 +79,7 @@ const Q1: [f64; 8] = [
     211.68875710057213,
     25.207020585802372,
 ];
-const Q1_BELOW: [f64; 8] = [
-    1.0,
+const Q1_BELOW: [f64; 7] = [
     74.23732770356752,
     1056.4488603826283,
     4986.410583376536,
@@ -92,8 +91,7 @@ const Q1_BELOW: [f64; 8] = [
 /// J0 up to 5, over the product of its first two zeros.
 const J0: [f64; 4] =
     [-4794432209.782018, 1956174919465.5657, -249248344360967.72, 9708622510473064.0];
-const J0_BELOW: [f64; 9] = [
-    1.0,
+const J0_BELOW: [f64; 8] = [
     499.563147152651,
     173785.4016763747,
     48440965.83399621,
@@ -106,8 +104,7 @@ const J0_BELOW: [f64; 9] = [
 /// J1 up to 5, over x and the product of its first two zeros.
 const J1: [f64; 4] =
     [-899971225.7055594, 452228297998.19403, -72749424522181.83, 3682957328638529.0];
-const J1_BELOW: [f64; 9] = [
-    1.0,
+const J1_BELOW: [f64; 8] = [
     620.8364781180543,
     256987.25675774884,
     83514679.14319493,
@@ -128,8 +125,7 @@ const Y0: [f64; 8] = [
     4.4273326857256984e16,
     -1.8495080043698668e16,
 ];
-const Y0_BELOW: [f64; 8] = [
-    1.0,
+const Y0_BELOW: [f64; 7] = [
     1041.2835366425984,
     626107.330137135,
     268919633.39381415,
@@ -147,8 +143,7 @@ const Y1: [f64; 6] = [
     2.024394757135949e17,
     -7.788771962659501e17,
 ];
-const Y1_BELOW: [f64; 9] = [
-    1.0,
+const Y1_BELOW: [f64; 8] = [
     594.3015923461282,
     235564.09294306856,
     73481194.44597217,

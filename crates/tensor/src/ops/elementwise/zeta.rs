@@ -2,6 +2,7 @@
 
 use std::f64::consts::PI;
 
+use crate::autograd::recomputed;
 use crate::ops::operand::TensorOrScalar;
 use crate::ops::pointwise::{Kinds, Pointwise};
 use crate::{DType, Error, Result, Tensor};
@@ -122,7 +123,9 @@ impl Tensor {
     pub fn mvlgamma_(&self, p: usize) -> Result<Tensor> {
         const OP: &str = "mvlgamma_";
         self.expect_floats(OP)?;
-        self.copy_(&mvlgamma(OP, self, p)?)
+        // The gradient needs the elements as they were.
+        let before = if self.requires_grad() { self.clone_data()? } else { self.clone() };
+        self.copy_(&mvlgamma(OP, &before, p)?)
     }
 }
 
@@ -143,6 +146,9 @@ fn mvlgamma(op: &'static str, x: &Tensor, p: usize) -> Result<Tensor> {
     let dtype: DType = if x.dtype().is_float() { x.dtype() } else { crate::default_dtype() };
     let shifts = Tensor::arange((0.0, p as f64, 1.0), (dtype, x.device()))?.mul(-0.5)?;
     let p = p as f64;
-    let terms = x.unsqueeze(-1)?.add(&shifts)?.lgamma()?;
-    terms.sum(-1)?.add(p * (p - 1.0) / 4.0 * PI.ln())
+    // A summand for each dimension is more than what they are computed from.
+    recomputed(&[x], move |operands: &[Tensor]| {
+        let terms = operands[0].unsqueeze(-1)?.add(&shifts)?.lgamma()?;
+        terms.sum(-1)?.add(p * (p - 1.0) / 4.0 * PI.ln())
+    })
 }

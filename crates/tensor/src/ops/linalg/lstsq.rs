@@ -2,6 +2,7 @@
 
 use super::pinv::RankTolerance;
 use super::{expect_matrices, sizes, with_common_batch};
+use crate::autograd::recomputed;
 use crate::dispatch::same_dtype;
 use crate::ops::operand::TensorOrScalar;
 use crate::{Error, Result, Tensor};
@@ -54,13 +55,18 @@ impl Tensor {
         let (a, right) = with_common_batch(OP, [("self", self), ("b", &right)])?;
         let rtol = rcond.map(TensorOrScalar::from);
         let tolerance = RankTolerance { atol: None, rtol };
-        let solution = a.pinv(tolerance, false)?.matmul(&right)?;
+        // PyTorch's gradient, too, is computed from the pseudoinverse anew.
+        let solution = recomputed(&[&a, &right], move |operands: &[Tensor]| {
+            operands[0].pinv(tolerance, false)?.matmul(&operands[1])
+        })?;
         let detached = a.detach();
         let rank = detached.matrix_rank(tolerance, false)?;
         let singular_values = detached.svdvals()?;
         let is_full = || rank.eq(columns)?.all(())?.item::<bool>();
         let residuals = if rows > columns && is_full()? {
-            a.matmul(&solution)?.sub(&right)?.square()?.sum(-2)?
+            recomputed(&[&a, &solution, &right], |operands: &[Tensor]| {
+                operands[0].matmul(&operands[1])?.sub(&operands[2])?.square()?.sum(-2)
+            })?
         } else {
             solution.flatten()?.narrow(0, 0, 0)?
         };

@@ -2,7 +2,7 @@
 
 use super::{batch, expect_matrices, expect_square, give, give_numbers};
 use super::{in_dtype, read, sizes};
-use crate::autograd::record;
+use crate::autograd::{recomputed, record};
 use crate::dispatch::same_dtype;
 use crate::host::linalg::{self, MatrixElement};
 use crate::{DType, Device, Error, Result, Tensor};
@@ -91,16 +91,24 @@ impl Tensor {
         if !left {
             return self.lu_solve(pivots, &b.mt()?, true, !adjoint)?.mt();
         }
-        let permutation = permutation(pivots, n, self.dtype())?;
-        if !adjoint {
-            let permuted = permutation.mt()?.matmul(b)?;
-            let half = self.solve_triangular(&permuted, false, true, true)?;
-            return self.solve_triangular(&half, true, true, false);
-        }
-        let turned = self.mt()?;
-        let half = turned.solve_triangular(b, false, true, false)?;
-        permutation.matmul(&turned.solve_triangular(&half, true, true, true)?)
+        recomputed(&[self, pivots, b], move |operands: &[Tensor]| {
+            solve(&operands[0], &operands[1], &operands[2], adjoint)
+        })
     }
+}
+
+/// [`Tensor::lu_solve`] from the left.
+#[track_caller]
+fn solve(packed: &Tensor, pivots: &Tensor, b: &Tensor, adjoint: bool) -> Result<Tensor> {
+    let permutation = permutation(pivots, sizes(packed).0, packed.dtype())?;
+    if !adjoint {
+        let permuted = permutation.mt()?.matmul(b)?;
+        let half = packed.solve_triangular(&permuted, false, true, true)?;
+        return packed.solve_triangular(&half, true, true, false);
+    }
+    let turned = packed.mt()?;
+    let half = turned.solve_triangular(b, false, true, false)?;
+    permutation.matmul(&turned.solve_triangular(&half, true, true, true)?)
 }
 
 /// The factors L and U of packed ones.
