@@ -82,7 +82,7 @@ fn read(model: &Forecaster, optimizer: &mut optim::Adam, signals: &Tensor) -> Re
         let loss = forecast.mse_loss(&next)?;
         optimizer.zero_grad();
         loss.backward()?;
-        nn::utils::clip_grad_norm_(&model.parameters(), 1.0, ())?;
+        nn::utils::clip_grad_norm_(model.parameters(), 1.0, ())?;
         optimizer.step()?;
         // The next chunk begins with these numbers, but its gradient ends here.
         state = (hidden.detach(), cell.detach());
