@@ -2,6 +2,7 @@
 
 mod attention;
 mod convolutions;
+mod curves;
 mod derive;
 mod devices;
 mod errors;
