@@ -149,7 +149,9 @@ __device__ void backward(const NormalizedRows& args) {
             return g;
         };
         Joint<V> joint{0, 0, 0, 0, 0};
-        share.for_each_new(load_step, [&](int64_t step, const Both& both) {
+        // The next units of two rows of 64 bits would be spilled.
+        constexpr bool AHEAD = sizeof(T) < 8;
+        share.template for_each_new<AHEAD>(load_step, [&](int64_t step, const Both& both) {
             if (share.keeps) {
                 kept_unit<Vector<T>>(2 * step) = both.x;
                 kept_unit<Vector<T>>(2 * step + 1) = both.grad;

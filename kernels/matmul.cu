@@ -13,18 +13,18 @@ constexpr int MANY = 4;
 constexpr int MOST = 8;
 
 // A thread's part in copying a strip of a matrix to tiles, one after the other in the direction of
-// depth.
+// depth. Its elements of a tile have the same depth, or the same place along the size.
 template <class T, int EACH>
 struct Loader {
     static constexpr int SIZE = SIDE * EACH;
+    // The depths that a block reads at once where neighbouring threads lie along the size.
+    static constexpr int DEPTHS = THREADS / SIZE;
 
-    // The first element that this thread copies, the distance to its next ones, and that from tile
-    // to tile.
+    // The first element that this thread copies.
     const T* element;
-    int64_t step, advance;
     // The same in rows and columns of the tile, and how far the matrix still reaches.
-    int i, d, i_step, d_step;
-    int64_t i_left, d_left;
+    int i, d, i_left;
+    int64_t d_left;
     // As they lie in memory: to convert them at once would make each load wait for the one before.
     T loaded[EACH];
 
@@ -33,28 +33,33 @@ struct Loader {
         const bool along_i = view.stride == 1;
         i = along_i ? thread % SIZE : thread / SIDE;
         d = along_i ? thread / SIZE : thread % SIDE;
-        i_step = along_i ? 0 : SIDE;
-        d_step = along_i ? THREADS / SIZE : 0;
-        i_left = view.size - first - i;
+        i_left = at_most(SIZE, view.size - first - i);
         d_left = view.depth - d;
         element = view.data + (first + i) * view.stride + d * view.depth_stride;
-        step = i_step * view.stride + d_step * view.depth_stride;
-        advance = SIDE * view.depth_stride;
+    }
+
+    __device__ static int at_most(int most, int64_t number) {
+        return number < most ? static_cast<int>(number) : most;
     }
 
     // Elements outside the matrix are zeros, which only meet the zeros outside the other one, or
-    // sums that are not stored.
-    __device__ void fetch() {
+    // sums that are not stored. Distances are computed anew for each tile: kept, they would take
+    // registers that the sums need.
+    __device__ void fetch(const View<T>& view) {
+        const bool along_i = view.stride == 1;
+        const int64_t step = along_i ? DEPTHS * view.depth_stride : SIDE * view.stride;
+        const int count = along_i ? (i_left > 0 ? at_most(SIDE, d_left + (DEPTHS - 1)) / DEPTHS : 0)
+                                  : (d_left > 0 ? (i_left + SIDE - 1) / SIDE : 0);
+        const T* at = element;
 #pragma unroll
-        for (int e = 0; e < EACH; ++e) {
-            const bool inside = e * i_step < i_left && e * d_step < d_left;
-            loaded[e] = inside ? element[e * step] : T{};
-        }
-        element += advance;
+        for (int e = 0; e < EACH; ++e, at += step) loaded[e] = e < count ? *at : T{};
+        element += SIDE * view.depth_stride;
         d_left -= SIDE;
     }
 
-    __device__ void put(Tile<T, EACH>& tile) const {
+    __device__ void put(const View<T>& view, Tile<T, EACH>& tile) const {
+        const bool along_i = view.stride == 1;
+        const int i_step = along_i ? 0 : SIDE, d_step = along_i ? DEPTHS : 0;
 #pragma unroll
         for (int e = 0; e < EACH; ++e) {
             tile.rows[d + e * d_step][i + e * i_step] = load<T>(loaded[e]);
@@ -71,18 +76,18 @@ __device__ void multiply_tile(T* c, const View<T>& a, const View<T>& b, int64_t 
     Loader<T, EACH> a_loader(a, row, thread);
     Loader<T, EACH> b_loader(b, col, thread);
     Value<T> sums[EACH][EACH] = {};
-    a_loader.fetch();
-    b_loader.fetch();
+    a_loader.fetch(a);
+    b_loader.fetch(b);
 #pragma unroll 1
     for (int64_t deep = 0; deep < a.depth; deep += SIDE) {
-        a_loader.put(a_tile);
-        b_loader.put(b_tile);
+        a_loader.put(a, a_tile);
+        b_loader.put(b, b_tile);
         __syncthreads();
         // The next tiles are on their way while these are worked on; after the last ones, nothing
         // is left to fetch.
-        a_loader.fetch();
-        b_loader.fetch();
-        add_products<T, EACH>(sums, a_tile, b_tile);
+        a_loader.fetch(a);
+        b_loader.fetch(b);
+        add_products<T, EACH, 2>(sums, a_tile, b_tile);
         __syncthreads();
     }
 #pragma unroll

@@ -112,9 +112,15 @@ struct RowShare {
         }
     }
 
-    // Visits all units of the row at hand for the first time, with the next one already under way.
-    template <class Load, class Visit>
+    // Visits all units of the row at hand for the first time, with the next one already under way if
+    // there are registers for it.
+    template <bool AHEAD = true, class Load, class Visit>
     __device__ void for_each_new(Load load, Visit visit) const {
+        if constexpr (!AHEAD) {
+#pragma unroll 1
+            for (int64_t step = 0; step < steps; ++step) visit(step, load(step));
+            return;
+        }
         auto next = load(0);
 #pragma unroll 1
         for (int64_t step = 0; step < steps; ++step) {

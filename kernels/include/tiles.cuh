@@ -25,11 +25,12 @@ struct alignas(16) Tile {
     Value<T> rows[SIDE][SIZE + 4];
 };
 
-// Adds what two tiles give to the sums of this thread.
-template <class T, int EACH>
+// Adds what two tiles give to the sums of this thread. What is unrolled is read ahead, for which there
+// must be registers beside the sums.
+template <class T, int EACH, int UNROLLED = 4>
 __device__ void add_products(Value<T> (&sums)[EACH][EACH], const Tile<T, EACH>& a,
                              const Tile<T, EACH>& b) {
-#pragma unroll 4
+#pragma unroll UNROLLED
     for (int d = 0; d < SIDE; ++d) {
         Value<T> left[EACH], right[EACH];
 #pragma unroll

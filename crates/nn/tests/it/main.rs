@@ -3,6 +3,7 @@
 mod adaptive;
 mod attention;
 mod convolutions;
+mod curves;
 mod derive;
 mod devices;
 mod errors;
