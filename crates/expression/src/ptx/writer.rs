@@ -107,7 +107,7 @@ pub(super) struct InstructionWriter {
     labels: u32,
     /// The numbers of the items of `kernels` that the module contains.
     items: BTreeSet<usize>,
-    /// Those that the entry calls, and that may need the others.
+    /// Functions that the entry calls, which may need the items above.
     called: BTreeSet<usize>,
     /// Whether functions are called, in place of a copy wherever one is used.
     pub(super) calls_functions: bool,
