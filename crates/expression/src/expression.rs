@@ -164,6 +164,25 @@ impl Expression {
         (Expression::new(inputs, scalars, values, outputs), kept)
     }
 
+    /// The expression whose results are those of this one before they were converted from `F64` to
+    /// `F32`, if that is how they end.
+    pub(crate) fn with_wide_outputs(&self) -> Expression {
+        let wide = |&output: &ValueId| match &self.body.values[output.0 as usize] {
+            (ComputeType::F32, ValueDef::Apply(Primitive::Convert(_), operands))
+                if self.type_of(operands[0]) == ComputeType::F64 =>
+            {
+                operands[0]
+            }
+            _ => output,
+        };
+        let outputs: SmallVec<[ValueId; 2]> = self.body.outputs.iter().map(wide).collect();
+        if outputs == self.body.outputs {
+            return self.clone();
+        }
+        let ExpressionBody { inputs, scalars, values, .. } = &*self.body;
+        Expression::of_used(inputs, scalars, values, &outputs)
+    }
+
     /// The input that a result is, if it is one as it came: nothing has to be computed for it.
     ///
     /// # Panics

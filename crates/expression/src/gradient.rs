@@ -49,6 +49,14 @@ pub struct GradientValues<'v, 't> {
     pub cotangents: &'v [Value<'t>],
 }
 
+impl Gradient {
+    /// The derivative without the conversions with which its results end, from `F64` to the `F32` of an
+    /// input: for who sums the gradient of an operand that was broadcast before it is rounded.
+    pub fn before_rounding(self) -> Gradient {
+        Gradient { expression: self.expression.with_wide_outputs(), ..self }
+    }
+}
+
 impl Expression {
     /// The gradients by the inputs for which `wrt` says true. Inputs of integers and truth values
     /// have none.

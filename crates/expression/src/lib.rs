@@ -57,12 +57,14 @@
 //   constant
 //   primitive
 //   dtype
+//   incomplete_gamma
 mod constant;
 mod draft;
 mod dtype;
 mod expression;
 mod functions;
 mod gradient;
+mod incomplete_gamma;
 mod primitive;
 pub mod ptx;
 mod reference;
@@ -73,6 +75,7 @@ pub use constant::Constant;
 pub use dtype::{ComputeType, DType};
 pub use expression::{Expression, ValueDef, ValueId};
 pub use gradient::{Gradient, GradientOperand, GradientValues};
+pub use incomplete_gamma::{igamma, igammac};
 pub use primitive::Primitive;
 pub use trace::{Tracer, TracingError, Value, ValueOrConstant, elementwise, trace, try_trace};
 

@@ -105,6 +105,10 @@ pub enum Primitive {
     Atan2,
     /// `sqrt(a² + b²)` without overflow; floats.
     Hypot,
+    /// The regularized lower incomplete gamma function of the parameter `a` at `b`; floats.
+    Igamma,
+    /// The regularized upper incomplete gamma function: 1 less [`Primitive::Igamma`]; floats.
+    Igammac,
     /// The size of `a` with the sign of `b`; floats.
     Copysign,
     /// The number next to `a` towards `b`; floats.
@@ -152,7 +156,7 @@ pub enum Primitive {
 impl Primitive {
     /// Every primitive, conversions to each type among them; for tables and tests.
     #[rustfmt::skip]
-    pub const ALL: [Primitive; 68] = {
+    pub const ALL: [Primitive; 70] = {
         use Primitive::*;
         [
             Neg, Abs, Not, Sqrt, Rsqrt, Floor, Ceil, Round, Trunc, Exp, Exp2, Expm1, Log, Log2,
@@ -160,8 +164,8 @@ impl Primitive {
             Sigmoid, Erf, Erfc, Erfinv, Lgamma, Digamma, Convert(ComputeType::F64),
             Convert(ComputeType::F32), Convert(ComputeType::I64), Convert(ComputeType::I32),
             Convert(ComputeType::Bool), Add, Sub, Mul, Div, FloorDiv, Remainder, Fmod, Pow, Atan2,
-            Hypot, Copysign, Nextafter, Max, Min, Fmax, Fmin, And, Or, Xor, Shl, Shr, Gcd, Eq, Ne,
-            Lt, Le, Gt, Ge, Select,
+            Hypot, Igamma, Igammac, Copysign, Nextafter, Max, Min, Fmax, Fmin, And, Or, Xor, Shl,
+            Shr, Gcd, Eq, Ne, Lt, Le, Gt, Ge, Select,
         ]
     };
 
@@ -215,6 +219,8 @@ impl Primitive {
             Pow => "pow",
             Atan2 => "atan2",
             Hypot => "hypot",
+            Igamma => "igamma",
+            Igammac => "igammac",
             Copysign => "copysign",
             Nextafter => "nextafter",
             Max => "max",
@@ -252,7 +258,7 @@ impl Primitive {
             Pow => !of.is_float(),
             Rsqrt | Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Asin
             | Acos | Atan | Sinh | Cosh | Tanh | Asinh | Acosh | Atanh | Sigmoid | Erf | Erfc
-            | Erfinv | Lgamma | Digamma | Atan2 | Hypot => false,
+            | Erfinv | Lgamma | Digamma | Atan2 | Hypot | Igamma | Igammac => false,
             _ => true,
         }
     }
@@ -262,9 +268,9 @@ impl Primitive {
         use Primitive::*;
         match self {
             Select => 3,
-            Add | Sub | Mul | Div | FloorDiv | Remainder | Fmod | Pow | Atan2 | Hypot
-            | Copysign | Nextafter | Max | Min | Fmax | Fmin | And | Or | Xor | Shl | Shr | Gcd
-            | Eq | Ne | Lt | Le | Gt | Ge => 2,
+            Add | Sub | Mul | Div | FloorDiv | Remainder | Fmod | Pow | Atan2 | Hypot | Igamma
+            | Igammac | Copysign | Nextafter | Max | Min | Fmax | Fmin | And | Or | Xor | Shl
+            | Shr | Gcd | Eq | Ne | Lt | Le | Gt | Ge => 2,
             _ => 1,
         }
     }

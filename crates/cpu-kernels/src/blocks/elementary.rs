@@ -69,7 +69,7 @@ macro_rules! float_kernels {
             $name, $T:
             Acos Acosh Asin Asinh Atan Atanh Cos Cosh Digamma Erf Erfc Erfinv Exp Exp2 Expm1 Lgamma
             Log Log10 Log1p Log2 Sigmoid Sin Sinh Tan Tanh;
-            Atan2 FloorDiv Fmod Hypot Pow Remainder
+            Atan2 FloorDiv Fmod Hypot Igamma Igammac Pow Remainder
         }
     };
 }

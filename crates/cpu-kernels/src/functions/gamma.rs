@@ -1,5 +1,5 @@
-//! The logarithm of the gamma function and its derivative: rare, and not made vectors of. All sets
-//! call the same code.
+//! The logarithm of the gamma function, its derivative, and incomplete gamma functions: rare, and not
+//! made vectors of. All sets call the same code.
 
 use std::f64::consts::PI;
 
@@ -17,6 +17,30 @@ pub(crate) fn lgamma_f32(x: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn lgamma_f64(x: f64) -> f64 {
     libm::lgamma(x)
+}
+
+/// The regularized lower incomplete gamma function.
+#[inline(always)]
+pub(crate) fn igamma_f32(a: f32, x: f32) -> f32 {
+    expression::igamma(a.into(), x.into()) as f32
+}
+
+/// The regularized lower incomplete gamma function.
+#[inline(always)]
+pub(crate) fn igamma_f64(a: f64, x: f64) -> f64 {
+    expression::igamma(a, x)
+}
+
+/// The regularized upper incomplete gamma function: 1 less the lower one.
+#[inline(always)]
+pub(crate) fn igammac_f32(a: f32, x: f32) -> f32 {
+    expression::igammac(a.into(), x.into()) as f32
+}
+
+/// The regularized upper incomplete gamma function: 1 less the lower one.
+#[inline(always)]
+pub(crate) fn igammac_f64(a: f64, x: f64) -> f64 {
+    expression::igammac(a, x)
 }
 
 /// The positive root of digamma, in two parts.

@@ -86,6 +86,14 @@ primitive!(Lgamma);
 unary!(Lgamma f32 gamma lgamma_f32);
 unary!(Lgamma f64 gamma lgamma_f64);
 
+primitive!(Igamma);
+binary!(Igamma f32 gamma igamma_f32);
+binary!(Igamma f64 gamma igamma_f64);
+
+primitive!(Igammac);
+binary!(Igammac f32 gamma igammac_f32);
+binary!(Igammac f64 gamma igammac_f64);
+
 binary! {
     Atan2: inverse_trigonometric atan2_f32 atan2_f64;
     Hypot: hypot hypot_f32 hypot_f64;

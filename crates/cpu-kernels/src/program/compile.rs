@@ -295,6 +295,7 @@ fn cost(primitive: Primitive) -> usize {
         | Lt | Le | Gt | Ge | Select => 1,
         Sqrt | Rsqrt | Div | Exp | Exp2 | Sigmoid | Log | Log2 | Log10 => 16,
         FloorDiv | Remainder | Fmod | Gcd | Lgamma | Digamma | Pow => 128,
+        Igamma | Igammac => 1024,
         _ => 48,
     }
 }

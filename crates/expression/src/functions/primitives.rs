@@ -114,6 +114,10 @@ binary! {
     atan2 Atan2;
     /// `sqrt(a² + b²)` without overflow.
     hypot Hypot;
+    /// The regularized lower incomplete gamma function of this parameter at `other`.
+    igamma Igamma;
+    /// The regularized upper incomplete gamma function: 1 less [`Value::igamma`].
+    igammac Igammac;
     /// The size of this value with the sign of `other`.
     copysign Copysign;
     /// The number next to this one towards `other`.

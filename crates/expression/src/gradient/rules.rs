@@ -106,6 +106,9 @@ fn binary<'t>(
         (Atan2, _) => -over_square_of_length(grad * a, [a, b]),
         (Hypot, 0) => grad * (a / y),
         (Hypot, _) => grad * (b / y),
+        // The gradients by parameters are integrals that nobody asks for, and left out as in PyTorch.
+        (Igamma, 1) => grad * density_of_gamma(a, b),
+        (Igammac, 1) => -(grad * density_of_gamma(a, b)),
         (Copysign, 0) => a.eq(0.0).select(0.0, grad * (y / a)),
         (Max, _) => shared(a, b, if position == 0 { a.lt(b) } else { b.lt(a) }, grad),
         (Min, _) => shared(a, b, if position == 0 { a.gt(b) } else { b.gt(a) }, grad),
@@ -115,6 +118,11 @@ fn binary<'t>(
         (Fmin, _) => shared(a, b, a.lt(b) | b.isnan(), grad),
         _ => return None,
     })
+}
+
+/// `x^(a - 1) e^-x / gamma(a)`
+fn density_of_gamma<'t>(a: Value<'t>, x: Value<'t>) -> Value<'t> {
+    ((a - 1.0) * x.log() - x - a.lgamma()).exp()
 }
 
 /// A gradient of the angle of a point, 0 at the origin.

@@ -2,6 +2,7 @@
 
 use super::special;
 use crate::Primitive;
+use crate::incomplete_gamma::{igamma, igammac};
 
 /// A function of one double, other than a conversion.
 pub(super) fn unary(primitive: Primitive, a: f64) -> f64 {
@@ -58,6 +59,8 @@ pub(super) fn binary(primitive: Primitive, a: f64, b: f64) -> f64 {
         Pow => libm::pow(a, b),
         Atan2 => a.atan2(b),
         Hypot => libm::hypot(a, b),
+        Igamma => igamma(a, b),
+        Igammac => igammac(a, b),
         Copysign => a.copysign(b),
         Nextafter => libm::nextafter(a, b),
         Max if a.is_nan() || b.is_nan() => f64::NAN,

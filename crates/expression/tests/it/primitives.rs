@@ -24,6 +24,8 @@ fn units(primitive: Primitive, of: ComputeType) -> u64 {
         And | Or | Xor | Shl | Shr | Eq | Ne | Lt | Le | Gt | Ge | Gcd => 0,
         Pow if !of.is_float() => 0,
         Lgamma | Digamma => 64,
+        // An exponential of large exponents.
+        Igamma | Igammac if of == ComputeType::F64 => 1 << 13,
         _ => 4,
     }
 }

@@ -249,6 +249,10 @@ pub(super) static OF_TENSORS: &[AdapterRow] = of_tensors! {
     "ldexp_" ldexp_;
     "heaviside" heaviside;
     "heaviside_" heaviside_;
+    "igamma|special.gammainc" igamma;
+    "igamma_|special.gammainc_" igamma_;
+    "igammac|special.gammaincc" igammac;
+    "igammac_|special.gammaincc_" igammac_;
 };
 
 pub(super) static OTHERS: &[AdapterRow] = &[

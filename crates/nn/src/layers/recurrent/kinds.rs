@@ -24,9 +24,16 @@ pub trait RecurrentKind: Copy + Default + Send + Sync + 'static {
     const HAS_BIAS_APART: bool = false;
 
     /// The state after a step, without a projection, from the products of the input and of the hidden
-    /// state with their weights, plus their biases.
+    /// state with their weights, plus their biases. `kept` takes the tensor that the step's gradients
+    /// are computed from besides the states before and after it, if there is one.
     #[doc(hidden)]
-    fn step(self, input: &Tensor, product: &Tensor, state: &Self::State) -> Result<Self::State>;
+    fn step(
+        self,
+        input: &Tensor,
+        product: &Tensor,
+        state: &Self::State,
+        kept: Option<&mut Vec<Tensor>>,
+    ) -> Result<Self::State>;
 
     /// The gradients of a step, from that of the hidden state behind it, in two summands: the
     /// output's, and the first one of `of_state`, which has those of the other tensors, too.
@@ -48,12 +55,20 @@ pub trait RecurrentKind: Copy + Default + Send + Sync + 'static {
 /// The tensors that the gradients of a step are computed from.
 #[derive(Debug)]
 pub struct StepRecord<'a> {
-    /// The products of the input and of the hidden state with their weights, and their sum.
-    pub(super) input: &'a Tensor,
-    pub(super) product: &'a Tensor,
-    pub(super) sum: &'a Tensor,
+    /// The tensor that [`RecurrentKind::step`] has kept, and its gradient: there is one where gradients
+    /// are differentiated themselves.
+    pub(super) kept: Option<&'a Tensor>,
+    pub(super) of_kept: Option<&'a Tensor>,
+    /// The hidden state after the step.
+    pub(super) hidden: &'a Tensor,
     /// The tensors of the state before the step.
     pub(super) before: Vec<&'a Tensor>,
+}
+
+impl StepRecord<'_> {
+    fn kept(&self) -> &Tensor {
+        self.kept.expect("the step has kept a tensor")
+    }
 }
 
 /// The gradients of a step.
@@ -98,7 +113,13 @@ impl RecurrentKind for RNNKind {
     const GATES: usize = 1;
     type State = Tensor;
 
-    fn step(self, input: &Tensor, product: &Tensor, _: &Tensor) -> Result<Tensor> {
+    fn step(
+        self,
+        input: &Tensor,
+        product: &Tensor,
+        _: &Tensor,
+        _: Option<&mut Vec<Tensor>>,
+    ) -> Result<Tensor> {
         static TANH: LazyLock<Fused<2>> =
             LazyLock::new(|| fuse(|[input, product]| (input + product).tanh()).named("rnn_tanh"));
         static RELU: LazyLock<Fused<2>> =
@@ -117,16 +138,16 @@ impl RecurrentKind for RNNKind {
         of_state: &[Tensor],
     ) -> Result<StepGradient> {
         static TANH: LazyLock<Fused<3>> = LazyLock::new(|| {
-            fuse(|[sum, a, b]| (a + b) * (1.0 - sum.tanh().square())).named("rnn_tanh_backward")
+            fuse(|[hidden, a, b]| (a + b) * (1.0 - hidden.square())).named("rnn_tanh_backward")
         });
         static RELU: LazyLock<Fused<3>> = LazyLock::new(|| {
-            fuse(|[sum, a, b]| sum.gt(0.0).select(a + b, 0.0)).named("rnn_relu_backward")
+            fuse(|[hidden, a, b]| hidden.gt(0.0).select(a + b, 0.0)).named("rnn_relu_backward")
         });
         let function = match self.nonlinearity {
             RNNNonlinearity::Tanh => &TANH,
             RNNNonlinearity::ReLU => &RELU,
         };
-        let input = function.call((step.sum, of_output, &of_state[0]))?;
+        let input = function.call((step.hidden, of_output, &of_state[0]))?;
         Ok(StepGradient { input, product: None, hidden: None, others: Vec::new() })
     }
 
@@ -148,6 +169,7 @@ impl RecurrentKind for LSTMKind {
         input: &Tensor,
         product: &Tensor,
         (_, cell): &(Tensor, Tensor),
+        kept: Option<&mut Vec<Tensor>>,
     ) -> Result<(Tensor, Tensor)> {
         static STEP: LazyLock<FusedMany<5, 2>> = LazyLock::new(|| {
             let step = fuse_many(|[input, forget, candidate, output, cell]| {
@@ -157,8 +179,10 @@ impl RecurrentKind for LSTMKind {
             });
             step.named("lstm")
         });
-        let [input, forget, candidate, output] = gates(&input.add(product)?)?;
+        let sum = input.add(product)?;
+        let [input, forget, candidate, output] = gates(&sum)?;
         let [hidden, cell] = STEP.call((&input, &forget, &candidate, &output, cell))?;
+        kept.into_iter().for_each(|kept| kept.push(sum.clone()));
         Ok((hidden, cell))
     }
 
@@ -185,11 +209,11 @@ impl RecurrentKind for LSTMKind {
             });
             gradient.named("lstm_backward")
         });
-        let [input, forget, candidate, output] = gates(step.sum)?;
+        let [input, forget, candidate, output] = gates(step.kept())?;
         let (cell, [of_hidden, of_cell]) = (step.before[1], [&of_state[0], &of_state[1]]);
         let operands = (&input, &forget, &candidate, &output, cell, of_output, of_hidden, of_cell);
         let [a, b, c, d, of_cell] = GRADIENT.call(operands)?;
-        let input = Tensor::cat([a, b, c, d], -1)?;
+        let input = plus(Tensor::cat([a, b, c, d], -1)?, step.of_kept)?;
         Ok(StepGradient { input, product: None, hidden: None, others: vec![of_cell] })
     }
 }
@@ -200,7 +224,13 @@ impl RecurrentKind for GRUKind {
     const HAS_BIAS_APART: bool = true;
     type State = Tensor;
 
-    fn step(self, input: &Tensor, product: &Tensor, hidden: &Tensor) -> Result<Tensor> {
+    fn step(
+        self,
+        input: &Tensor,
+        product: &Tensor,
+        hidden: &Tensor,
+        kept: Option<&mut Vec<Tensor>>,
+    ) -> Result<Tensor> {
         static STEP: LazyLock<Fused<7>> = LazyLock::new(|| {
             let step =
                 fuse(|[reset, update, candidate, reset_h, update_h, candidate_h, hidden]| {
@@ -212,6 +242,12 @@ impl RecurrentKind for GRUKind {
             step.named("gru")
         });
         let ([a, b, c], [d, e, f]) = (gates(input)?, gates(product)?);
+        if let Some(kept) = kept {
+            // The gates' sums and the parts of the candidate, which are less than both products.
+            let width = 2 * c.shape().last().copied().unwrap_or(0);
+            let sums = input.narrow(-1, 0, width)?.add(&product.narrow(-1, 0, width)?)?;
+            kept.push(Tensor::cat([&sums, &c, &f], -1)?);
+        }
         STEP.call((&a, &b, &c, &d, &e, &f, hidden))
     }
 
@@ -237,11 +273,14 @@ impl RecurrentKind for GRUKind {
             });
             gradient.named("gru_backward")
         });
-        let [reset, update, _] = gates(step.sum)?;
-        let ([_, _, candidate], [_, _, candidate_h]) = (gates(step.input)?, gates(step.product)?);
+        let [reset, update, candidate, candidate_h] = gates(step.kept())?;
         let (hidden, of_hidden) = (step.before[0], &of_state[0]);
         let operands = (&reset, &update, &candidate, &candidate_h, hidden, of_output, of_hidden);
         let [a, b, c, c_h, hidden] = GRADIENT.call(operands)?;
+        let of_kept = step.of_kept.map(gates::<4>).transpose()?;
+        let of_kept = |part: usize| of_kept.as_ref().map(|parts| &parts[part]);
+        let (a, b) = (plus(a, of_kept(0))?, plus(b, of_kept(1))?);
+        let (c, c_h) = (plus(c, of_kept(2))?, plus(c_h, of_kept(3))?);
         let input = Tensor::cat([&a, &b, &c], -1)?;
         let product = Some(Tensor::cat([&a, &b, &c_h], -1)?);
         Ok(StepGradient { input, product, hidden: Some(hidden), others: Vec::new() })
@@ -253,4 +292,9 @@ fn gates<const N: usize>(product: &Tensor) -> Result<[Tensor; N]> {
     let width = product.shape().last().map_or(0, |rows| rows / N);
     let parts = product.split_with_sizes(&[width; N], -1)?;
     Ok(parts.try_into().expect("a part for each size"))
+}
+
+/// A gradient, and another one if there is one.
+fn plus(gradient: Tensor, other: Option<&Tensor>) -> Result<Tensor> {
+    other.map_or_else(|| Ok(gradient.clone()), |other| gradient.add(other))
 }

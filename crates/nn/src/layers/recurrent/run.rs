@@ -213,14 +213,13 @@ struct DirectionPass<'a, K> {
 impl<K: RecurrentKind> DirectionPass<'_, K> {
     /// The hidden state at each step, in the order of the sequence, and the last state.
     fn run(&self, input: &Tensor, initial: &K::State) -> Result<(Tensor, K::State)> {
-        let input = if self.is_reverse { input.flip(0)? } else { input.clone() };
         let states = match &self.weights.weight_hr {
-            Some(_) => self.step_by_step(&input, initial)?,
-            None => self.at_once(&input, initial)?,
+            Some(_) => self.step_by_step(input, initial)?,
+            None => self.at_once(input, initial)?,
         };
-        let last = K::State::make(|part| states[part].select(0, -1))?;
-        let output = &states[0];
-        Ok((if self.is_reverse { output.flip(0)? } else { output.clone() }, last))
+        let last = if self.is_reverse { 0 } else { -1 };
+        let last = K::State::make(|part| states[part].select(0, last))?;
+        Ok((states[0].clone(), last))
     }
 
     /// [`DirectionPass::run`] of packed sequences: the steps that have the same sequences are one batch,
@@ -269,7 +268,7 @@ impl<K: RecurrentKind> DirectionPass<'_, K> {
         Ok((Tensor::cat(&outputs, 0)?, state))
     }
 
-    /// The tensors of the state behind each step, `[steps, batch, size]`.
+    /// The tensors of the state behind each step, `[steps, batch, size]`, in the order of the sequence.
     fn at_once(&self, input: &Tensor, initial: &K::State) -> Result<Vec<Tensor>> {
         let weights = self.weights;
         let mut inputs = vec![weights.of_sequence::<K>(input)?];
@@ -282,16 +281,24 @@ impl<K: RecurrentKind> DirectionPass<'_, K> {
         }
         let inputs: Vec<&Tensor> = inputs.iter().collect();
         let is_recorded = is_grad_enabled() && inputs.iter().any(|input| input.requires_grad());
-        RecurrentSequence { kind: self.kind, is_recorded }.apply(&inputs)
+        let (kind, is_reverse) = (self.kind, self.is_reverse);
+        RecurrentSequence { kind, is_reverse, is_recorded }.apply(&inputs)
     }
 
     /// [`DirectionPass::at_once`] with a projection of the hidden state, where each step is recorded by
     /// itself.
     fn step_by_step(&self, input: &Tensor, initial: &K::State) -> Result<Vec<Tensor>> {
+        let mut elements = self.weights.of_input(input)?.unbind(0)?;
+        if self.is_reverse {
+            elements.reverse();
+        }
         let mut states: Vec<K::State> = Vec::new();
-        for input in self.weights.of_input(input)?.unbind(0)? {
+        for element in elements {
             let before = states.last().unwrap_or(initial);
-            states.push(self.weights.step(self.kind, &input, before)?);
+            states.push(self.weights.step(self.kind, &element, before)?);
+        }
+        if self.is_reverse {
+            states.reverse();
         }
         let part = |part: usize| {
             let steps: Vec<&Tensor> = states.iter().map(|state| state.parts()[part].1).collect();

@@ -11,6 +11,7 @@ pub(super) mod compare;
 mod exponential;
 mod extremes;
 mod frexp;
+mod incomplete_gamma;
 mod interpolate;
 mod parametric;
 mod rounding;

@@ -3,18 +3,17 @@
 
 use std::borrow::Cow;
 
-use expression::{Expression, Gradient, GradientOperand};
+use expression::{ComputeType, Expression, Gradient, GradientOperand, ValueId};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
+use super::place::{ResultOrder, ResultPlace};
 use crate::autograd::{InPlace, SavedTensor, Saving, record_many, record_outputs};
 use crate::dispatch::{Elementwise, Outputs};
-use crate::layout::{Layout, NoLayout};
-use crate::resolved_device::ResolvedDevice;
 use crate::specializations::Specializations;
 use crate::tensor::Gradients;
-use crate::{DType, Result, Shape, Tensor, is_grad_enabled};
+use crate::{DType, Result, Tensor, is_grad_enabled};
 
 /// An elementwise function of tensors of given dtypes and of numbers, with its derivative. It lives
 /// as long as the process.
@@ -36,46 +35,6 @@ pub(super) enum FunctionDerivative {
     Given(Box<TracedGradient>),
     /// The outputs are constants for autograd.
     None,
-}
-
-/// The device and the shape of the results of a call, and the order in which they lie in memory.
-pub(in crate::ops) struct ResultPlace {
-    pub(in crate::ops) device: ResolvedDevice,
-    pub(in crate::ops) shape: Shape,
-    pub(in crate::ops) order: ResultOrder,
-}
-
-/// The order of the dimensions of a result in memory.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::ops) enum ResultOrder {
-    /// The order of the dimensions of the operands.
-    OfOperands,
-    RowMajor,
-}
-
-impl ResultPlace {
-    /// The layout of the results of a call with these inputs.
-    ///
-    /// # Errors
-    /// The shape is too large.
-    pub(super) fn layout(&self, inputs: &[&Tensor]) -> Result<Layout, NoLayout> {
-        let is_even = |input: &&Tensor| input.is_contiguous();
-        if self.order == ResultOrder::RowMajor || inputs.iter().all(is_even) {
-            return Layout::contiguous(self.shape.clone());
-        }
-        let inputs: SmallVec<[&Layout; 4]> = inputs.iter().map(|input| input.layout()).collect();
-        Layout::of_result(self.shape.clone(), &inputs)
-    }
-
-    /// New tensors for the results of a call with these inputs.
-    ///
-    /// # Errors
-    /// The shape is too large, or memory is short.
-    #[track_caller]
-    fn uninit(&self, inputs: &[&Tensor], dtype: DType) -> Result<Tensor> {
-        let layout = self.layout(inputs).map_err(|problem| problem.of(dtype))?;
-        Tensor::uninit_in(layout, dtype, self.device)
-    }
 }
 
 /// The results of a call.
@@ -396,11 +355,23 @@ impl PointwiseFunction {
 
     /// The derivative with respect to those inputs for which `wrt` is true.
     fn derive(&self, wrt: &[bool]) -> Gradient {
-        match &self.derivative {
-            FunctionDerivative::Given(derive) => derive(self.elementwise.expression(), wrt),
-            FunctionDerivative::Derived | FunctionDerivative::None => {
-                self.elementwise.expression().gradient(wrt)
-            }
+        let expression = self.elementwise.expression();
+        let derivative = match &self.derivative {
+            FunctionDerivative::Given(derive) => derive(expression, wrt),
+            FunctionDerivative::Derived | FunctionDerivative::None => expression.gradient(wrt),
+        };
+        derivative.before_rounding()
+    }
+
+    /// The dtype of the gradient of an input, which is `computed` in this type: not a narrower input's,
+    /// since that may have been broadcast, and gradients are summed before they are rounded.
+    fn gradient_dtype(&self, input: usize, computed: ComputeType) -> DType {
+        let is_half = |dtype: &DType| matches!(dtype, DType::F16 | DType::BF16);
+        let of = self.elementwise.inputs()[input];
+        match computed {
+            ComputeType::F64 => DType::F64,
+            _ if is_half(&of) && !self.elementwise.outputs().iter().any(is_half) => DType::F32,
+            _ => of,
         }
     }
 
@@ -441,7 +412,11 @@ impl FunctionGradients {
         }
         let dtypes: Vec<DType> =
             computed.operands.iter().map(|operand| function.operand_dtype(operand)).collect();
-        let outputs: Vec<DType> = computed.inputs.iter().map(|&input| inputs[input]).collect();
+        let results = computed.inputs.iter().zip(computed.expression.outputs());
+        let dtype = |(&input, &output): (&usize, &ValueId)| {
+            function.gradient_dtype(input, computed.expression.type_of(output))
+        };
+        let outputs: Vec<DType> = results.map(dtype).collect();
         let op = function.elementwise.op();
         let function = PointwiseFunction::of_expression(op, computed.expression, &dtypes, &outputs);
         FunctionGradients { sources, function: Some(function), operands: computed.operands }

@@ -9,13 +9,15 @@ mod call;
 mod dense;
 mod function;
 mod key;
+mod place;
 mod promotion;
 mod reuse;
 
 use expression::Value;
 
 pub(super) use call::{Named, apart_from, in_place_fits, names};
-pub(super) use function::{PointwiseFunction, ResultOrder, ResultPlace};
+pub(super) use function::PointwiseFunction;
+pub(super) use place::{ResultOrder, ResultPlace};
 pub(super) use promotion::{Kinds, Promotion};
 
 use call::PointwiseCall;
