@@ -9,6 +9,7 @@ mod errors;
 mod files;
 mod images;
 mod init;
+mod memory;
 mod modules;
 mod moving;
 mod norms;
