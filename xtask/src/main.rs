@@ -6,7 +6,7 @@
 //
 //   ci
 //   conformance, doctor, tidy
-//   bindgen, build_kernels, build_time, instructions, libcuda, miri, sanitize, walkthrough
+//   bindgen, build_kernels, build_time, instructions, libcuda, miri, operations, sanitize, walkthrough
 //   programs, test_results, toolkit, unavailable
 //   parallel, process
 //   paths
@@ -19,6 +19,7 @@ mod doctor;
 mod instructions;
 mod libcuda;
 mod miri;
+mod operations;
 mod parallel;
 mod paths;
 mod process;
@@ -67,6 +68,8 @@ enum Command {
     Libcuda,
     /// Run the tests that need no driver under Miri, of some packages or all.
     Miri(miri::Arguments),
+    /// Write docs/operations.md from what passes of an exam's cases.
+    Operations(operations::Arguments),
     /// Run tests under a sanitizer of the nightly toolchain, of some packages or all.
     Sanitize(sanitize::Arguments),
     /// Check the rules of this repository: floors, headers, licences, clauses, links and more.
@@ -99,6 +102,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Instructions => instructions::run(),
         Command::Libcuda => libcuda::run(),
         Command::Miri(arguments) => miri::run(&arguments),
+        Command::Operations(arguments) => operations::run(&arguments),
         Command::Sanitize(arguments) => sanitize::run(&arguments),
         Command::Tidy => tidy::run(),
         Command::Toolkit => toolkit::run(),

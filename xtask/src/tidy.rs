@@ -27,6 +27,7 @@ mod markers;
 mod members;
 mod metadata;
 mod misuse;
+mod operations;
 mod project;
 mod reasons;
 mod soundness;
@@ -43,7 +44,7 @@ use self::project::Project;
 type Check = fn(&Project) -> Vec<Finding>;
 
 /// All rules, one for each file of this folder that has one.
-const CHECKS: [Check; 26] = [
+const CHECKS: [Check; 27] = [
     changelog::check,
     clauses::check,
     constants::check,
@@ -65,6 +66,7 @@ const CHECKS: [Check; 26] = [
     markers::check,
     members::check,
     misuse::check,
+    operations::check,
     reasons::check,
     soundness::check,
     type_names::check,

@@ -22,6 +22,9 @@ pub(crate) enum GoldenCommand {
     Run(RunArguments),
     /// Times the shapes of a folder.
     Time(TimeArguments),
+    /// Runs the cases of folders on the CPU and on the software driver, and prints a line of JSON for
+    /// each operation of the table: what passed. `cargo xtask operations` makes a page of these.
+    Operations(OperationsArguments),
 }
 
 #[derive(Args, Debug, Clone)]
@@ -37,6 +40,10 @@ pub(crate) struct RunArguments {
     /// Only each Nth case.
     #[arg(long, default_value_t = 1)]
     pub(crate) every: usize,
+    /// Compares second derivatives in `f64` with differences of gradients, too. What comes of it is in
+    /// the lines of `--json` (`second`) and has no say in the verdict.
+    #[arg(long)]
+    pub(crate) second: bool,
     /// The number of child processes that run at a time.
     #[arg(long, default_value_t = processors())]
     pub(crate) jobs: usize,
@@ -64,6 +71,16 @@ pub(crate) struct TimeArguments {
     /// The number of threads of the library.
     #[arg(long, default_value_t = 1)]
     pub(crate) threads: usize,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct OperationsArguments {
+    /// The folders of cases.
+    #[arg(required = true)]
+    pub(crate) dirs: Vec<PathBuf>,
+    /// The number of child processes that run at a time.
+    #[arg(long, default_value_t = processors())]
+    pub(crate) jobs: usize,
 }
 
 /// The device of this name, with the driver that it needs.

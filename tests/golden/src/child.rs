@@ -39,12 +39,13 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<()> {
     let lines = folder.lines().step_by(arguments.every).skip(from).take(arguments.count);
     for line in lines {
         let header: CaseHeader = serde_json::from_str(line).context("a case")?;
-        let sat =
-            panic::catch_unwind(AssertUnwindSafe(|| exam::sit(&folder, &header, line, device)));
+        let sat = panic::catch_unwind(AssertUnwindSafe(|| {
+            exam::sit(&folder, &header, line, device, arguments.second)
+        }));
         let panicked = sat.is_err();
         let result = sat.unwrap_or_else(|_| {
             let detail = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            CaseResult { id: header.id, verdict: CaseVerdict::Panic, detail, saved: None }
+            CaseResult::lost(header.id, CaseVerdict::Panic, detail)
         });
         say(&serde_json::to_string(&result)?)?;
         if panicked {

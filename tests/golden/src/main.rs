@@ -6,6 +6,7 @@
 //! cargo run --release -p golden -- run DIR --device cpu
 //! cargo run --release -p golden -- run DIR --device software:1 --json
 //! cargo run --release -p golden -- time DIR --ids 3,4 --threads 1
+//! cargo run --release -p golden -- operations DIR
 //! ```
 //!
 //! Without `--json`, a table says for each operation how many of its cases passed, the worst first.
@@ -21,6 +22,7 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
+//   operations
 //   parent
 //   child, timing
 //   exam
@@ -37,6 +39,7 @@ mod compare;
 mod exam;
 mod failure;
 mod folder;
+mod operations;
 mod parent;
 mod report;
 mod timing;
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         GoldenCommand::Run(run) if run.from.is_some() => child::run(&run).map(|()| true),
         GoldenCommand::Run(run) => parent::run(&run),
         GoldenCommand::Time(time) => timing::run(&time).map(|()| true),
+        GoldenCommand::Operations(facts) => operations::run(&facts).map(|()| true),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

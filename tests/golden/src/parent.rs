@@ -69,7 +69,10 @@ fn print_table<'a>(results: impl Iterator<Item = (&'a CaseHeader, &'a CaseResult
 
 /// The results of all cases, in order. The batches are shared out between threads, each of which
 /// watches one child at a time.
-fn sit_all(arguments: &RunArguments, headers: &[CaseHeader]) -> Result<Vec<CaseResult>> {
+///
+/// # Errors
+/// No child can be started.
+pub(crate) fn sit_all(arguments: &RunArguments, headers: &[CaseHeader]) -> Result<Vec<CaseResult>> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Vec<CaseResult>)>> = Mutex::new(Vec::new());
     let watch = || -> Result<()> {
@@ -118,7 +121,7 @@ fn sit_batch(
         if let Some(verdict) = lost {
             let id = headers[results.len()].id;
             let detail = if verdict == CaseVerdict::Panic { ended } else { String::new() };
-            results.push(CaseResult { id, verdict, detail, saved: None });
+            results.push(CaseResult::lost(id, verdict, detail));
         }
     }
     Ok(results)
@@ -135,6 +138,7 @@ impl WatchedChild {
     fn start(arguments: &RunArguments, from: usize, count: usize) -> Result<WatchedChild> {
         let mut process = Command::new(std::env::current_exe()?)
             .arg("run")
+            .args(arguments.second.then_some("--second"))
             .arg(&arguments.dir)
             .args(["--device", &arguments.device])
             .args(["--threads", &arguments.threads.to_string()])

@@ -29,6 +29,16 @@ pub(crate) struct CaseResult {
     /// The bytes that the library keeps for backward.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) saved: Option<u64>,
+    /// Whether the second derivative is what differences of gradients say, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) second: Option<bool>,
+}
+
+impl CaseResult {
+    /// The result of a case whose child panicked, ended or hung.
+    pub(crate) fn lost(id: usize, verdict: CaseVerdict, detail: String) -> CaseResult {
+        CaseResult { id, verdict, detail, saved: None, second: None }
+    }
 }
 
 /// The numbers of the last line.

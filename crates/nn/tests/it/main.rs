@@ -11,6 +11,7 @@ mod files;
 mod hooked;
 mod images;
 mod init;
+mod memory;
 mod modules;
 mod moving;
 mod norms;

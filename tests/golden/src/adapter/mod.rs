@@ -106,6 +106,11 @@ fn is_unsupported(outcome: &CallOutcome) -> bool {
     matches!(outcome, Err(CaseFailure::Unsupported(_)))
 }
 
+/// The names of all operations and modules.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    table().keys().copied().chain(modules::names())
+}
+
 /// The rows by name.
 fn table() -> &'static HashMap<&'static str, Vec<&'static AdapterRow>> {
     static TABLE: OnceLock<HashMap<&'static str, Vec<&'static AdapterRow>>> = OnceLock::new();

@@ -5,20 +5,24 @@ mod module;
 mod op;
 mod optim;
 mod program;
+mod second;
 
 use serde::de::DeserializeOwned;
 use tensor::Device;
 
+use self::second::second_derivative_holds;
 use crate::failure::CaseFailure;
 use crate::folder::{CaseFolder, CaseHeader};
 use crate::report::{CaseResult, CaseVerdict};
 
-/// Sits the case of a line.
+/// Sits the case of a line; if its second derivative is asked for, that too, which has no say in the
+/// verdict.
 pub(crate) fn sit(
     folder: &CaseFolder,
     header: &CaseHeader,
     line: &str,
     device: Device,
+    with_second: bool,
 ) -> CaseResult {
     tensor::manual_seed(0);
     let outcome = match &*header.kind {
@@ -30,7 +34,10 @@ pub(crate) fn sit(
     };
     let saved = outcome.as_ref().ok().copied().flatten();
     let (verdict, detail) = judge(outcome.map(|_| ()), header.error.is_some());
-    CaseResult { id: header.id, verdict, detail, saved }
+    let asks_second = with_second && verdict == CaseVerdict::Pass && header.kind == "op";
+    let second =
+        asks_second.then(|| second_derivative_holds(folder, &read(line).ok()?, device)).flatten();
+    CaseResult { id: header.id, verdict, detail, saved, second }
 }
 
 /// The verdict on what came of a case. One that asks for an error is passed by any error of the

@@ -3,7 +3,7 @@
 use tensor::{Device, Tensor};
 
 use super::gradients::{DerivativeOrder, gradients, kept_bytes};
-use crate::adapter::PreparedCall;
+use crate::adapter::{CallOutcome, CaseOutput, PreparedCall};
 use crate::argument::{ArgumentReader, CaseArgument};
 use crate::compare::{ExpectedOutputs, same_gradients};
 use crate::failure::CaseFailure;
@@ -19,15 +19,7 @@ pub(super) fn sit(
     device: Device,
 ) -> Result<Option<u64>, CaseFailure> {
     let mut reader = ArgumentReader::new(folder, device);
-    let mut args = reader.values(&case.args)?;
-    let kwargs = reader.entries(&case.kwargs)?;
-    if case.inplace
-        && !case.direct
-        && let Some(CaseArgument::Tensor(first)) = args.first_mut()
-    {
-        *first = first.clone_data().map_err(CaseFailure::of_preparation)?;
-    }
-    let outputs = PreparedCall::new(&case.op, &args, &kwargs, device)?.run()?;
+    let outputs = called(case, device, &mut reader, |_| Ok(()))?;
     if case.error.is_some() {
         return finished(&outputs).map(|()| None);
     }
@@ -51,10 +43,32 @@ pub(super) fn sit(
     Ok(Some(kept))
 }
 
+/// The outputs of the call, whose inputs are read, and prepared before anything is done with them.
+///
+/// # Errors
+/// There is no such operation; the library gave an error, or the preparation did.
+pub(super) fn called(
+    case: &OpCase,
+    device: Device,
+    reader: &mut ArgumentReader<'_>,
+    prepare: impl FnOnce(&[Tensor]) -> tensor::Result<()>,
+) -> CallOutcome {
+    let mut args = reader.values(&case.args)?;
+    let kwargs = reader.entries(&case.kwargs)?;
+    prepare(&reader.inputs).map_err(CaseFailure::of_preparation)?;
+    if case.inplace
+        && !case.direct
+        && let Some(CaseArgument::Tensor(first)) = args.first_mut()
+    {
+        *first = first.clone_data().map_err(CaseFailure::of_preparation)?;
+    }
+    PreparedCall::new(&case.op, &args, &kwargs, device)?.run()
+}
+
 /// Waits for the results: an error of a device may come late.
-fn finished(outputs: &[crate::adapter::CaseOutput]) -> Result<(), CaseFailure> {
+fn finished(outputs: &[CaseOutput]) -> Result<(), CaseFailure> {
     for output in outputs {
-        if let crate::adapter::CaseOutput::Tensor(tensor) = output {
+        if let CaseOutput::Tensor(tensor) = output {
             crate::compare::to_host(tensor)?;
         }
     }

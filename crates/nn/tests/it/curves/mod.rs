@@ -7,7 +7,7 @@
 //! `NN_CURVES=all cargo test -p nn --test it curves -- --nocapture` trains every network with every
 //! optimizer and prints the rows of the page of results. Without it, a part is trained.
 
-mod networks;
+pub(crate) mod networks;
 mod optimizers;
 
 use std::env;

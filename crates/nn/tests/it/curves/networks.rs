@@ -29,7 +29,7 @@ pub(super) const NETWORKS: [(&str, BuildNetwork); 4] = [
 
 /// Scores of images.
 #[derive(Module)]
-struct Cnn {
+pub(crate) struct Cnn {
     conv1: Conv2d,
     norm1: BatchNorm2d,
     conv2: Conv2d,
@@ -38,7 +38,7 @@ struct Cnn {
 }
 
 impl Cnn {
-    fn new([colours, first, second, classes]: [usize; 4]) -> Result<Cnn> {
+    pub(crate) fn new([colours, first, second, classes]: [usize; 4]) -> Result<Cnn> {
         Ok(Cnn {
             conv1: Conv2d::new(colours, first, 3, ConvOptions::new().padding(1))?,
             norm1: BatchNorm2d::new(first)?,
@@ -88,7 +88,7 @@ impl Forward for CharacterLstm {
 
 /// Scores of the next character, from all that are before it.
 #[derive(Module)]
-struct CharacterTransformer {
+pub(crate) struct CharacterTransformer {
     characters: Embedding,
     places: Embedding,
     layers: TransformerEncoder,
@@ -96,7 +96,7 @@ struct CharacterTransformer {
 }
 
 impl CharacterTransformer {
-    fn new(
+    pub(crate) fn new(
         [vocabulary, positions]: [usize; 2],
         [width, heads, hidden]: [usize; 3],
     ) -> Result<CharacterTransformer> {

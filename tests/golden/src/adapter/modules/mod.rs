@@ -36,6 +36,11 @@ pub(crate) fn build(
     (row.build)(&BoundCall { device, arguments })
 }
 
+/// The names of all modules.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    table().keys().copied()
+}
+
 /// The rows by name.
 fn table() -> &'static HashMap<&'static str, &'static ModuleRow> {
     static TABLE: OnceLock<HashMap<&'static str, &'static ModuleRow>> = OnceLock::new();
