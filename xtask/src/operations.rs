@@ -1,12 +1,10 @@
 //! Writes docs/operations.md from what passes of an exam.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
-use surface::UnreadableSource;
 
 use crate::{paths, process};
 
@@ -34,8 +32,7 @@ an operation in, say what of it is there.
 
 | column | says |
 |---|---|
-| PyTorch | the name in `torch`, or else in `torch.Tensor`; of a heading, in that module. A name that ends in `_` works in place, one between underscores is Python's operator |
-| here | the method of `Tensor`, or the type in `nn`, of that name. Where there is none, another one does it: [From PyTorch](from-pytorch.md) |
+| PyTorch | the name in `torch`, or else in `torch.Tensor`; of a heading, in that module. A name that ends in `_` works in place, one between underscores is Python's operator. Ours is the same, as a method of `Tensor` or a type of `nn`, but for those that [From PyTorch](from-pytorch.md) lists |
 | CPU, CUDA | the dtypes in which all cases pass, in brackets those in which some do: `all` ten, `numbers` (all but `bool`), `floats`, `integers`. CUDA is the software driver. `-`: none. Nothing: the exam has no cases |
 | gradients | how often it can be differentiated: 1 if cases with gradients pass, 2 if their second derivatives in `f64` are what differences of gradients say, too; in brackets if in some cases only. Nothing: no case asks |
 ";
@@ -64,10 +61,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         .lines()
         .map(|line| serde_json::from_str(line).context("a line of golden"))
         .collect::<Result<_>>()?;
-    let read = |path: &str| fs::read_to_string(paths::root().join(path)).ok();
     let path = paths::root().join(PAGE);
-    fs::write(&path, page(&facts, &names_here(&read)?))
-        .with_context(|| format!("cannot write {}", path.display()))
+    fs::write(&path, page(&facts)).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The lines that golden prints of the cases in folders.
@@ -81,22 +76,8 @@ fn sit(dirs: &[PathBuf]) -> Result<String> {
     process::output(&mut cargo)
 }
 
-/// The names by which the page calls what is here: methods of tensors, and types of `nn`.
-///
-/// # Errors
-/// A source cannot be read.
-pub(crate) fn names_here(
-    read: &dyn Fn(&str) -> Option<String>,
-) -> Result<BTreeSet<String>, UnreadableSource> {
-    let functions = surface::functions("tensor", "crates/tensor/src/lib.rs", read)?;
-    let method = |path: &str| path.strip_prefix("tensor::Tensor::").map(str::to_owned);
-    let methods = functions.iter().filter_map(|function| method(&function.path));
-    let types = surface::type_names("crates/nn/src/lib.rs", read)?;
-    Ok(methods.chain(types.into_iter().map(|own| format!("nn::{}", own.name))).collect())
-}
-
 /// The page: a table for each of PyTorch's modules.
-fn page(facts: &[Value], names_here: &BTreeSet<String>) -> String {
+fn page(facts: &[Value]) -> String {
     let mut text = HEAD.to_owned();
     for family in [""].iter().chain(&FAMILIES) {
         let own = |fact: &&Value| self::family(name(fact)) == *family;
@@ -105,11 +86,10 @@ fn page(facts: &[Value], names_here: &BTreeSet<String>) -> String {
             continue;
         }
         let heading = if family.is_empty() { "torch" } else { family };
-        text += &format!(
-            "\n## {heading}\n\n| PyTorch | here | CPU | CUDA | gradients |\n|---|---|---|---|---|\n"
-        );
+        text +=
+            &format!("\n## {heading}\n\n| PyTorch | CPU | CUDA | gradients |\n|---|---|---|---|\n");
         for fact in rows {
-            text += &row(fact, names_here);
+            text += &row(fact);
         }
     }
     text
@@ -126,20 +106,12 @@ fn family(name: &str) -> &str {
     FAMILIES.iter().find(is_in).copied().unwrap_or_default()
 }
 
-fn row(fact: &Value, names_here: &BTreeSet<String>) -> String {
+fn row(fact: &Value) -> String {
     let name = name(fact);
     let facts = &fact["facts"];
     let (cpu, cuda) = (dtypes(&facts["counts"]["cpu"]), dtypes(&facts["counts"]["cuda"]));
     let gradients = gradients(&facts["gradients"], &facts["seconds"]);
-    format!("| `{name}` | {} | {cpu} | {cuda} | {gradients} |\n", here(name, names_here))
-}
-
-/// The method or the type of the same name, if there is one.
-fn here(name: &str, names_here: &BTreeSet<String>) -> String {
-    let last = name.rsplit('.').next().unwrap_or(name);
-    let candidates = [format!("nn::{last}"), last.to_owned()];
-    let found = candidates.into_iter().find(|candidate| names_here.contains(candidate));
-    found.map_or_else(String::new, |own| format!("`{own}`"))
+    format!("| `{name}` | {cpu} | {cuda} | {gradients} |\n")
 }
 
 /// The dtypes in which cases pass, those in brackets in which others do not.
@@ -199,21 +171,20 @@ mod tests {
 
     #[test]
     fn a_row_says_which_dtypes_pass_wholly_and_which_partly() {
-        let names_here = BTreeSet::from(["add".to_owned()]);
         let passed = json!({ "passed": 2, "others": 0 });
         let half = json!({ "passed": 1, "others": 1 });
         let floats =
             json!({ "f64": passed, "f32": passed, "f16": passed, "bf16": passed, "u8": half });
         let counts = json!({ "cpu": floats, "cuda": { "f32": { "passed": 0, "others": 2 } } });
         let facts = json!({ "counts": counts, "gradients": passed, "seconds": half });
-        let found = row(&json!({ "name": "add", "facts": facts }), &names_here);
-        assert_eq!(found, "| `add` | `add` | floats (u8) | - | (2) |\n");
+        let found = row(&json!({ "name": "add", "facts": facts }));
+        assert_eq!(found, "| `add` | floats (u8) | - | (2) |\n");
     }
 
     #[test]
     fn a_name_without_cases_has_a_row_all_the_same() {
-        let page = page(&[json!({ "name": "linalg.qr", "facts": {} })], &BTreeSet::new());
+        let page = page(&[json!({ "name": "linalg.qr", "facts": {} })]);
         assert!(page.contains("\n## linalg\n"), "{page}");
-        assert!(page.ends_with("| `linalg.qr` |  |  |  |  |\n"), "{page}");
+        assert!(page.ends_with("| `linalg.qr` |  |  |  |\n"), "{page}");
     }
 }

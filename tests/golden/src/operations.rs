@@ -29,7 +29,7 @@ struct OperationFacts {
     counts: BTreeMap<&'static str, BTreeMap<String, CaseCount>>,
     /// Cases with gradients, on the CPU.
     gradients: CaseCount,
-    /// Those whose second derivative could be compared with differences of gradients.
+    /// Cases whose second derivative could be compared with differences of gradients.
     seconds: CaseCount,
 }
 

@@ -27,6 +27,8 @@ pub(crate) const SPECIAL: Table = &[
     ("polygamma", |case, x| x[0].polygamma(size(case, "n"))),
     ("zeta", |case, x| Tensor::scalar(case.float("s"), x[0].dtype())?.zeta(&x[0])),
     ("zeta_of", |_, x| x[0].zeta(&x[1])),
+    ("igamma", |_, x| x[0].igamma(&x[1])),
+    ("igammac", |_, x| x[0].igammac(&x[1])),
     ("mvlgamma", |case, x| x[0].mvlgamma(size(case, "p"))),
     ("frexp", |_, x| Ok(x[0].frexp()?.0)),
     ("frexp_exponent", |_, x| Ok(x[0].frexp()?.1)),

@@ -39,6 +39,8 @@ pub(crate) fn assert_both_orders(
     if !sum.requires_grad() {
         return Ok(());
     }
+    // Ours differentiate the approximation of a derivative, where PyTorch approximates the second one.
+    let tolerance = if case.op().starts_with("bessel") { 1e-6 } else { tolerance };
     let expected = case.raw("seconds").as_array().expect("a list");
     for (second, expected) in grad(&[&sum], &leaves)?.iter().zip(expected) {
         if let Some(second) = second.as_ref().filter(|_| !expected.is_null()) {
@@ -103,6 +105,23 @@ fn zeta_has_no_gradient_of_its_exponent() -> Result<()> {
     assert!(matches!(s.zeta(1.0), Err(Error::InvalidArgument { argument: "self", .. })));
     assert!(s.detach().zeta(1.0).is_ok());
     Ok(())
+}
+
+#[test]
+fn the_slope_of_the_incomplete_gamma_function_is_the_density() -> Result<()> {
+    for_each_device(|device| {
+        // Of parameter 2 the density is x exp(-x).
+        let a = Tensor::scalar(2.0, (DType::F64, device))?;
+        let x = Tensor::new([0.25, 1.0, 7.0, 40.0], (DType::F64, device))?.requires_grad_(true)?;
+        let density = x.detach().mul(&x.detach().neg()?.exp()?)?;
+        let slope = &grad(&[&a.igamma(&x)?.sum(())?], &[&x])?[0];
+        assert!(slope.as_ref().expect("x has one").allclose(&density, 1e-12, 0.0)?);
+        let slope = &grad(&[&a.igammac(&x)?.sum(())?], &[&x])?[0];
+        assert!(slope.as_ref().expect("x has one").allclose(&density.neg()?, 1e-12, 0.0)?);
+        let error = a.requires_grad_(true)?.igamma(&x);
+        assert!(matches!(error, Err(Error::InvalidArgument { argument: "self", .. })));
+        Ok(())
+    })
 }
 
 #[test]
