@@ -68,7 +68,7 @@ impl<K: RecurrentKind> AutogradFunction for RecurrentSequence<K> {
         if !kept.is_empty() {
             states.push(kept);
         }
-        let stacked = |steps| Tensor::stack(&self.in_order(steps), 0);
+        let stacked = |steps| Tensor::stack(self.in_order(steps), 0);
         let outputs = states.into_iter().map(stacked).collect::<Result<Vec<_>>>()?;
         context.save_for_backward(&inputs[WEIGHT..Self::BIAS]);
         context.save_for_backward(&outputs.iter().collect::<Vec<_>>());
@@ -106,8 +106,8 @@ impl<K: RecurrentKind> AutogradFunction for RecurrentSequence<K> {
                 .collect::<Result<_>>()?,
         };
         let (of_input, of_product, of_state) = pass.run()?;
-        let of_input = Tensor::stack(&self.in_order(of_input), 0)?;
-        let of_product = Tensor::stack(&self.in_order(of_product), 0)?;
+        let of_input = Tensor::stack(self.in_order(of_input), 0)?;
+        let of_product = Tensor::stack(self.in_order(of_product), 0)?;
         let of_weight = context.needs_input_grad(WEIGHT).then(|| {
             let rows = of_product.flatten_dims(0, 1)?;
             rows.t()?.matmul(&before[0].flatten_dims(0, 1)?)
