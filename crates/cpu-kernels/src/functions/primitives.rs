@@ -22,6 +22,12 @@ macro_rules! unary {
         unary!($name f32 $module $single ::<I>);
         unary!($name f64 $module $double ::<I>);
     )*};
+    // All sets call the same code.
+    (scalar $($name:ident: $module:ident $single:ident $double:ident;)*) => {$(
+        primitive!($name);
+        unary!($name f32 $module $single);
+        unary!($name f64 $module $double);
+    )*};
     // What follows is `::<I>` if the function depends on the instruction set.
     ($name:ident $float:ident $module:ident $function:ident $($of_set:tt)*) => {
         impl UnaryFunction<$float> for $name {
@@ -39,6 +45,12 @@ macro_rules! binary {
         primitive!($name);
         binary!($name f32 $module $single ::<I>);
         binary!($name f64 $module $double ::<I>);
+    )*};
+    // All sets call the same code.
+    (scalar $($name:ident: $module:ident $single:ident $double:ident;)*) => {$(
+        primitive!($name);
+        binary!($name f32 $module $single);
+        binary!($name f64 $module $double);
     )*};
     ($name:ident $number:ident $module:ident $function:ident $($of_set:tt)*) => {
         impl BinaryFunction<$number> for $name {
@@ -78,21 +90,17 @@ pub(crate) struct Gelu;
 unary!(Gelu f32 error_function gelu_f32 ::<I>);
 unary!(Gelu f64 error_function gelu_f64 ::<I>);
 
-primitive!(Digamma);
-unary!(Digamma f32 gamma digamma_f32);
-unary!(Digamma f64 gamma digamma_f64);
+unary! {
+    scalar
+    Digamma: gamma digamma_f32 digamma_f64;
+    Lgamma: gamma lgamma_f32 lgamma_f64;
+}
 
-primitive!(Lgamma);
-unary!(Lgamma f32 gamma lgamma_f32);
-unary!(Lgamma f64 gamma lgamma_f64);
-
-primitive!(Igamma);
-binary!(Igamma f32 gamma igamma_f32);
-binary!(Igamma f64 gamma igamma_f64);
-
-primitive!(Igammac);
-binary!(Igammac f32 gamma igammac_f32);
-binary!(Igammac f64 gamma igammac_f64);
+binary! {
+    scalar
+    Igamma: gamma igamma_f32 igamma_f64;
+    Igammac: gamma igammac_f32 igammac_f64;
+}
 
 binary! {
     Atan2: inverse_trigonometric atan2_f32 atan2_f64;

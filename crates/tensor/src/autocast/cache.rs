@@ -16,7 +16,7 @@ type CastKey = (TensorId, DType, bool);
 /// A cast of a parameter.
 struct KeptCast {
     /// It is held, so that no other tensor gets its identity.
-    parameter: Tensor,
+    _parameter: Tensor,
     /// The version of its memory that was cast.
     version: u64,
     cast: Tensor,
@@ -45,7 +45,7 @@ pub(crate) fn keep_cast(x: &Tensor, dtype: DType, cast: &Tensor) {
         return;
     }
     let kept =
-        KeptCast { parameter: x.clone(), version: x.storage().version(), cast: cast.clone() };
+        KeptCast { _parameter: x.clone(), version: x.storage().version(), cast: cast.clone() };
     let before =
         CASTS.with_borrow_mut(|casts| casts.insert((x.id(), dtype, is_grad_enabled()), kept));
     // Dropped here, where the table is not borrowed: hooks of the program may go with it.
@@ -74,10 +74,7 @@ pub(super) fn end() {
         depth.get()
     });
     if left == Ok(0) {
-        let casts = CASTS.try_with(|casts| std::mem::take(&mut *casts.borrow_mut()));
-        for kept in casts.into_iter().flat_map(FxHashMap::into_values) {
-            let KeptCast { parameter, cast, .. } = kept;
-            drop((parameter, cast));
-        }
+        // Dropped where the table is not borrowed, too.
+        drop(CASTS.try_with(|casts| std::mem::take(&mut *casts.borrow_mut())));
     }
 }

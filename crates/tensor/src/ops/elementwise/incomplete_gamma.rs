@@ -1,13 +1,16 @@
 //! The regularized incomplete gamma functions.
 
-use crate::autograd::is_grad_enabled;
+use super::expect_constant;
 use crate::ops::operand::TensorOrScalar;
 use crate::ops::pointwise::{Kinds, Pointwise};
-use crate::{Error, Result, Tensor};
+use crate::{Result, Tensor};
 
 static IGAMMA: Pointwise<2> = Pointwise::common("igamma", |[a, x]| a.igamma(x)).of(Kinds::FLOATS);
 static IGAMMAC: Pointwise<2> =
     Pointwise::common("igammac", |[a, x]| a.igammac(x)).of(Kinds::FLOATS);
+
+/// The way out for who asks for the gradient of a parameter.
+const WHY: &str = "only `x` has one; detach() makes `self` a constant";
 
 /// Both functions are NaN where an operand is negative, and where both are 0 or infinite. A gradient
 /// flows to `x` alone. They fail if the operands do not broadcast, lie on different devices, or are no
@@ -26,7 +29,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn igamma<'a>(&self, x: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
-        expect_constant("igamma", self)?;
+        expect_constant("igamma", self, WHY)?;
         IGAMMA.apply([self.into(), x.into()])
     }
 
@@ -41,7 +44,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn igamma_<'a>(&self, x: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
-        expect_constant("igamma_", self)?;
+        expect_constant("igamma_", self, WHY)?;
         IGAMMA.apply_in_place("igamma_", self, [self.into(), x.into()])
     }
 
@@ -56,7 +59,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn igammac<'a>(&self, x: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
-        expect_constant("igammac", self)?;
+        expect_constant("igammac", self, WHY)?;
         IGAMMAC.apply([self.into(), x.into()])
     }
 
@@ -71,18 +74,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn igammac_<'a>(&self, x: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
-        expect_constant("igammac_", self)?;
+        expect_constant("igammac_", self, WHY)?;
         IGAMMAC.apply_in_place("igammac_", self, [self.into(), x.into()])
     }
-}
-
-/// Checks that nobody asks for the gradient of a parameter.
-#[track_caller]
-fn expect_constant(op: &'static str, a: &Tensor) -> Result<()> {
-    if !is_grad_enabled() || !a.requires_grad() {
-        return Ok(());
-    }
-    let value = "a tensor that requires a gradient".to_owned();
-    let why = "only `x` has one; detach() makes `self` a constant";
-    Err(Error::InvalidArgument { op, argument: "self", value, why })
 }

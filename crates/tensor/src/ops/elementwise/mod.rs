@@ -107,4 +107,14 @@ macro_rules! example {
     };
 }
 
+use crate::{Error, Result, Tensor, is_grad_enabled};
 use {binary, example, unary};
+
+/// Checks that nobody asks for the gradient of a tensor that an operation has none of.
+fn expect_constant(op: &'static str, x: &Tensor, why: &'static str) -> Result<()> {
+    if !is_grad_enabled() || !x.requires_grad() {
+        return Ok(());
+    }
+    let value = "a tensor that requires a gradient".to_owned();
+    Err(Error::InvalidArgument { op, argument: "self", value, why })
+}

@@ -2,6 +2,7 @@
 
 use std::f64::consts::PI;
 
+use super::expect_constant;
 use crate::autograd::recomputed;
 use crate::ops::operand::TensorOrScalar;
 use crate::ops::pointwise::{Kinds, Pointwise};
@@ -38,11 +39,7 @@ impl Tensor {
     /// is no such function; this tensor requires a gradient, which neither we nor PyTorch have: [`Tensor::detach`] makes it a constant.
     #[track_caller]
     pub fn zeta<'a>(&self, q: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
-        if crate::is_grad_enabled() && self.requires_grad() {
-            let value = "a tensor that requires a gradient".to_owned();
-            let why = "only `q` has one; detach() makes `self` a constant";
-            return Err(Error::InvalidArgument { op: "zeta", argument: "self", value, why });
-        }
+        expect_constant("zeta", self, "only `q` has one; detach() makes `self` a constant")?;
         ZETA.apply([self.into(), q.into()])
     }
 
