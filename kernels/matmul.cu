@@ -112,23 +112,12 @@ __device__ void multiply_tiles(T* c, const View<T>& a, const View<T>& b) {
     }
 }
 
-// A product in small tiles, of SIDE x MANY or of SIDE elements.
-struct SmallTiles {
+// A product in tiles of SIDE x EACH elements.
+template <int EACH>
+struct Tiles {
     template <class T>
-    __device__ static void multiply(T* c, const View<T>& a, const View<T>& b, int64_t tile) {
-        if (tile == SIDE * MANY) {
-            multiply_tiles<T, MANY>(c, a, b);
-        } else {
-            multiply_tiles<T, FEW>(c, a, b);
-        }
-    }
-};
-
-// A product in large tiles, of SIDE x MOST elements.
-struct LargeTiles {
-    template <class T>
-    __device__ static void multiply(T* c, const View<T>& a, const View<T>& b, int64_t) {
-        multiply_tiles<T, MOST>(c, a, b);
+    __device__ static void multiply(T* c, const View<T>& a, const View<T>& b) {
+        multiply_tiles<T, EACH>(c, a, b);
     }
 };
 
@@ -136,7 +125,7 @@ struct LargeTiles {
 // each warp adds up whole rows. Blocks lie along y.
 struct WholeRows {
     template <class T>
-    __device__ static void multiply(T* c, const View<T>& a, const View<T>& b, int64_t) {
+    __device__ static void multiply(T* c, const View<T>& a, const View<T>& b) {
         constexpr int WARPS = THREADS / WARP, TOGETHER = 8;
         const int thread = thread_of_block(), lane = thread % WARP;
         int64_t row = static_cast<int64_t>(blockIdx.y) * WARPS + thread / WARP;
@@ -169,7 +158,7 @@ struct WholeRows {
 template <class T, class Way>
 __device__ void matmul(const Matmul& args) {
     for_products<T>(args, [&](int64_t product, const View<T>& a, const View<T>& b) {
-        Way::multiply(static_cast<T*>(args.c) + product * args.m * args.n, a, b, args.tile);
+        Way::multiply(static_cast<T*>(args.c) + product * args.m * args.n, a, b);
     });
 }
 
@@ -183,9 +172,10 @@ __device__ void matmul(const Matmul& args) {
         matmul<T, Way>(args);                                                          \
     }
 
-FOR_NUMBERS(MATMUL, matmul, SmallTiles)
+FOR_NUMBERS(MATMUL, matmul_small, Tiles<FEW>)
+FOR_NUMBERS(MATMUL, matmul, Tiles<MANY>)
 FOR_FLOATS(MATMUL, matmul_rows, WholeRows)
 // Eight times eight numbers of 64 bits would not fit into a thread's registers.
-MATMUL_LARGE(matmul_large, LargeTiles, f16)
-MATMUL_LARGE(matmul_large, LargeTiles, bf16)
-MATMUL_LARGE(matmul_large, LargeTiles, f32)
+MATMUL_LARGE(matmul_large, Tiles<MOST>, f16)
+MATMUL_LARGE(matmul_large, Tiles<MOST>, bf16)
+MATMUL_LARGE(matmul_large, Tiles<MOST>, f32)

@@ -127,12 +127,12 @@ def multiplication(driver, dtype, a, b):
     large = ["matmul_large"] if dtype in HALVES + ["f32"] else []
     halves = halves_kernels(a, b) if dtype in HALVES else []
     rows = ["matmul_rows"] if n == 1 and deep and dtype in FLOATS else []
-    tiles = {"matmul": 64 if min(a.shape[-2], n) >= 64 else 16, "matmul_large": 128}
+    tiles = {"matmul_small": 16, "matmul": 64, "matmul_large": 128}
     wide = (lambda t: t.double()) if a.is_floating_point() else (lambda t: t)
     expected = torch.matmul(wide(a), wide(b))
     # Each of the k roundings is relative to the size of the terms, not of their sum.
     size = torch.matmul(wide(a).abs(), wide(b).abs()) if a.is_floating_point() else None
-    for name, parts in itertools.product(["matmul", *large, *rows, *halves], [1, 3]):
+    for name, parts in itertools.product(["matmul_small", "matmul", *large, *rows, *halves], [1, 3]):
         if parts > 1 and dtype not in ("f32", "f64") and name not in halves:
             continue
         products = wide(product(driver, name, a, b, tiles.get(name, 16), parts))

@@ -22,7 +22,7 @@ const TABLE: &[(&str, &str, usize)] = &[
     ("cumsum cumprod", GATHERED, 56),
     ("argsort", "f32 f64 i64 i32", 88),
     ("searchsorted", "f32 f64 i64", 64),
-    ("matmul", NUMBERS, 296),
+    ("matmul_small matmul", NUMBERS, 296),
     ("matmul_rows", FLOATS, 296),
     ("matmul_large", SINGLES, 296),
     ("matmul_halves_nn matmul_halves_nt matmul_halves_tn matmul_halves_tt", HALVES, 296),

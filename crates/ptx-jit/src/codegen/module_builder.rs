@@ -57,12 +57,14 @@ impl<'k> ModuleBuilder<'k> {
     ) -> Result<(*const u8, T), String> {
         let signature = self.function_signature();
         for (index, _) in &self.kernel.callees {
-            let name = format!("function{index}");
+            let name = format!("function {index}");
             let callee = self.module.declare_function(&name, Linkage::Local, &signature);
             self.callees.push(callee.map_err(describe)?);
         }
         let entry_signature = self.entry_signature();
-        let id = self.module.declare_function("kernel", Linkage::Local, &entry_signature);
+        // Profilers show this name.
+        let name = &self.kernel.name;
+        let id = self.module.declare_function(name, Linkage::Local, &entry_signature);
         let id = id.map_err(describe)?;
         let (frame, result) = self.define(id, entry_signature, entry)?;
         self.stack_use.all += frame;

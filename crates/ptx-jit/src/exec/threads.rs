@@ -7,9 +7,8 @@ use crate::abi::{OPERANDS, RESULTS, ThreadRecord};
 
 /// A record for each thread of a block, in the order of the linear indices.
 ///
-/// They go back to their thread of the host, which gives them to the next block of the same shape in
-/// the same memory: most launches are small, and to write hundreds of records took a good part of
-/// their time.
+/// They go back to their thread of the host, which gives them to the next block of the same shape:
+/// most launches are small, and to write hundreds of records took a good part of their time.
 pub(super) struct ThreadRecords {
     records: Vec<ThreadRecord>,
     places: ThreadPlaces,
@@ -30,41 +29,64 @@ pub(super) struct ThreadPlaces {
     pub(super) frame_stride: usize,
 }
 
+/// The number of sets of records that a thread of the host keeps: the kernels of one program have few
+/// shapes of blocks.
+const MAX_SPARES: usize = 4;
+
 thread_local! {
-    static SPARE: RefCell<Option<(Vec<ThreadRecord>, ThreadPlaces)>> = const { RefCell::new(None) };
+    /// The shapes of blocks, and records for them. Those that were used last come last.
+    static SPARES: RefCell<Vec<(BlockShape, Vec<ThreadRecord>)>> = const { RefCell::new(Vec::new()) };
 }
+
+/// The extents of a block, and the number of its threads that have records.
+type BlockShape = ([u32; 3], usize);
 
 impl ThreadRecords {
     /// Records of threads that are at their beginning.
     pub(super) fn new(places: ThreadPlaces) -> ThreadRecords {
-        let spare = SPARE.try_with(|spare| spare.borrow_mut().take()).ok().flatten();
-        let records = match spare {
-            Some((mut records, made_for)) if made_for == places => {
-                for record in &mut records {
+        let spare = SPARES.try_with(|spares| take_spare(&mut spares.borrow_mut(), places.shape()));
+        let records = match spare.ok().flatten() {
+            Some(mut records) => {
+                for (linear, record) in records.iter_mut().enumerate() {
+                    (record.local, record.frame) = places.memory_of(linear);
                     (record.state, record.stop, record.site) = (0, 0, 0);
                 }
                 records
             }
-            spare => {
-                let mut records = spare.map(|(records, _)| records).unwrap_or_default();
-                records.clear();
-                records.extend(
-                    (0..places.count)
-                        .zip(positions(places.block))
-                        .map(|(linear, index)| places.record(linear, index)),
-                );
-                records
+            None => {
+                let threads = (0..places.count).zip(positions(places.block));
+                threads.map(|(linear, index)| places.record(linear, index)).collect()
             }
         };
         ThreadRecords { records, places }
     }
 }
 
+/// Records for a block of that shape.
+fn take_spare(
+    spares: &mut Vec<(BlockShape, Vec<ThreadRecord>)>,
+    shape: BlockShape,
+) -> Option<Vec<ThreadRecord>> {
+    let place = spares.iter().rposition(|(made_for, _)| *made_for == shape)?;
+    Some(spares.remove(place).1)
+}
+
 impl ThreadPlaces {
+    fn shape(&self) -> BlockShape {
+        (self.block, self.count)
+    }
+
+    /// A thread's local memory, and its warp's frame.
+    fn memory_of(&self, linear: usize) -> (*mut u8, *mut u8) {
+        let local = self.local.wrapping_add(linear * self.local_stride);
+        (local, self.frame.wrapping_add(linear / 32 * self.frame_stride))
+    }
+
     fn record(&self, linear: usize, index: [u32; 3]) -> ThreadRecord {
+        let (local, frame) = self.memory_of(linear);
         ThreadRecord {
-            local: self.local.wrapping_add(linear * self.local_stride),
-            frame: self.frame.wrapping_add(linear / 32 * self.frame_stride),
+            local,
+            frame,
             linear: linear as u32,
             index,
             state: 0,
@@ -78,9 +100,15 @@ impl ThreadPlaces {
 
 impl Drop for ThreadRecords {
     fn drop(&mut self) {
-        let records = std::mem::take(&mut self.records);
+        let spare = (self.places.shape(), std::mem::take(&mut self.records));
         // At the end of the host's thread they go with it.
-        let _ = SPARE.try_with(|spare| *spare.borrow_mut() = Some((records, self.places)));
+        let _ = SPARES.try_with(|spares| {
+            let mut spares = spares.borrow_mut();
+            if spares.len() == MAX_SPARES {
+                spares.remove(0);
+            }
+            spares.push(spare);
+        });
     }
 }
 

@@ -15,6 +15,7 @@ const TENSOR_CORE_THREADS: i32 = 128;
 
 /// The kernels of the matrix product: on CUDA there are several, for different shapes.
 pub(crate) struct ProductKernels {
+    small_tiles: Operator<Matmul>,
     tiles: Operator<Matmul>,
     large_tiles: Operator<Matmul>,
     rows: Operator<Matmul>,
@@ -26,6 +27,7 @@ pub(crate) struct ProductKernels {
 impl ProductKernels {
     pub(crate) const fn new(host: HostKernels<Matmul>) -> ProductKernels {
         ProductKernels {
+            small_tiles: Operator::new("matmul_small", host),
             tiles: Operator::new("matmul", host),
             large_tiles: Operator::new("matmul_large", host),
             rows: Operator::new("matmul_rows", host),
@@ -49,6 +51,7 @@ impl ProductKernels {
     /// The kernel of a plan.
     fn of(&'static self, plan: &ProductPlan) -> &'static Operator<Matmul> {
         match plan.kernel {
+            ProductKernel::SmallTiles => &self.small_tiles,
             ProductKernel::Tiles => &self.tiles,
             ProductKernel::LargeTiles => &self.large_tiles,
             ProductKernel::Rows => &self.rows,

@@ -32,7 +32,9 @@ pub(crate) struct ProductPlan {
 /// The kernels that a product may run in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProductKernel {
-    /// Any operands.
+    /// Tiles of the smallest side.
+    SmallTiles,
+    /// Tiles of the side between, and all products on the CPU.
     Tiles,
     /// Tiles of the largest side.
     LargeTiles,
@@ -73,10 +75,12 @@ impl ProductPlan {
             }
         } else if n == 1 && dtype.is_float() && *a.strides().last().expect("a matrix") == 1 {
             ProductKernel::Rows
-        } else if tile == TILES[0] {
-            ProductKernel::LargeTiles
         } else {
-            ProductKernel::Tiles
+            match tile {
+                _ if tile == small => ProductKernel::SmallTiles,
+                _ if tile == middle => ProductKernel::Tiles,
+                _ => ProductKernel::LargeTiles,
+            }
         };
         // In halves the parts' products would be rounded, which tensor cores leave in f32; and sums of
         // integers have another dtype.
