@@ -59,7 +59,7 @@ mod thread_scratch;
 mod values;
 
 pub use instruction_set::InstructionSet;
-pub use program::{Program, StridedPointer};
+pub use program::{DensePointer, Program, StridedPointer};
 pub use runs::Axes;
 
 /// The README's example is tested as the documentation's are.

@@ -1,14 +1,15 @@
 //! Runs on dense operands of the types that are computed with: the way of few steps.
 
+use std::array;
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
 use super::scratch::{ALIGNMENT, with_scratch};
-use super::{BlockStep, Program, StridedPointer};
+use super::{BlockStep, DensePointer, Program, StridedPointer};
 use crate::blocks::BlockArguments;
-use crate::loops::prefetch;
-use crate::movers::{end_of_streams, stream};
+use crate::loops::{REPEATS, prefetch};
+use crate::movers::{end_of_streams, fill, stream};
 use crate::pool;
 use crate::shared_pointer::SharedPointer;
 
@@ -26,7 +27,8 @@ pub(super) const STREAMED_LENGTH: usize = 512;
 pub(super) type BlockAddresses = SmallVec<[*mut u8; 16]>;
 
 impl Program {
-    /// [`Program::run`] on operands whose `count` elements lie one after the other.
+    /// [`Program::run`] on outputs whose `count` elements lie one after the other, and inputs whose
+    /// elements do so, too, or are one.
     ///
     /// # Safety
     /// As [`Program::run`].
@@ -37,23 +39,29 @@ impl Program {
         &self,
         count: usize,
         outputs: &[*mut u8],
-        inputs: &[*mut u8],
+        inputs: &[DensePointer],
         scalars: &[u64],
     ) {
         assert_eq!((outputs.len(), inputs.len()), (self.outputs.len(), self.inputs.len()));
         // More elements than these may be streamed, whatever their type.
-        if (1..STREAMED / size_of::<u64>()).contains(&count)
-            && let Some(step) = self.only_step()
-        {
-            // SAFETY: the conditions are the same.
-            return unsafe { self.run_step(step, count, outputs[0], |input| inputs[input]) };
+        if (1..STREAMED / size_of::<u64>()).contains(&count) {
+            if let Some(step) = self.only_step() {
+                // SAFETY: the conditions are the same.
+                return unsafe { self.run_step(step, count, outputs[0], |input| inputs[input]) };
+            }
+            if let Some(size) = self.only_fills() {
+                // SAFETY: the conditions are the same.
+                return unsafe { self.run_fill(size, count, outputs[0], scalars) };
+            }
         }
-        let dense = |&start: &*mut u8| StridedPointer::new(start, &[1]);
-        let outputs: SmallVec<[_; 2]> = outputs.iter().map(dense).collect();
-        let inputs: SmallVec<[_; 4]> = inputs.iter().map(dense).collect();
+        let outputs: SmallVec<[_; 2]> =
+            outputs.iter().map(|&start| DensePointer::new(start).strided()).collect();
+        let is_any_repeated = inputs.iter().any(|input| input.is_repeated);
+        let inputs: SmallVec<[_; 4]> = inputs.iter().map(DensePointer::strided).collect();
+        let is_dense = self.is_plain && count > 0 && !is_any_repeated;
         // SAFETY: the conditions are the same.
         unsafe {
-            match self.is_plain && count > 0 && !self.overwrites_any(&inputs, &outputs) {
+            match is_dense && !self.overwrites_any(&inputs, &outputs) {
                 true => self.run_dense(count, &outputs, &inputs, scalars),
                 false => self.run(&[count], &outputs, &inputs, scalars),
             }
@@ -100,9 +108,9 @@ impl Program {
         let is_any_streamed = is_streamed.contains(&true);
         let is_one = self.steps.len() == 1 && !is_any_streamed;
         if is_one && let Some(step) = self.only_step() {
-            let start = |input: usize| inputs[input].start;
+            let input = |input: usize| DensePointer::new(inputs[input].start);
             // SAFETY: the conditions are the same.
-            return unsafe { self.run_step(step, count, outputs[0].start, start) };
+            return unsafe { self.run_step(step, count, outputs[0].start, input) };
         }
         let most = if is_any_streamed { STREAMED_LENGTH } else { self.block_length() };
         let run = DenseRun {
@@ -135,34 +143,91 @@ impl Program {
         }
     }
 
-    /// Runs the only step on the whole operands: `start` gives the address of an input.
+    /// Bytes per element of the output of a program that sets all elements to one value and does
+    /// nothing else.
+    fn only_fills(&self) -> Option<usize> {
+        let does = self.inputs.is_empty() && self.steps.is_empty() && self.outputs.len() == 1;
+        let value = *self.stores.first()?;
+        let is_value = does && (1..1 + self.filled.len()).contains(&value);
+        let dtype = self.outputs[0];
+        (is_value && dtype.compute_type().dtype() == dtype).then_some(dtype.size())
+    }
+
+    /// Sets the elements of the output of such a program.
     ///
     /// # Safety
     /// The conditions of [`Program::run_dense`].
+    unsafe fn run_fill(&self, size: usize, count: usize, out: *mut u8, scalars: &[u64]) {
+        // SAFETY: the set is supported.
+        let bits = unsafe { self.uniforms(scalars) }[self.stores[0] - 1];
+        let (out, fill) = (SharedPointer::new(out), fill(size, self.set));
+        pool::split(count, self.cost, |range| {
+            // SAFETY: the output has the elements up to the end of the range; the set is supported.
+            unsafe { fill((out.get().add(range.start * size), range.len(), bits)) };
+        });
+    }
+
+    /// Runs the only step on the whole operands: `input` gives an input.
+    ///
+    /// # Safety
+    /// The conditions of [`Program::run_dense`], but that inputs may be repeated.
     unsafe fn run_step(
         &self,
         step: &BlockStep<usize>,
         count: usize,
         out: *mut u8,
-        start: impl Fn(usize) -> *mut u8,
+        input: impl Fn(usize) -> DensePointer,
     ) {
-        let out = SharedPointer::new(out);
-        let operands = step.operands.map(|input| SharedPointer::new(start(input)));
         let out_size = self.outputs[0].size();
         let sizes = step.operands.map(|input| self.inputs[input].size());
+        let inputs = step.operands.map(input);
+        let is_repeated = inputs.map(|input| input.is_repeated);
+        let mut copies = [[0_u64; REPEATS]; 3];
+        let operands = array::from_fn::<_, 3, _>(|operand| {
+            let input = inputs[operand];
+            if !input.is_repeated {
+                return SharedPointer::new(input.start);
+            }
+            let copies = (&raw mut copies[operand]).cast();
+            // SAFETY: an element has at most eight bytes, and there is room for so many.
+            unsafe { self.repeat_value(input.start, sizes[operand], copies, count.min(REPEATS)) };
+            SharedPointer::new(copies)
+        });
+        let out = SharedPointer::new(out);
         pool::split(count, self.cost, |range| {
-            let at = |index: usize| {
-                let start: *const u8 = operands[index].get();
+            let at = |operand: usize| {
+                let start: *const u8 = operands[operand].get();
+                let offset = if is_repeated[operand] { 0 } else { range.start * sizes[operand] };
                 // SAFETY: the operand has the elements up to the end of the range.
-                unsafe { start.add(range.start * sizes[index]) }
+                unsafe { start.add(offset) }
             };
             // SAFETY: the output has the elements up to the end of the range.
             let out = unsafe { out.get().add(range.start * out_size) };
-            let block = BlockArguments::dense(out, [at(0), at(1), at(2)], range.len());
+            let operands = [at(0), at(1), at(2)];
+            let block = BlockArguments { out, operands, is_repeated, length: range.len() };
             // SAFETY: the operands are valid, and the same as the output or apart from it; the set
             // is supported.
             unsafe { (step.kernel)(block) };
         });
+    }
+
+    /// Writes copies of an element, one after the other.
+    ///
+    /// # Safety
+    /// The element is valid, and there is room for so many.
+    pub(super) unsafe fn repeat_value(
+        &self,
+        from: *const u8,
+        size: usize,
+        to: *mut u8,
+        count: usize,
+    ) {
+        let mut bits = 0_u64;
+        // SAFETY: an element has at most eight bytes; the set is supported.
+        unsafe {
+            (&raw mut bits).cast::<u8>().copy_from_nonoverlapping(from, size);
+            fill(size, self.set)((to, count, bits));
+        }
     }
 
     /// Whether an output is so large that it is copied past the caches. A single step, which needs no

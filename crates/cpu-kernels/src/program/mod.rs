@@ -92,6 +92,30 @@ impl<'a> StridedPointer<'a> {
     }
 }
 
+/// An operand whose elements lie one after the other, or are one.
+#[derive(Clone, Copy, Debug)]
+pub struct DensePointer {
+    start: *mut u8,
+    is_repeated: bool,
+}
+
+impl DensePointer {
+    /// An operand whose first element lies there.
+    pub fn new(start: *mut u8) -> DensePointer {
+        DensePointer { start, is_repeated: false }
+    }
+
+    /// An input that has the same element everywhere.
+    pub fn repeated(element: *mut u8) -> DensePointer {
+        DensePointer { start: element, is_repeated: true }
+    }
+
+    /// The same operand, in one dimension.
+    fn strided(&self) -> StridedPointer<'static> {
+        StridedPointer::new(self.start, if self.is_repeated { &[0] } else { &[1] })
+    }
+}
+
 /// A value that is the same for all elements.
 #[derive(Clone, Copy, Debug)]
 enum UniformValue {

@@ -299,16 +299,13 @@ impl Program {
         count: usize,
         transit: *mut u8,
     ) {
-        let fill = fill(place.size, self.set);
-        let mut bits = 0_u64;
-        // SAFETY: an element has at most eight bytes; `transit` has room for as many elements that
-        // are converted, and the set is supported.
+        // SAFETY: there is room for so many elements, in `transit` for as many that are converted, and
+        // the set is supported.
         unsafe {
-            (&raw mut bits).cast::<u8>().copy_from_nonoverlapping(from, place.size);
             let Some(convert) = load(self.inputs[input], self.set) else {
-                return fill((to, count, bits));
+                return self.repeat_value(from, place.size, to, count);
             };
-            fill((transit, count, bits));
+            self.repeat_value(from, place.size, transit, count);
             convert(BlockArguments::dense(to, [transit.cast_const(); 3], count));
         }
     }

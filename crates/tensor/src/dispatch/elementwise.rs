@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use cpu_kernels::{Program, StridedPointer};
+use cpu_kernels::{DensePointer, Program, StridedPointer};
 use expression::Expression;
 use gpu_runtime::Access;
 use smallvec::SmallVec;
@@ -150,9 +150,10 @@ impl Elementwise {
         }
     }
 
-    /// The one output for one or two dense inputs of one shape on the CPU. `None` if it is not as
-    /// simple as that: also for what is run for the first time, for page-locked memory, and for
-    /// memory with a copy due. [`Elementwise::run`] is for everything.
+    /// The one output for one or two inputs of one shape on the CPU, of which one is dense, and the
+    /// other, too, or one element that is repeated. `None` if it is not as simple as that: also for
+    /// what is run for the first time, for page-locked memory, and for memory with a copy due.
+    /// [`Elementwise::run`] is for everything.
     ///
     /// # Errors
     /// Memory is short.
@@ -160,28 +161,31 @@ impl Elementwise {
     pub(crate) fn run_dense(&self, inputs: &[&Tensor], scalars: &[u64]) -> Option<Result<Tensor>> {
         let (program, &[dtype]) = (self.program.get()?, &self.outputs[..]) else { return None };
         let (&first, &last) = (inputs.first()?, inputs.last()?);
-        let is_dense = |input: &Tensor| {
-            input.is_contiguous()
-                && input.resolved_device() == ResolvedDevice::Cpu
-                && !input.is_pinned()
-        };
-        let fits = is_dense(first) && is_dense(last) && first.shape() == last.shape();
-        if inputs.len() > 2 || !fits {
+        if inputs.len() > 2 || first.shape() != last.shape() {
             return None;
         }
-        let output = match Tensor::uninit_like(first, dtype) {
+        let repeats = [repeats_one_element(first)?, repeats_one_element(last)?];
+        let dense = match repeats {
+            [false, _] => first,
+            [true, false] => last,
+            [true, true] => return None,
+        };
+        let output = match Tensor::uninit_like(dense, dtype) {
             Ok(output) => output,
             Err(error) => return Some(Err(error)),
         };
         let _held = hold_to_read(first, last)?;
         self.expect_dtypes(std::slice::from_ref(&output), inputs);
-        let start = |tensor| std::ptr::with_exposed_provenance_mut(address(tensor) as usize);
-        let starts = [start(first), start(last)];
-        let (numel, starts) = (output.numel(), &starts[..inputs.len()]);
-        // SAFETY: the inputs are tensors of the dtypes that the program was made for, dense and of
-        // the output's shape (all checked above), and their memory is held; the output was just
-        // made.
-        unsafe { program.run_contiguous(numel, &[start(&output)], starts, scalars) };
+        let pointers =
+            [(first, repeats[0]), (last, repeats[1])].map(|(input, repeats)| match repeats {
+                true => DensePointer::repeated(start_of(input)),
+                false => DensePointer::new(start_of(input)),
+            });
+        let (numel, pointers) = (output.numel(), &pointers[..inputs.len()]);
+        // SAFETY: the inputs are tensors of the dtypes that the program was made for, as dense as the
+        // pointers say, and of the output's shape (all checked above), and their memory is held; the
+        // output was just made.
+        unsafe { program.run_contiguous(numel, &[start_of(&output)], pointers, scalars) };
         Some(Ok(output))
     }
 
@@ -195,10 +199,9 @@ impl Elementwise {
             return false;
         }
         self.expect_dtypes(std::slice::from_ref(output), &[]);
-        let start = std::ptr::with_exposed_provenance_mut(address(output) as usize);
         // SAFETY: the output is of the dtype that the program was made for (checked above), dense,
         // and nobody else's.
-        unsafe { program.run_contiguous(output.numel(), &[start], &[], scalars) };
+        unsafe { program.run_contiguous(output.numel(), &[start_of(output)], &[], scalars) };
         true
     }
 
@@ -257,4 +260,22 @@ impl Elementwise {
             why: "its elements share memory (expand), so each cannot be written; use contiguous()",
         }
     }
+}
+
+/// Whether a tensor is one element that is repeated, and not dense. `None` if it is neither, or not in
+/// pageable memory of the CPU.
+fn repeats_one_element(input: &Tensor) -> Option<bool> {
+    if input.resolved_device() != ResolvedDevice::Cpu || input.is_pinned() {
+        return None;
+    }
+    if input.is_contiguous() {
+        return Some(false);
+    }
+    let mut dims = input.shape().iter().zip(input.strides());
+    dims.all(|(&size, &stride)| size == 1 || stride == 0).then_some(true)
+}
+
+/// The address of a tensor's first element, to be read or written through.
+fn start_of(tensor: &Tensor) -> *mut u8 {
+    std::ptr::with_exposed_provenance_mut(address(tensor) as usize)
 }

@@ -167,35 +167,30 @@ impl Drop for Node {
         if !self.inputs.iter().flatten().any(is_last) {
             return;
         }
-        let mut orphans = Orphans::default();
-        orphans.take(self);
-        while let Some(mut last) = orphans.next() {
-            orphans.take(&mut last);
-        }
-    }
-}
-
-/// The edges of nodes that are being freed.
-#[derive(Default)]
-struct Orphans {
-    edges: InputEdges,
-}
-
-impl Orphans {
-    fn take(&mut self, node: &mut Node) {
-        self.edges.append(&mut node.parts.inputs);
-    }
-
-    /// A node that nobody else has.
-    fn next(&mut self) -> Option<Node> {
-        while let Some(edge) = self.edges.pop() {
-            if let Some(Edge::Node(output)) = edge
-                && let Some(last) = Counted::into_inner(output.node)
-            {
-                return Some(last);
+        let mut orphans = Orphans::new();
+        take_inputs(self, &mut orphans);
+        while let Some(mut node) = orphans.pop() {
+            // Freed where it is, if nobody can ask for it any more.
+            if let Some(last) = Counted::get_mut(&mut node) {
+                take_inputs(last, &mut orphans);
+            } else if let Some(mut last) = Counted::into_inner(node) {
+                take_inputs(&mut last, &mut orphans);
             }
         }
-        None
+    }
+}
+
+/// Nodes to which an edge has led from a node that is being freed.
+type Orphans = SmallVec<[Counted<Node>; 4]>;
+
+/// Takes the nodes before a node that is being freed.
+fn take_inputs(node: &mut Node, orphans: &mut Orphans) {
+    // What the function has saved has edges to the same nodes: it goes first, while these hold them.
+    *node.backward.get_mut() = None;
+    for edge in node.parts.inputs.drain(..) {
+        if let Some(Edge::Node(output)) = edge {
+            orphans.push(output.node);
+        }
     }
 }
 
