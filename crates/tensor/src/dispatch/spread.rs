@@ -4,6 +4,7 @@
 //! they follow.
 
 use std::ptr;
+use std::sync::LazyLock;
 
 use cpu_kernels::Axes;
 use cpu_kernels::reduce::{ReducedInput, VarianceKernel, VarianceResults};
@@ -13,7 +14,7 @@ use super::reduce::moments;
 use super::{Operands, reduced_shape};
 use crate::layout::Run;
 use crate::resolved_device::ResolvedDevice;
-use crate::{Error, Result, Tensor};
+use crate::{Error, FusedMany, Result, Tensor, fuse_many};
 
 /// A function of the variance.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -22,6 +23,14 @@ pub(crate) enum SpreadForm {
     /// The standard deviation, its root.
     Deviation,
 }
+
+/// Variances of squared distances, and the means: in memory of their own, since whoever keeps one of
+/// them should not keep the moments, too.
+static VARIANCE: LazyLock<FusedMany<3, 2>> =
+    LazyLock::new(|| fuse_many(|[squares, mean, count]| [squares / count, mean]).named("variance"));
+static DEVIATION: LazyLock<FusedMany<3, 2>> = LazyLock::new(|| {
+    fuse_many(|[squares, mean, count]| [(squares / count).sqrt(), mean]).named("deviation")
+});
 
 /// The variances of a tensor over the dimensions `dims` (ascending), or the standard deviations, and
 /// the means, without history. With `keepdim` the dimensions stay with size 1.
@@ -40,12 +49,13 @@ pub(crate) fn spread_and_mean(
     if let ResolvedDevice::Cuda(cuda) = device {
         let [mean, squares] = moments(input, cuda, dims, keepdim)?;
         let count: usize = dims.iter().map(|&dim| input.shape()[dim]).product();
-        let variance = squares.div((count as f64 - correction).max(0.0))?;
-        let spread = match form {
-            SpreadForm::Variance => variance,
-            SpreadForm::Deviation => variance.sqrt()?,
+        let finish = match form {
+            SpreadForm::Variance => &VARIANCE,
+            SpreadForm::Deviation => &DEVIATION,
         };
-        return Ok([spread.to(dtype)?, mean.to(dtype)?.detach()]);
+        let count = (count as f64 - correction).max(0.0);
+        let [spread, mean] = finish.call((&squares, &mean, count))?;
+        return Ok([spread.to(dtype)?, mean.to(dtype)?]);
     }
     let Some(kernel) = VarianceKernel::new(dtype) else {
         return Err(Error::UnsupportedDType { op, dtype, device: input.device() });
