@@ -9,6 +9,9 @@ pub(crate) enum CaseFailure {
     Unsupported(String),
     /// The library gave an error.
     Library(tensor::Error),
+    /// A number is none of the type that the library takes, like -1 as a size: a program gets the
+    /// error from `usize::try_from`.
+    Conversion(String),
     /// An error at another place than the case is about: in its preparation, or in another step
     /// than the one that is expected to fail.
     Elsewhere(String),
@@ -30,7 +33,7 @@ impl CaseFailure {
     /// Whether it means that the library has no such operation or dtype, or not on the device.
     pub(crate) fn is_unsupported(&self) -> bool {
         match self {
-            CaseFailure::Unsupported(_) => true,
+            CaseFailure::Unsupported(_) | CaseFailure::Conversion(_) => true,
             CaseFailure::Library(error) => is_lacking(error),
             CaseFailure::Wrong(_) | CaseFailure::Elsewhere(_) => false,
         }
@@ -41,6 +44,7 @@ impl CaseFailure {
         match self {
             CaseFailure::Wrong(why)
             | CaseFailure::Unsupported(why)
+            | CaseFailure::Conversion(why)
             | CaseFailure::Elsewhere(why) => why.clone(),
             CaseFailure::Library(error) => match std::error::Error::source(error) {
                 Some(source) => format!("{error}: {source}"),

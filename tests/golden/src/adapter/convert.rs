@@ -1,5 +1,7 @@
 //! Arguments as the types of the library, and its results as outputs.
 
+use std::num::TryFromIntError;
+
 use tensor::{DType, Scalar, Tensor, TensorOrScalar};
 
 use crate::argument::CaseArgument;
@@ -8,6 +10,12 @@ use crate::argument::CaseArgument;
 pub(super) trait FromArgument<'a>: Sized {
     /// The argument as this type, if it is of a kind that Python would take there.
     fn from_argument(argument: &'a CaseArgument) -> Option<Self>;
+
+    /// The error of a program's conversion to this type, where the argument is a number that the type
+    /// has not: -1 as a size.
+    fn conversion_error(_argument: &CaseArgument) -> Option<TryFromIntError> {
+        None
+    }
 }
 
 /// One result of a call.
@@ -58,11 +66,27 @@ from_argument! {
     bool: CaseArgument::Truth(value) => Some(*value);
     i64: CaseArgument::Integer(value) => Some(*value);
     isize: CaseArgument::Integer(value) => Some(*value as isize);
-    i32: CaseArgument::Integer(value) => i32::try_from(*value).ok();
-    usize: CaseArgument::Integer(value) => usize::try_from(*value).ok();
     &'a str: CaseArgument::Text(text) => Some(text);
     DType: CaseArgument::DType(dtype) => Some(*dtype);
 }
+
+macro_rules! from_number {
+    ($($type:ty)*) => {$(
+        impl FromArgument<'_> for $type {
+            fn from_argument(argument: &CaseArgument) -> Option<$type> {
+                let CaseArgument::Integer(value) = argument else { return None };
+                <$type>::try_from(*value).ok()
+            }
+
+            fn conversion_error(argument: &CaseArgument) -> Option<TryFromIntError> {
+                let CaseArgument::Integer(value) = argument else { return None };
+                <$type>::try_from(*value).err()
+            }
+        }
+    )*};
+}
+
+from_number!(i32 usize);
 
 impl FromArgument<'_> for f64 {
     fn from_argument(argument: &CaseArgument) -> Option<f64> {
@@ -103,12 +127,21 @@ impl<'a, T: FromArgument<'a>> FromArgument<'a> for Option<T> {
             argument => T::from_argument(argument).map(Some),
         }
     }
+
+    fn conversion_error(argument: &CaseArgument) -> Option<TryFromIntError> {
+        T::conversion_error(argument)
+    }
 }
 
 impl<'a, T: FromArgument<'a>> FromArgument<'a> for Vec<T> {
     fn from_argument(argument: &'a CaseArgument) -> Option<Vec<T>> {
         let CaseArgument::List(items) = argument else { return None };
         items.iter().map(T::from_argument).collect()
+    }
+
+    fn conversion_error(argument: &CaseArgument) -> Option<TryFromIntError> {
+        let CaseArgument::List(items) = argument else { return None };
+        items.iter().find_map(T::conversion_error)
     }
 }
 

@@ -40,8 +40,10 @@ impl BoundCall {
     /// The argument with this name, of the type that the library takes.
     pub(super) fn get<'a, T: FromArgument<'a>>(&'a self, name: &str) -> Result<T, CaseFailure> {
         let argument = self.argument(name)?;
-        T::from_argument(argument)
-            .ok_or_else(|| CaseFailure::Unsupported(format!("a {} as {name}", argument.kind())))
+        T::from_argument(argument).ok_or_else(|| match T::conversion_error(argument) {
+            Some(error) => CaseFailure::Conversion(format!("{name}: {error}")),
+            None => CaseFailure::Unsupported(format!("a {} as {name}", argument.kind())),
+        })
     }
 
     /// The tensor `x`.

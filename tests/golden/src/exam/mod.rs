@@ -41,12 +41,14 @@ pub(crate) fn sit(
 }
 
 /// The verdict on what came of a case. One that asks for an error is passed by any error of the
-/// library.
+/// library, and by that of a number's conversion to the type that the library takes.
 fn judge(outcome: Result<(), CaseFailure>, expects_error: bool) -> (CaseVerdict, String) {
     match outcome {
         Ok(()) if expects_error => (CaseVerdict::Wrong, "no error".to_owned()),
         Ok(()) => (CaseVerdict::Pass, String::new()),
-        Err(CaseFailure::Library(_)) if expects_error => (CaseVerdict::Pass, String::new()),
+        Err(CaseFailure::Library(_) | CaseFailure::Conversion(_)) if expects_error => {
+            (CaseVerdict::Pass, String::new())
+        }
         Err(CaseFailure::Wrong(why)) => (CaseVerdict::Wrong, why),
         Err(failure) if failure.is_unsupported() => (CaseVerdict::Unsupported, failure.detail()),
         Err(failure) => (CaseVerdict::Error, failure.detail()),
