@@ -23,17 +23,26 @@ pub trait RecurrentKind: Copy + Default + Send + Sync + 'static {
     #[doc(hidden)]
     const HAS_BIAS_APART: bool = false;
 
-    /// The state after a step, without a projection, from the products of the input and of the hidden
-    /// state with their weights, plus their biases. `kept` takes the tensor that the step's gradients
-    /// are computed from besides the states before and after it, if there is one.
+    /// The size of what a step keeps for its gradients besides the states before and after it, in sizes
+    /// of the hidden state.
     #[doc(hidden)]
-    fn step(
+    const KEPT: usize;
+
+    /// The state after a step, without a projection, from the products of the input and of the hidden
+    /// state with their weights, plus their biases.
+    #[doc(hidden)]
+    fn step(self, input: &Tensor, product: &Tensor, state: &Self::State) -> Result<Self::State>;
+
+    /// [`RecurrentKind::step`] without recording it: writes the state, and what is kept for gradients if
+    /// any are asked for, to where they lie in the sequence's.
+    #[doc(hidden)]
+    fn step_into(
         self,
+        targets: &StepTargets<'_, Self::State>,
         input: &Tensor,
         product: &Tensor,
         state: &Self::State,
-        kept: Option<&mut Vec<Tensor>>,
-    ) -> Result<Self::State>;
+    ) -> Result<()>;
 
     /// The gradients of a step, from that of the hidden state behind it, in two summands: the
     /// output's, and the first one of `of_state`, which has those of the other tensors, too.
@@ -52,10 +61,18 @@ pub trait RecurrentKind: Copy + Default + Send + Sync + 'static {
     }
 }
 
+/// The tensors that a step is written to.
+#[derive(Debug)]
+pub struct StepTargets<'a, S> {
+    pub(super) state: &'a S,
+    /// What is kept for gradients, of [`RecurrentKind::KEPT`] sizes of the hidden state.
+    pub(super) kept: Option<&'a Tensor>,
+}
+
 /// The tensors that the gradients of a step are computed from.
 #[derive(Debug)]
 pub struct StepRecord<'a> {
-    /// The tensor that [`RecurrentKind::step`] has kept, and its gradient: there is one where gradients
+    /// The tensor that the step has kept, and its gradient: there is one where gradients
     /// are differentiated themselves.
     pub(super) kept: Option<&'a Tensor>,
     pub(super) of_kept: Option<&'a Tensor>,
@@ -108,27 +125,41 @@ pub struct LSTMKind;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GRUKind;
 
-impl RecurrentKind for RNNKind {
-    const NAMES: [&'static str; 2] = ["RNN", "RNNCell"];
-    const GATES: usize = 1;
-    type State = Tensor;
+/// The sum of two products, as it is kept.
+static SUM: LazyLock<Fused<2>> =
+    LazyLock::new(|| fuse(|[input, product]| input + product).named("add"));
 
-    fn step(
-        self,
-        input: &Tensor,
-        product: &Tensor,
-        _: &Tensor,
-        _: Option<&mut Vec<Tensor>>,
-    ) -> Result<Tensor> {
+impl RNNKind {
+    fn function(self) -> &'static Fused<2> {
         static TANH: LazyLock<Fused<2>> =
             LazyLock::new(|| fuse(|[input, product]| (input + product).tanh()).named("rnn_tanh"));
         static RELU: LazyLock<Fused<2>> =
             LazyLock::new(|| fuse(|[input, product]| (input + product).relu()).named("rnn_relu"));
-        let function = match self.nonlinearity {
+        match self.nonlinearity {
             RNNNonlinearity::Tanh => &TANH,
             RNNNonlinearity::ReLU => &RELU,
-        };
-        function.call((input, product))
+        }
+    }
+}
+
+impl RecurrentKind for RNNKind {
+    const NAMES: [&'static str; 2] = ["RNN", "RNNCell"];
+    const GATES: usize = 1;
+    const KEPT: usize = 0;
+    type State = Tensor;
+
+    fn step(self, input: &Tensor, product: &Tensor, _: &Tensor) -> Result<Tensor> {
+        self.function().call((input, product))
+    }
+
+    fn step_into(
+        self,
+        targets: &StepTargets<'_, Tensor>,
+        input: &Tensor,
+        product: &Tensor,
+        _: &Tensor,
+    ) -> Result<()> {
+        self.function().call_into(targets.state, (input, product))
     }
 
     fn gradient(
@@ -159,9 +190,20 @@ impl RecurrentKind for RNNKind {
     }
 }
 
+/// The hidden state and the cell after a step of an LSTM, from the sums for its gates, and the cell before.
+static LSTM: LazyLock<FusedMany<5, 2>> = LazyLock::new(|| {
+    let step = fuse_many(|[input, forget, candidate, output, cell]| {
+        let kept = forget.sigmoid() * cell;
+        let cell = kept + input.sigmoid() * candidate.tanh();
+        [output.sigmoid() * cell.tanh(), cell]
+    });
+    step.named("lstm")
+});
+
 impl RecurrentKind for LSTMKind {
     const NAMES: [&'static str; 2] = ["LSTM", "LSTMCell"];
     const GATES: usize = 4;
+    const KEPT: usize = 4;
     type State = (Tensor, Tensor);
 
     fn step(
@@ -169,21 +211,28 @@ impl RecurrentKind for LSTMKind {
         input: &Tensor,
         product: &Tensor,
         (_, cell): &(Tensor, Tensor),
-        kept: Option<&mut Vec<Tensor>>,
     ) -> Result<(Tensor, Tensor)> {
-        static STEP: LazyLock<FusedMany<5, 2>> = LazyLock::new(|| {
-            let step = fuse_many(|[input, forget, candidate, output, cell]| {
-                let kept = forget.sigmoid() * cell;
-                let cell = kept + input.sigmoid() * candidate.tanh();
-                [output.sigmoid() * cell.tanh(), cell]
-            });
-            step.named("lstm")
-        });
-        let sum = input.add(product)?;
-        let [input, forget, candidate, output] = gates(&sum)?;
-        let [hidden, cell] = STEP.call((&input, &forget, &candidate, &output, cell))?;
-        kept.into_iter().for_each(|kept| kept.push(sum.clone()));
+        let [input, forget, candidate, output] = gates(&input.add(product)?)?;
+        let [hidden, cell] = LSTM.call((&input, &forget, &candidate, &output, cell))?;
         Ok((hidden, cell))
+    }
+
+    fn step_into(
+        self,
+        targets: &StepTargets<'_, (Tensor, Tensor)>,
+        input: &Tensor,
+        product: &Tensor,
+        (_, cell): &(Tensor, Tensor),
+    ) -> Result<()> {
+        let [input, forget, candidate, output] = match targets.kept {
+            Some(kept) => {
+                SUM.call_into(kept, (input, product))?;
+                gates(kept)?
+            }
+            None => gates(&input.add(product)?)?,
+        };
+        let (hidden, cell_after) = targets.state;
+        LSTM.call_into([hidden, cell_after], (&input, &forget, &candidate, &output, cell))
     }
 
     fn gradient(
@@ -218,37 +267,46 @@ impl RecurrentKind for LSTMKind {
     }
 }
 
+/// The hidden state after a step of a GRU, from the parts of both products, and the one before.
+static GRU: LazyLock<Fused<7>> = LazyLock::new(|| {
+    let step = fuse(|[reset, update, candidate, reset_h, update_h, candidate_h, hidden]| {
+        let reset = (reset + reset_h).sigmoid();
+        let update = (update + update_h).sigmoid();
+        let candidate = (candidate + reset * candidate_h).tanh();
+        candidate + update * (hidden - candidate)
+    });
+    step.named("gru")
+});
+
 impl RecurrentKind for GRUKind {
     const NAMES: [&'static str; 2] = ["GRU", "GRUCell"];
     const GATES: usize = 3;
     const HAS_BIAS_APART: bool = true;
+    const KEPT: usize = 4;
     type State = Tensor;
 
-    fn step(
+    fn step(self, input: &Tensor, product: &Tensor, hidden: &Tensor) -> Result<Tensor> {
+        let ([a, b, c], [d, e, f]) = (gates(input)?, gates(product)?);
+        GRU.call((&a, &b, &c, &d, &e, &f, hidden))
+    }
+
+    fn step_into(
         self,
+        targets: &StepTargets<'_, Tensor>,
         input: &Tensor,
         product: &Tensor,
         hidden: &Tensor,
-        kept: Option<&mut Vec<Tensor>>,
-    ) -> Result<Tensor> {
-        static STEP: LazyLock<Fused<7>> = LazyLock::new(|| {
-            let step =
-                fuse(|[reset, update, candidate, reset_h, update_h, candidate_h, hidden]| {
-                    let reset = (reset + reset_h).sigmoid();
-                    let update = (update + update_h).sigmoid();
-                    let candidate = (candidate + reset * candidate_h).tanh();
-                    candidate + update * (hidden - candidate)
-                });
-            step.named("gru")
-        });
+    ) -> Result<()> {
         let ([a, b, c], [d, e, f]) = (gates(input)?, gates(product)?);
-        if let Some(kept) = kept {
+        if let Some(kept) = targets.kept {
             // The gates' sums and the parts of the candidate, which are less than both products.
-            let width = 2 * c.shape().last().copied().unwrap_or(0);
-            let sums = input.narrow(-1, 0, width)?.add(&product.narrow(-1, 0, width)?)?;
-            kept.push(Tensor::cat([&sums, &c, &f], -1)?);
+            let [reset, update, candidate, candidate_h] = gates(kept)?;
+            SUM.call_into(&reset, (&a, &d))?;
+            SUM.call_into(&update, (&b, &e))?;
+            candidate.copy_(&c)?;
+            candidate_h.copy_(&f)?;
         }
-        STEP.call((&a, &b, &c, &d, &e, &f, hidden))
+        GRU.call_into(targets.state, (&a, &b, &c, &d, &e, &f, hidden))
     }
 
     fn gradient(
