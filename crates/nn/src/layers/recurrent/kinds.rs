@@ -45,13 +45,15 @@ pub trait RecurrentKind: Copy + Default + Send + Sync + 'static {
     ) -> Result<()>;
 
     /// The gradients of a step, from that of the hidden state behind it, in two summands: the
-    /// output's, and the first one of `of_state`, which has those of the other tensors, too.
+    /// output's, and the first one of `of_state`, which has those of the other tensors, too. Those of
+    /// the products are written to where `targets` says, if there are any.
     #[doc(hidden)]
     fn gradient(
         self,
         step: &StepRecord<'_>,
         of_output: &Tensor,
         of_state: &[Tensor],
+        targets: Option<&GradientTargets<'_>>,
     ) -> Result<StepGradient>;
 
     /// The part of the printed form that only this kind has.
@@ -86,6 +88,14 @@ impl StepRecord<'_> {
     fn kept(&self) -> &Tensor {
         self.kept.expect("the step has kept a tensor")
     }
+}
+
+/// The tensors that the gradients of a step's products are written to, where nobody records that.
+#[derive(Debug)]
+pub struct GradientTargets<'a> {
+    pub(super) input: &'a Tensor,
+    /// The one of the product of the hidden state, where it is another.
+    pub(super) product: Option<&'a Tensor>,
 }
 
 /// The gradients of a step.
@@ -167,6 +177,7 @@ impl RecurrentKind for RNNKind {
         step: &StepRecord<'_>,
         of_output: &Tensor,
         of_state: &[Tensor],
+        targets: Option<&GradientTargets<'_>>,
     ) -> Result<StepGradient> {
         static TANH: LazyLock<Fused<3>> = LazyLock::new(|| {
             fuse(|[hidden, a, b]| (a + b) * (1.0 - hidden.square())).named("rnn_tanh_backward")
@@ -178,7 +189,14 @@ impl RecurrentKind for RNNKind {
             RNNNonlinearity::Tanh => &TANH,
             RNNNonlinearity::ReLU => &RELU,
         };
-        let input = function.call((step.hidden, of_output, &of_state[0]))?;
+        let operands = (step.hidden, of_output, &of_state[0]);
+        let input = match targets {
+            Some(targets) => {
+                function.call_into(targets.input, operands)?;
+                targets.input.clone()
+            }
+            None => function.call(operands)?,
+        };
         Ok(StepGradient { input, product: None, hidden: None, others: Vec::new() })
     }
 
@@ -240,6 +258,7 @@ impl RecurrentKind for LSTMKind {
         step: &StepRecord<'_>,
         of_output: &Tensor,
         of_state: &[Tensor],
+        targets: Option<&GradientTargets<'_>>,
     ) -> Result<StepGradient> {
         static GRADIENT: LazyLock<FusedMany<8, 5>> = LazyLock::new(|| {
             let gradient = fuse_many(|[input, forget, candidate, output, cell, a, b, of_cell]| {
@@ -261,8 +280,17 @@ impl RecurrentKind for LSTMKind {
         let [input, forget, candidate, output] = gates(step.kept())?;
         let (cell, [of_hidden, of_cell]) = (step.before[1], [&of_state[0], &of_state[1]]);
         let operands = (&input, &forget, &candidate, &output, cell, of_output, of_hidden, of_cell);
-        let [a, b, c, d, of_cell] = GRADIENT.call(operands)?;
-        let input = plus(Tensor::cat([a, b, c, d], -1)?, step.of_kept)?;
+        let (input, of_cell) = match targets {
+            Some(targets) => {
+                let ([a, b, c, d], of_cell) = (gates(targets.input)?, of_cell.empty_like()?);
+                GRADIENT.call_into([&a, &b, &c, &d, &of_cell], operands)?;
+                (targets.input.clone(), of_cell)
+            }
+            None => {
+                let [a, b, c, d, of_cell] = GRADIENT.call(operands)?;
+                (plus(Tensor::cat([a, b, c, d], -1)?, step.of_kept)?, of_cell)
+            }
+        };
         Ok(StepGradient { input, product: None, hidden: None, others: vec![of_cell] })
     }
 }
@@ -314,6 +342,7 @@ impl RecurrentKind for GRUKind {
         step: &StepRecord<'_>,
         of_output: &Tensor,
         of_state: &[Tensor],
+        targets: Option<&GradientTargets<'_>>,
     ) -> Result<StepGradient> {
         static GRADIENT: LazyLock<FusedMany<7, 5>> = LazyLock::new(|| {
             let gradient = fuse_many(|[reset, update, candidate, candidate_h, hidden, a, b]| {
@@ -334,6 +363,16 @@ impl RecurrentKind for GRUKind {
         let [reset, update, candidate, candidate_h] = gates(step.kept())?;
         let (hidden, of_hidden) = (step.before[0], &of_state[0]);
         let operands = (&reset, &update, &candidate, &candidate_h, hidden, of_output, of_hidden);
+        if let Some(&GradientTargets { input, product: Some(product) }) = targets {
+            let ([a, b, c], [reset, update, c_h]) = (gates(input)?, gates(product)?);
+            let hidden = of_hidden.empty_like()?;
+            GRADIENT.call_into([&a, &b, &c, &c_h, &hidden], operands)?;
+            // The gates take the sums of both products.
+            reset.copy_(&a)?;
+            update.copy_(&b)?;
+            let (input, product) = (input.clone(), Some(product.clone()));
+            return Ok(StepGradient { input, product, hidden: Some(hidden), others: Vec::new() });
+        }
         let [a, b, c, c_h, hidden] = GRADIENT.call(operands)?;
         let of_kept = step.of_kept.map(gates::<4>).transpose()?;
         let of_kept = |part: usize| of_kept.as_ref().map(|parts| &parts[part]);

@@ -1,8 +1,8 @@
 //! A recurrent layer in one direction over a whole sequence, as one operation for gradients.
 
-use tensor::{AutogradFunction, BackwardContext, ForwardContext, Tensor};
+use tensor::{AutogradFunction, BackwardContext, ForwardContext, Tensor, is_grad_enabled};
 
-use super::kinds::{RecurrentKind, StepRecord, StepTargets};
+use super::kinds::{GradientTargets, RecurrentKind, StepRecord, StepTargets};
 use super::state::RecurrentState;
 use crate::Result;
 
@@ -66,6 +66,22 @@ impl<K: RecurrentKind> RecurrentSequence<K> {
         std::iter::repeat_n(1, Self::PARTS).chain(kept).map(empty).collect()
     }
 
+    /// The tensors that the steps write the gradients of the products to. There is none where this has to
+    /// be recorded, or what was kept has a gradient, which is a summand of theirs.
+    fn gradient_targets(
+        &self,
+        hidden: &Tensor,
+        gradients: &[Option<Tensor>],
+    ) -> Result<Vec<Tensor>> {
+        if is_grad_enabled() || gradients.get(Self::PARTS).is_some_and(Option::is_some) {
+            return Ok(Vec::new());
+        }
+        let &[steps, batch, size] = hidden.shape() else { unreachable!("it is a sequence's") };
+        let like = (hidden.dtype(), hidden.device());
+        let empty = |_| Tensor::empty([steps, batch, K::GATES * size], like);
+        (0..=usize::from(K::HAS_BIAS_APART)).map(empty).collect()
+    }
+
     /// The hidden state before each step, in the order of the sequence.
     fn before(&self, first: &Tensor, after: &Tensor) -> Result<Tensor> {
         let (first, others) = (first.unsqueeze(0)?, after.shape()[0] - 1);
@@ -112,6 +128,7 @@ impl<K: RecurrentKind> AutogradFunction for RecurrentSequence<K> {
         let first = (0..Self::PARTS)
             .map(|part| context.saved(Self::SAVED_STATE + part))
             .collect::<Result<Vec<_>>>()?;
+        let targets = self.gradient_targets(&outputs[0], gradients)?;
         let steps = |all: &Tensor| self.steps(all);
         let pass = BackwardPass {
             kind: self.kind,
@@ -123,12 +140,17 @@ impl<K: RecurrentKind> AutogradFunction for RecurrentSequence<K> {
                 .iter()
                 .map(|all| all.as_ref().map(steps).transpose())
                 .collect::<Result<_>>()?,
+            targets: targets.iter().map(steps).collect::<Result<_>>()?,
         };
         let found = pass.run()?;
-        let of_input = self.stacked(found.of_input)?;
+        let all = |number: usize, steps| match targets.get(number) {
+            Some(all) => Ok(all.clone()),
+            None => self.stacked(steps),
+        };
+        let of_input = all(0, found.of_input)?;
         let of_product = match found.of_product.is_empty() {
             true => of_input.clone(),
-            false => self.stacked(found.of_product)?,
+            false => all(1, found.of_product)?,
         };
         let of_weight = context.needs_input_grad(WEIGHT).then(|| {
             let before = self.before(&first[0], &outputs[0])?;
@@ -153,6 +175,8 @@ struct BackwardPass<'a, K> {
     after: Vec<Vec<Tensor>>,
     /// The gradients of the outputs that have any, at each step.
     gradients: Vec<Option<Vec<Tensor>>>,
+    /// What each step writes the gradients of the products to, if they are written.
+    targets: Vec<Vec<Tensor>>,
 }
 
 /// The gradients of a sequence: of both products at each step, in the order of the steps, and of the
@@ -176,7 +200,9 @@ impl<K: RecurrentKind> BackwardPass<'_, K> {
                 }
             }
             let of_hidden = self.gradient(0, step).unwrap_or(&zeros);
-            let found = self.kind.gradient(&self.record(step), of_hidden, &of_state)?;
+            let targets = self.targets(step);
+            let record = self.record(step);
+            let found = self.kind.gradient(&record, of_hidden, &of_state, targets.as_ref())?;
             let own = found.product.as_ref().unwrap_or(&found.input);
             let mut of_hidden = own.matmul(&self.weight)?;
             if let Some(hidden) = &found.hidden {
@@ -202,6 +228,11 @@ impl<K: RecurrentKind> BackwardPass<'_, K> {
             hidden: &self.after[0][step],
             before: (0..self.first.len()).map(before).collect(),
         }
+    }
+
+    fn targets(&self, step: usize) -> Option<GradientTargets<'_>> {
+        let input = &self.targets.first()?[step];
+        Some(GradientTargets { input, product: self.targets.get(1).map(|all| &all[step]) })
     }
 
     fn gradient(&self, output: usize, step: usize) -> Option<&Tensor> {
