@@ -67,7 +67,7 @@ pub trait RecurrentKind: Copy + Default + Send + Sync + 'static {
 #[derive(Debug)]
 pub struct StepTargets<'a, S> {
     pub(super) state: &'a S,
-    /// What is kept for gradients, of [`RecurrentKind::KEPT`] sizes of the hidden state.
+    /// The tensor that is kept for gradients, of [`RecurrentKind::KEPT`] sizes of the hidden state.
     pub(super) kept: Option<&'a Tensor>,
 }
 

@@ -175,7 +175,7 @@ struct BackwardPass<'a, K> {
     after: Vec<Vec<Tensor>>,
     /// The gradients of the outputs that have any, at each step.
     gradients: Vec<Option<Vec<Tensor>>>,
-    /// What each step writes the gradients of the products to, if they are written.
+    /// The tensors that each step writes the gradients of the products to, if it does.
     targets: Vec<Vec<Tensor>>,
 }
 
