@@ -156,6 +156,13 @@ impl Layout {
         !self.contiguous && self.numel > 0 && overlap::overlaps(&self.shape, &self.strides)
     }
 
+    /// Whether `other` has the same sizes and strides, and none of the elements.
+    pub(crate) fn lies_apart_from(&self, other: &Layout) -> bool {
+        let is_shifted = self.shape == other.shape && self.strides == other.strides;
+        let way = self.offset.wrapping_sub(other.offset).cast_signed();
+        is_shifted && (self.numel == 0 || !overlap::leads_over(way, &self.shape, &self.strides))
+    }
+
     /// The layout with each element once: the dimensions that repeat have size 1.
     ///
     /// # Errors

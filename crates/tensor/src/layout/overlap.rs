@@ -12,13 +12,10 @@ use super::Run;
 /// begins with the largest strides, so that what the smaller ones can still make up leaves few choices:
 /// one at most in layouts whose dimensions lie one inside of the other, as most do.
 pub(super) fn overlaps(sizes: &[usize], strides: &[isize]) -> bool {
-    let mut runs: SmallVec<[Run; 8]> =
-        sizes.iter().copied().zip(strides.iter().map(|stride| stride.abs())).collect();
-    runs.retain(|&mut (size, _)| size > 1);
+    let runs = runs(sizes, strides);
     if runs.iter().any(|&(_, stride)| stride == 0) {
         return true;
     }
-    runs.sort_unstable_by_key(|&(_, stride)| std::cmp::Reverse(stride));
     // A first distance that is not 0 can be taken as positive: the others follow in both signs.
     (0..runs.len()).any(|first| {
         let (size, stride) = runs[first];
@@ -26,6 +23,24 @@ pub(super) fn overlaps(sizes: &[usize], strides: &[isize]) -> bool {
         let most = (size as isize - 1).min(reach(rest) / stride);
         (1..=most).any(|steps| leads_back(steps * stride, rest))
     })
+}
+
+/// The dimensions along which there are steps, those with the largest strides first. Backward ones are
+/// as good as forward ones, since distances have both signs.
+fn runs(sizes: &[usize], strides: &[isize]) -> SmallVec<[Run; 8]> {
+    let mut runs: SmallVec<[Run; 8]> =
+        sizes.iter().copied().zip(strides.iter().map(|stride| stride.abs())).collect();
+    runs.retain(|&mut (size, _)| size > 1);
+    runs.sort_unstable_by_key(|&(_, stride)| std::cmp::Reverse(stride));
+    runs
+}
+
+/// Whether an element of these sizes and strides has the position of another one, or of itself, in what
+/// lies so many elements further on. All sizes are at least 1.
+pub(super) fn leads_over(way: isize, sizes: &[usize], strides: &[isize]) -> bool {
+    let mut runs = runs(sizes, strides);
+    runs.retain(|&mut (_, stride)| stride != 0);
+    leads_back(way, &runs)
 }
 
 /// The farthest that the distances along some dimensions lead.

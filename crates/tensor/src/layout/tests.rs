@@ -56,6 +56,12 @@ fn a_layout_overlaps_itself_if_two_elements_have_one_position() {
             positions.dedup();
             let overlaps = positions.len() < count;
             assert_eq!(layout.overlaps_itself(), overlaps, "{shape:?} {:?}", [a, b, c]);
+            for way in -8..=8 {
+                let other = strided(&shape, &[a, b, c], 100_usize.wrapping_add_signed(way));
+                let is_apart = !positions.iter().any(|at| positions.contains(&(at + way)));
+                let found = layout.lies_apart_from(&other.expect("it fits"));
+                assert_eq!(found, is_apart, "{shape:?} {:?} {way}", [a, b, c]);
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use super::repeated::{MANY, added};
 use crate::autograd::record_product;
 use crate::dispatch::{self, ProductKernels, ProductPlan};
 use crate::host::matmul as kernels;
-use crate::{Error, Result, Shape, Tensor};
+use crate::{Error, Result, Shape, Tensor, is_grad_enabled};
 
 static MATMUL: ProductKernels = ProductKernels::new(kernels::MATMUL);
 
@@ -31,7 +31,7 @@ impl Tensor {
             (1, 1) => product(&a.unsqueeze(0)?, &b.unsqueeze(1)?)?.with_sizes(Shape::default()),
             (1, _) => without(&product(&a.unsqueeze(0)?, b)?, 1),
             (_, 1) => without(&product(a, &b.unsqueeze(1)?)?, 0),
-            (3.., 2) if a.is_contiguous() => as_one_matrix(a, b),
+            (3.., 2) if is_better_as_one(a, b) => as_one_matrix(a, b),
             _ => product(a, b),
         }
     }
@@ -95,6 +95,13 @@ fn check(op: &'static str, a: &Tensor, b: &Tensor) -> Result<()> {
         return Err(mismatch(op, a, b, rule));
     }
     Ok(())
+}
+
+/// Whether the matrices of a batch are better one larger matrix, to be multiplied by one matrix: where
+/// that needs no copy, or else where the other factor gets a gradient, which would be made of a product
+/// for each of the batch, summed afterwards.
+fn is_better_as_one(a: &Tensor, b: &Tensor) -> bool {
+    a.is_contiguous() || b.requires_grad() && is_grad_enabled()
 }
 
 /// The product of a batch of matrices and one matrix, as that of one larger matrix: `[b * m, k]`

@@ -390,6 +390,12 @@ fn several_results_are_written_in_place_of_operands_in_one_pass() -> Result<()> 
         f.call_into([&square, &other], (&turned, &other))?;
         assert_within(0.0, &square, &expected.0)?;
         assert_within(0.0, &other, &expected.1)?;
+        // Targets that are columns of one tensor.
+        let columns = matrix(30, 60, device)?.split(30, 1)?;
+        let expected = ((&square * 2)?, (&columns[0] + 1)?);
+        f.call_into([&columns[0], &columns[1]], (&square, &columns[0]))?;
+        assert_within(0.0, &columns[0], &expected.0)?;
+        assert_within(0.0, &columns[1], &expected.1)?;
     }
     Ok(())
 }
@@ -403,6 +409,9 @@ fn several_targets_are_apart_of_their_results_dtypes_and_not_recorded() -> Resul
         other => panic!("{other:?}"),
     };
     assert_eq!(argument(f.call_into([&x, &x.detach()], (&x, &y))), "targets");
+    let windows = Tensor::zeros([4], ())?;
+    let [first, second] = [windows.slice(0, 0, 3, 2)?, windows.narrow(0, 1, 2)?];
+    assert_eq!(argument(f.call_into([&first, &second], (&x, &y))), "targets");
     let doubles = y.to(DType::F64)?;
     let dtype = f.call_into([&x, &doubles], (&x, &y));
     assert!(matches!(dtype, Err(Error::DTypeMismatch { .. })), "{dtype:?}");

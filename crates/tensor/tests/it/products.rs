@@ -2,7 +2,7 @@
 
 use tensor::{DType, Device, Result, Tensor};
 
-use crate::devices::cuda_devices;
+use crate::devices::{cuda_devices, devices};
 
 /// Small whole numbers, of which products and their sums are exact in all dtypes here.
 fn numbers(shape: &[usize], dtype: DType) -> Result<Tensor> {
@@ -44,6 +44,22 @@ fn a_matrix_and_a_vector_agree() -> Result<()> {
         // A row times a transposed weight, as in a linear layer of one sample.
         assert_agrees(&numbers(&[1, 150], dtype)?, &matrix.t()?)?;
         assert_agrees(&matrix.t()?, &left)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_factor_has_one_gradient_from_a_batch_that_lies_across_memory() -> Result<()> {
+    for device in devices() {
+        let x = numbers(&[4, 3, 5], DType::F32)?.to(device)?.transpose(0, 1)?;
+        let weight = numbers(&[5, 6], DType::F32)?.to(device)?.requires_grad_(true)?;
+        let product = x.matmul(&weight)?;
+        assert!(product.is_contiguous());
+        product.square()?.sum(())?.backward()?;
+        let rows = x.reshape([12, 5])?;
+        let wanted = rows.t()?.matmul(&(rows.matmul(&weight.detach())? * 2)?)?;
+        let gradient = weight.grad().expect("it was computed");
+        assert!(gradient.eq(&wanted)?.all(())?.item::<bool>()?, "{gradient} {wanted}");
     }
     Ok(())
 }

@@ -23,26 +23,37 @@ pub trait RecurrentKind: Copy + Default + Send + Sync + 'static {
     #[doc(hidden)]
     const HAS_BIAS_APART: bool = false;
 
-    /// The state after a step, without a projection, from the products of the input and of the hidden
-    /// state with their weights, plus their biases. `kept` takes the tensor that the step's gradients
-    /// are computed from besides the states before and after it, if there is one.
+    /// The size of what a step keeps for its gradients besides the states before and after it, in sizes
+    /// of the hidden state.
     #[doc(hidden)]
-    fn step(
+    const KEPT: usize;
+
+    /// The state after a step, without a projection, from the products of the input and of the hidden
+    /// state with their weights, plus their biases.
+    #[doc(hidden)]
+    fn step(self, input: &Tensor, product: &Tensor, state: &Self::State) -> Result<Self::State>;
+
+    /// [`RecurrentKind::step`] without recording it: writes the state, and what is kept for gradients if
+    /// any are asked for, to where they lie in the sequence's.
+    #[doc(hidden)]
+    fn step_into(
         self,
+        targets: &StepTargets<'_, Self::State>,
         input: &Tensor,
         product: &Tensor,
         state: &Self::State,
-        kept: Option<&mut Vec<Tensor>>,
-    ) -> Result<Self::State>;
+    ) -> Result<()>;
 
     /// The gradients of a step, from that of the hidden state behind it, in two summands: the
-    /// output's, and the first one of `of_state`, which has those of the other tensors, too.
+    /// output's, and the first one of `of_state`, which has those of the other tensors, too. Those of
+    /// the products are written to where `targets` says, if there are any.
     #[doc(hidden)]
     fn gradient(
         self,
         step: &StepRecord<'_>,
         of_output: &Tensor,
         of_state: &[Tensor],
+        targets: Option<&GradientTargets<'_>>,
     ) -> Result<StepGradient>;
 
     /// The part of the printed form that only this kind has.
@@ -52,10 +63,18 @@ pub trait RecurrentKind: Copy + Default + Send + Sync + 'static {
     }
 }
 
+/// The tensors that a step is written to.
+#[derive(Debug)]
+pub struct StepTargets<'a, S> {
+    pub(super) state: &'a S,
+    /// The tensor that is kept for gradients, of [`RecurrentKind::KEPT`] sizes of the hidden state.
+    pub(super) kept: Option<&'a Tensor>,
+}
+
 /// The tensors that the gradients of a step are computed from.
 #[derive(Debug)]
 pub struct StepRecord<'a> {
-    /// The tensor that [`RecurrentKind::step`] has kept, and its gradient: there is one where gradients
+    /// The tensor that the step has kept, and its gradient: there is one where gradients
     /// are differentiated themselves.
     pub(super) kept: Option<&'a Tensor>,
     pub(super) of_kept: Option<&'a Tensor>,
@@ -69,6 +88,14 @@ impl StepRecord<'_> {
     fn kept(&self) -> &Tensor {
         self.kept.expect("the step has kept a tensor")
     }
+}
+
+/// The tensors that the gradients of a step's products are written to, where nobody records that.
+#[derive(Debug)]
+pub struct GradientTargets<'a> {
+    pub(super) input: &'a Tensor,
+    /// The one of the product of the hidden state, where it is another.
+    pub(super) product: Option<&'a Tensor>,
 }
 
 /// The gradients of a step.
@@ -108,27 +135,41 @@ pub struct LSTMKind;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GRUKind;
 
-impl RecurrentKind for RNNKind {
-    const NAMES: [&'static str; 2] = ["RNN", "RNNCell"];
-    const GATES: usize = 1;
-    type State = Tensor;
+/// The sum of two products, as it is kept.
+static SUM: LazyLock<Fused<2>> =
+    LazyLock::new(|| fuse(|[input, product]| input + product).named("add"));
 
-    fn step(
-        self,
-        input: &Tensor,
-        product: &Tensor,
-        _: &Tensor,
-        _: Option<&mut Vec<Tensor>>,
-    ) -> Result<Tensor> {
+impl RNNKind {
+    fn function(self) -> &'static Fused<2> {
         static TANH: LazyLock<Fused<2>> =
             LazyLock::new(|| fuse(|[input, product]| (input + product).tanh()).named("rnn_tanh"));
         static RELU: LazyLock<Fused<2>> =
             LazyLock::new(|| fuse(|[input, product]| (input + product).relu()).named("rnn_relu"));
-        let function = match self.nonlinearity {
+        match self.nonlinearity {
             RNNNonlinearity::Tanh => &TANH,
             RNNNonlinearity::ReLU => &RELU,
-        };
-        function.call((input, product))
+        }
+    }
+}
+
+impl RecurrentKind for RNNKind {
+    const NAMES: [&'static str; 2] = ["RNN", "RNNCell"];
+    const GATES: usize = 1;
+    const KEPT: usize = 0;
+    type State = Tensor;
+
+    fn step(self, input: &Tensor, product: &Tensor, _: &Tensor) -> Result<Tensor> {
+        self.function().call((input, product))
+    }
+
+    fn step_into(
+        self,
+        targets: &StepTargets<'_, Tensor>,
+        input: &Tensor,
+        product: &Tensor,
+        _: &Tensor,
+    ) -> Result<()> {
+        self.function().call_into(targets.state, (input, product))
     }
 
     fn gradient(
@@ -136,6 +177,7 @@ impl RecurrentKind for RNNKind {
         step: &StepRecord<'_>,
         of_output: &Tensor,
         of_state: &[Tensor],
+        targets: Option<&GradientTargets<'_>>,
     ) -> Result<StepGradient> {
         static TANH: LazyLock<Fused<3>> = LazyLock::new(|| {
             fuse(|[hidden, a, b]| (a + b) * (1.0 - hidden.square())).named("rnn_tanh_backward")
@@ -147,7 +189,14 @@ impl RecurrentKind for RNNKind {
             RNNNonlinearity::Tanh => &TANH,
             RNNNonlinearity::ReLU => &RELU,
         };
-        let input = function.call((step.hidden, of_output, &of_state[0]))?;
+        let operands = (step.hidden, of_output, &of_state[0]);
+        let input = match targets {
+            Some(targets) => {
+                function.call_into(targets.input, operands)?;
+                targets.input.clone()
+            }
+            None => function.call(operands)?,
+        };
         Ok(StepGradient { input, product: None, hidden: None, others: Vec::new() })
     }
 
@@ -159,9 +208,20 @@ impl RecurrentKind for RNNKind {
     }
 }
 
+/// The hidden state and the cell after a step of an LSTM, from the sums for its gates, and the cell before.
+static LSTM: LazyLock<FusedMany<5, 2>> = LazyLock::new(|| {
+    let step = fuse_many(|[input, forget, candidate, output, cell]| {
+        let kept = forget.sigmoid() * cell;
+        let cell = kept + input.sigmoid() * candidate.tanh();
+        [output.sigmoid() * cell.tanh(), cell]
+    });
+    step.named("lstm")
+});
+
 impl RecurrentKind for LSTMKind {
     const NAMES: [&'static str; 2] = ["LSTM", "LSTMCell"];
     const GATES: usize = 4;
+    const KEPT: usize = 4;
     type State = (Tensor, Tensor);
 
     fn step(
@@ -169,21 +229,28 @@ impl RecurrentKind for LSTMKind {
         input: &Tensor,
         product: &Tensor,
         (_, cell): &(Tensor, Tensor),
-        kept: Option<&mut Vec<Tensor>>,
     ) -> Result<(Tensor, Tensor)> {
-        static STEP: LazyLock<FusedMany<5, 2>> = LazyLock::new(|| {
-            let step = fuse_many(|[input, forget, candidate, output, cell]| {
-                let kept = forget.sigmoid() * cell;
-                let cell = kept + input.sigmoid() * candidate.tanh();
-                [output.sigmoid() * cell.tanh(), cell]
-            });
-            step.named("lstm")
-        });
-        let sum = input.add(product)?;
-        let [input, forget, candidate, output] = gates(&sum)?;
-        let [hidden, cell] = STEP.call((&input, &forget, &candidate, &output, cell))?;
-        kept.into_iter().for_each(|kept| kept.push(sum.clone()));
+        let [input, forget, candidate, output] = gates(&input.add(product)?)?;
+        let [hidden, cell] = LSTM.call((&input, &forget, &candidate, &output, cell))?;
         Ok((hidden, cell))
+    }
+
+    fn step_into(
+        self,
+        targets: &StepTargets<'_, (Tensor, Tensor)>,
+        input: &Tensor,
+        product: &Tensor,
+        (_, cell): &(Tensor, Tensor),
+    ) -> Result<()> {
+        let [input, forget, candidate, output] = match targets.kept {
+            Some(kept) => {
+                SUM.call_into(kept, (input, product))?;
+                gates(kept)?
+            }
+            None => gates(&input.add(product)?)?,
+        };
+        let (hidden, cell_after) = targets.state;
+        LSTM.call_into([hidden, cell_after], (&input, &forget, &candidate, &output, cell))
     }
 
     fn gradient(
@@ -191,6 +258,7 @@ impl RecurrentKind for LSTMKind {
         step: &StepRecord<'_>,
         of_output: &Tensor,
         of_state: &[Tensor],
+        targets: Option<&GradientTargets<'_>>,
     ) -> Result<StepGradient> {
         static GRADIENT: LazyLock<FusedMany<8, 5>> = LazyLock::new(|| {
             let gradient = fuse_many(|[input, forget, candidate, output, cell, a, b, of_cell]| {
@@ -212,43 +280,61 @@ impl RecurrentKind for LSTMKind {
         let [input, forget, candidate, output] = gates(step.kept())?;
         let (cell, [of_hidden, of_cell]) = (step.before[1], [&of_state[0], &of_state[1]]);
         let operands = (&input, &forget, &candidate, &output, cell, of_output, of_hidden, of_cell);
-        let [a, b, c, d, of_cell] = GRADIENT.call(operands)?;
-        let input = plus(Tensor::cat([a, b, c, d], -1)?, step.of_kept)?;
+        let (input, of_cell) = match targets {
+            Some(targets) => {
+                let ([a, b, c, d], of_cell) = (gates(targets.input)?, of_cell.empty_like()?);
+                GRADIENT.call_into([&a, &b, &c, &d, &of_cell], operands)?;
+                (targets.input.clone(), of_cell)
+            }
+            None => {
+                let [a, b, c, d, of_cell] = GRADIENT.call(operands)?;
+                (plus(Tensor::cat([a, b, c, d], -1)?, step.of_kept)?, of_cell)
+            }
+        };
         Ok(StepGradient { input, product: None, hidden: None, others: vec![of_cell] })
     }
 }
+
+/// The hidden state after a step of a GRU, from the parts of both products, and the one before.
+static GRU: LazyLock<Fused<7>> = LazyLock::new(|| {
+    let step = fuse(|[reset, update, candidate, reset_h, update_h, candidate_h, hidden]| {
+        let reset = (reset + reset_h).sigmoid();
+        let update = (update + update_h).sigmoid();
+        let candidate = (candidate + reset * candidate_h).tanh();
+        candidate + update * (hidden - candidate)
+    });
+    step.named("gru")
+});
 
 impl RecurrentKind for GRUKind {
     const NAMES: [&'static str; 2] = ["GRU", "GRUCell"];
     const GATES: usize = 3;
     const HAS_BIAS_APART: bool = true;
+    const KEPT: usize = 4;
     type State = Tensor;
 
-    fn step(
+    fn step(self, input: &Tensor, product: &Tensor, hidden: &Tensor) -> Result<Tensor> {
+        let ([a, b, c], [d, e, f]) = (gates(input)?, gates(product)?);
+        GRU.call((&a, &b, &c, &d, &e, &f, hidden))
+    }
+
+    fn step_into(
         self,
+        targets: &StepTargets<'_, Tensor>,
         input: &Tensor,
         product: &Tensor,
         hidden: &Tensor,
-        kept: Option<&mut Vec<Tensor>>,
-    ) -> Result<Tensor> {
-        static STEP: LazyLock<Fused<7>> = LazyLock::new(|| {
-            let step =
-                fuse(|[reset, update, candidate, reset_h, update_h, candidate_h, hidden]| {
-                    let reset = (reset + reset_h).sigmoid();
-                    let update = (update + update_h).sigmoid();
-                    let candidate = (candidate + reset * candidate_h).tanh();
-                    candidate + update * (hidden - candidate)
-                });
-            step.named("gru")
-        });
+    ) -> Result<()> {
         let ([a, b, c], [d, e, f]) = (gates(input)?, gates(product)?);
-        if let Some(kept) = kept {
+        if let Some(kept) = targets.kept {
             // The gates' sums and the parts of the candidate, which are less than both products.
-            let width = 2 * c.shape().last().copied().unwrap_or(0);
-            let sums = input.narrow(-1, 0, width)?.add(&product.narrow(-1, 0, width)?)?;
-            kept.push(Tensor::cat([&sums, &c, &f], -1)?);
+            let [reset, update, candidate, candidate_h] = gates(kept)?;
+            SUM.call_into(&reset, (&a, &d))?;
+            SUM.call_into(&update, (&b, &e))?;
+            candidate.copy_(&c)?;
+            candidate_h.copy_(&f)?;
         }
-        STEP.call((&a, &b, &c, &d, &e, &f, hidden))
+        GRU.call_into(targets.state, (&a, &b, &c, &d, &e, &f, hidden))
     }
 
     fn gradient(
@@ -256,6 +342,7 @@ impl RecurrentKind for GRUKind {
         step: &StepRecord<'_>,
         of_output: &Tensor,
         of_state: &[Tensor],
+        targets: Option<&GradientTargets<'_>>,
     ) -> Result<StepGradient> {
         static GRADIENT: LazyLock<FusedMany<7, 5>> = LazyLock::new(|| {
             let gradient = fuse_many(|[reset, update, candidate, candidate_h, hidden, a, b]| {
@@ -276,6 +363,16 @@ impl RecurrentKind for GRUKind {
         let [reset, update, candidate, candidate_h] = gates(step.kept())?;
         let (hidden, of_hidden) = (step.before[0], &of_state[0]);
         let operands = (&reset, &update, &candidate, &candidate_h, hidden, of_output, of_hidden);
+        if let Some(&GradientTargets { input, product: Some(product) }) = targets {
+            let ([a, b, c], [reset, update, c_h]) = (gates(input)?, gates(product)?);
+            let hidden = of_hidden.empty_like()?;
+            GRADIENT.call_into([&a, &b, &c, &c_h, &hidden], operands)?;
+            // The gates take the sums of both products.
+            reset.copy_(&a)?;
+            update.copy_(&b)?;
+            let (input, product) = (input.clone(), Some(product.clone()));
+            return Ok(StepGradient { input, product, hidden: Some(hidden), others: Vec::new() });
+        }
         let [a, b, c, c_h, hidden] = GRADIENT.call(operands)?;
         let of_kept = step.of_kept.map(gates::<4>).transpose()?;
         let of_kept = |part: usize| of_kept.as_ref().map(|parts| &parts[part]);

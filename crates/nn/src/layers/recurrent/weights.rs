@@ -70,7 +70,7 @@ impl CellWeights {
         state: &K::State,
     ) -> Result<K::State> {
         let product = state.hidden().linear(&self.weight_hh, self.bias_hh.as_ref())?;
-        let state = kind.step(input, &product, state, None)?;
+        let state = kind.step(input, &product, state)?;
         let Some(weight) = &self.weight_hr else { return Ok(state) };
         let parts = state.parts();
         K::State::make(|part| match part {

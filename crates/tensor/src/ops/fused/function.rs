@@ -10,7 +10,7 @@ use super::form::{FuseKey, FusedForm, Passed};
 use super::value::FusedValue;
 use crate::autograd::{InPlace, is_grad_enabled};
 use crate::ops::operand::TensorOrScalar;
-use crate::ops::pointwise::{PointwiseFunction, in_place_fits};
+use crate::ops::pointwise::{PointwiseFunction, in_place_fits, lie_apart};
 use crate::specializations::Specializations;
 use crate::{DType, Error, Result, Tensor};
 
@@ -116,7 +116,7 @@ impl<const N: usize> FusedFunction<N> {
     }
 
     /// # Errors
-    /// The target is of another dtype than its result, or shares memory with another target.
+    /// The target is of another dtype than its result, or shares elements with another target.
     fn expect_target(&self, target: &Tensor, result: DType, others: &[&Tensor]) -> Result<()> {
         if target.dtype() != result {
             let arguments = vec![("target", target.dtype()), ("the result", result)];
@@ -124,8 +124,10 @@ impl<const N: usize> FusedFunction<N> {
                 "each of several results must be of its target's dtype; convert it with .to(..)";
             return Err(Error::DTypeMismatch { op: self.name, arguments, rule });
         }
-        match others.iter().any(|other| other.shares_memory_with(target)) {
-            true => Err(self.wrong_tensor("targets", target, "two of them share memory")),
+        let overlaps =
+            |other: &&Tensor| other.shares_memory_with(target) && !lie_apart(other, target);
+        match others.iter().any(overlaps) {
+            true => Err(self.wrong_tensor("targets", target, "two of them share elements")),
             false => Ok(()),
         }
     }

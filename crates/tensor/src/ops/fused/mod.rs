@@ -175,7 +175,7 @@ impl<const N: usize, const M: usize> FusedMany<N, M> {
     ///
     /// # Errors
     /// As [`FusedMany::call`]; a result is of another shape or dtype than its target; a target
-    /// repeats elements, or shares memory with another; grad mode is on, and a tensor requires
+    /// repeats elements, or shares some with another; grad mode is on, and a tensor requires
     /// gradients.
     #[track_caller]
     pub fn call_into<'a>(

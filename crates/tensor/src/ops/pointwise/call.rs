@@ -130,14 +130,17 @@ pub(in crate::ops) fn apart_from(target: &Tensor, source: &Tensor) -> Result<Opt
     convert(source, source.dtype()).map(Some)
 }
 
-/// Whether two dense tensors lie one after the other in their memory.
-fn lie_apart(a: &Tensor, b: &Tensor) -> bool {
+/// Whether two tensors of one memory have no element in common, since both are dense, or parts of one
+/// tensor that lie in the same way.
+pub(in crate::ops) fn lie_apart(a: &Tensor, b: &Tensor) -> bool {
     let range = |tensor: &Tensor| {
         let (start, size) = (tensor.offset() * tensor.dtype().size(), tensor.dtype().size());
         start..start + tensor.numel() * size
     };
     let (of_a, of_b) = (range(a), range(b));
-    a.is_contiguous() && b.is_contiguous() && (of_a.end <= of_b.start || of_b.end <= of_a.start)
+    let is_dense = a.is_contiguous() && b.is_contiguous();
+    is_dense && (of_a.end <= of_b.start || of_b.end <= of_a.start)
+        || a.dtype() == b.dtype() && a.layout().lies_apart_from(b.layout())
 }
 
 /// The operands of a call as its function takes them: the tensors, and the numbers.

@@ -15,7 +15,7 @@ mod reuse;
 
 use expression::Value;
 
-pub(super) use call::{Named, apart_from, in_place_fits, names};
+pub(super) use call::{Named, apart_from, in_place_fits, lie_apart, names};
 pub(super) use function::PointwiseFunction;
 pub(super) use place::{ResultOrder, ResultPlace};
 pub(super) use promotion::{Kinds, Promotion};
