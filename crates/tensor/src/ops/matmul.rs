@@ -108,16 +108,33 @@ fn is_better_as_one(a: &Tensor, b: &Tensor) -> bool {
 /// and `[k, n]`.
 #[track_caller]
 fn as_one_matrix(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    let (rows, shape) = rows_of_batch(a, b)?;
-    product(&rows, b)?.with_sizes(shape)
+    if a.is_contiguous() {
+        let (rows, shape) = rows_of_batch(a, b.shape()[1])?;
+        return product(&rows, b)?.with_sizes(shape);
+    }
+    // The rows are a copy, which is not kept for the gradients.
+    let (rows, shape) = rows_of_batch(&a.detach(), b.shape()[1])?;
+    let output = product(&rows, &b.detach())?.with_sizes(shape)?;
+    let flip_b = is_column_major(b);
+    Ok(record_product("matmul", [a, b], output, move |position, grad, other| {
+        if position == 0 {
+            return grad.matmul(&other.t()?);
+        }
+        let [(grad, _), (rows, _)] = [rows_of_batch(grad, 0)?, rows_of_batch(other, 0)?];
+        match flip_b {
+            true => product(&grad.t()?, &rows)?.t(),
+            false => product(&rows.t()?, &grad),
+        }
+    }))
 }
 
-/// All rows of a batch of matrices as one matrix, and the shape of the batch's products with a matrix.
+/// All rows of a batch of matrices as one matrix, and the shape of the batch's products with a matrix of
+/// so many columns.
 #[track_caller]
-fn rows_of_batch(a: &Tensor, b: &Tensor) -> Result<(Tensor, Shape)> {
+fn rows_of_batch(a: &Tensor, columns: usize) -> Result<(Tensor, Shape)> {
     let (cols, batch) = a.shape().split_last().expect("it has dimensions");
     let rows: usize = batch.iter().product();
-    let shape = batch.iter().copied().chain([b.shape()[1]]).collect();
+    let shape = batch.iter().copied().chain([columns]).collect();
     Ok((a.reshape(Shape::from([rows, *cols]))?, shape))
 }
 
@@ -184,7 +201,7 @@ pub(super) fn unrounded_product(a: &Tensor, b: &Tensor) -> Result<Option<Tensor>
         return Ok(None);
     }
     check("linear", a, b)?;
-    let ((rows, shape), one) = (rows_of_batch(a, b)?, Shape::default());
+    let ((rows, shape), one) = (rows_of_batch(a, b.shape()[1])?, Shape::default());
     let Some(plan) = ProductPlan::new(&rows, b, &one)?.unrounded() else {
         return Ok(None);
     };
