@@ -1,9 +1,11 @@
 //! Functions of the program that a module calls before and after its own, and in backward passes.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use tensor::{AutogradFunction, BackwardContext, ForwardContext, Tensor};
+use tensor::{
+    AutogradFunction, BackwardContext, ForwardContext, HookList, RemovableHandle, Tensor,
+};
 
 use crate::{Forward, Member, MemberMut, Module, Result};
 
@@ -61,7 +63,7 @@ impl<M: Forward<Tensor, Output = Tensor>> Hooked<M> {
     pub fn register_forward_pre_hook(
         &self,
         hook: impl Fn(&M, &Tensor) -> Result<Option<Tensor>> + Send + Sync + 'static,
-    ) -> ModuleHookHandle {
+    ) -> RemovableHandle {
         self.before.add(Arc::new(hook))
     }
 
@@ -70,7 +72,7 @@ impl<M: Forward<Tensor, Output = Tensor>> Hooked<M> {
     pub fn register_forward_hook(
         &self,
         hook: impl Fn(&M, &Tensor, &Tensor) -> Result<Option<Tensor>> + Send + Sync + 'static,
-    ) -> ModuleHookHandle {
+    ) -> RemovableHandle {
         self.after.add(Arc::new(hook))
     }
 
@@ -93,7 +95,7 @@ impl<M: Forward<Tensor, Output = Tensor>> Hooked<M> {
     pub fn register_full_backward_hook(
         &self,
         hook: impl Fn(Option<&Tensor>, &Tensor) -> Result<Option<Tensor>> + Send + Sync + 'static,
-    ) -> ModuleHookHandle {
+    ) -> RemovableHandle {
         self.backward.add(Arc::new(hook))
     }
 
@@ -223,73 +225,5 @@ impl AutogradFunction for BackwardEnd {
             of_input = hook(Some(&of_input), &of_output)?.unwrap_or(of_input);
         }
         Ok(vec![Some(of_input)])
-    }
-}
-
-/// The hooks of one kind, which clones of a module share.
-struct HookList<F: ?Sized>(Arc<Mutex<NumberedHooks<F>>>);
-
-/// The hooks, each with its number, and the number of the next one.
-struct NumberedHooks<F: ?Sized> {
-    hooks: Vec<(u64, Arc<F>)>,
-    next: u64,
-}
-
-impl<F: ?Sized + Send + Sync + 'static> HookList<F> {
-    fn add(&self, hook: Arc<F>) -> ModuleHookHandle {
-        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = list.next;
-        list.next += 1;
-        list.hooks.push((number, hook));
-        let list: Weak<Mutex<NumberedHooks<F>>> = Arc::downgrade(&self.0);
-        ModuleHookHandle {
-            remove: Box::new(move || {
-                let Some(list) = list.upgrade() else { return };
-                let mut list = list.lock().unwrap_or_else(PoisonError::into_inner);
-                let place = list.hooks.iter().position(|(other, _)| *other == number);
-                let removed = place.map(|place| list.hooks.remove(place));
-                // The hook may own values of the program, whose destructors may do anything.
-                drop(list);
-                drop(removed);
-            }),
-        }
-    }
-
-    /// The hooks as they are now. They are called without the lock, so that a hook may be removed by
-    /// itself.
-    fn hooks(&self) -> Vec<Arc<F>> {
-        let list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        list.hooks.iter().map(|(_, hook)| Arc::clone(hook)).collect()
-    }
-}
-
-impl<F: ?Sized> Default for HookList<F> {
-    fn default() -> HookList<F> {
-        HookList(Arc::new(Mutex::new(NumberedHooks { hooks: Vec::new(), next: 0 })))
-    }
-}
-
-impl<F: ?Sized> Clone for HookList<F> {
-    fn clone(&self) -> HookList<F> {
-        HookList(Arc::clone(&self.0))
-    }
-}
-
-/// A hook of a module that was registered. [`ModuleHookHandle::remove`] takes it back; dropping the
-/// handle leaves it in place.
-pub struct ModuleHookHandle {
-    remove: Box<dyn Fn() + Send + Sync>,
-}
-
-impl ModuleHookHandle {
-    /// Removes the hook. A call that is running goes on.
-    pub fn remove(&self) {
-        (self.remove)();
-    }
-}
-
-impl fmt::Debug for ModuleHookHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ModuleHookHandle").finish_non_exhaustive()
     }
 }

@@ -39,9 +39,11 @@
 //! - Losses as modules: [`CrossEntropyLoss`], [`BCEWithLogitsLoss`], [`MSELoss`],
 //!   [`TripletMarginLoss`] and many more, of pairs and triples of tensors.
 //! - [`loss`]: losses as functions; [`optim`]: the optimizers, and the schedules of their learning
-//!   rates; [`utils`]: the clipping of gradients, and sequences of different lengths; [`init`]: the initial values of parameters.
+//!   rates; [`utils`]: the clipping of gradients, parameters as one vector, and sequences of different
+//!   lengths; [`init`]: the initial values of parameters.
 //! - [`amp`]: the scale of losses in half precision; [`AveragedModel`]: averages of parameters over a
-//!   training; [`Hooked`]: functions that a module calls beside its own.
+//!   training; [`Hooked`]: functions that a module calls beside its own; [`parametrize`]: parameters that
+//!   are computed from others.
 //! - [`checkpoint`]: the whole state of a training in one file.
 //! - [`StateDict`] and [`LoadOptions`]: parameters and buffers by name, to be saved and loaded.
 //!
@@ -54,7 +56,7 @@ extern crate self as nn;
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   averaged_model, hooked, layers
+//   averaged_model, hooked, layers, parametrize
 //   fields
 //   amp, checkpoint, forward
 //   module, optim
@@ -73,6 +75,7 @@ mod layers;
 pub mod loss;
 mod module;
 pub mod optim;
+pub mod parametrize;
 mod result;
 mod state;
 mod stateful;
@@ -81,7 +84,7 @@ pub mod utils;
 pub use averaged_model::{AveragedModel, Averaging};
 pub use error::LayerError;
 pub use forward::Forward;
-pub use hooked::{Hooked, ModuleHookHandle};
+pub use hooked::Hooked;
 pub use layers::{
     AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveLogSoftmaxWithLoss,
     AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, AlphaDropout, AttentionMasks,
@@ -99,13 +102,14 @@ pub use layers::{
     MaxUnpool2d, MaxUnpool3d, Mish, MultiLabelMarginLoss, MultiLabelSoftMarginLoss,
     MultiMarginLoss, MultiheadAttention, MultiheadOptions, NLLLoss, PReLU, PadSides,
     PairwiseDistance, PixelShuffle, PixelUnshuffle, PoissonNLLLoss, RMSNorm, RNN, RNNBase,
-    RNNBuilder, RNNCell, RNNCellBase, RNNKind, RNNNonlinearity, ReLU, ReLU6, RecurrentKind,
+    RNNBuilder, RNNCell, RNNCellBase, RNNKind, RNNNonlinearity, RReLU, ReLU, ReLU6, RecurrentKind,
     RecurrentState, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d,
     ReplicationPad2d, ReplicationPad3d, SELU, Sequential, SiLU, Sigmoid, SmoothL1Loss,
     SoftMarginLoss, Softmax, Softmax2d, Softmin, Softplus, Softshrink, Softsign, Tanh, Tanhshrink,
     Threshold, Transformer, TransformerActivation, TransformerDecoder, TransformerDecoderLayer,
     TransformerEncoder, TransformerEncoderLayer, TransformerMasks, TransformerOptions,
-    TripletMarginLoss, Unfold, Upsample, ZeroPad1d, ZeroPad2d, ZeroPad3d,
+    TripletMarginLoss, TripletMarginWithDistanceLoss, Unflatten, Unfold, Upsample,
+    UpsamplingBilinear2d, UpsamplingNearest2d, ZeroPad1d, ZeroPad2d, ZeroPad3d,
 };
 pub use module::{AsModule, Member, MemberMut, Module};
 pub use nn_derive::Module;

@@ -2,7 +2,7 @@
 
 pub use tensor::{
     AutogradError, AutogradFunction, Backward, BackwardContext, DetectAnomalyGuard, ForwardContext,
-    GradGuard, InferenceModeGuard, MovedLeaf, NoGradGuard, RemovableHandle, checkpoint,
+    GradGuard, HookList, InferenceModeGuard, MovedLeaf, NoGradGuard, RemovableHandle, checkpoint,
     enable_grad, grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
     saved_bytes,
 };

@@ -73,7 +73,7 @@
 //   default, dims, layout, resolved_device, reserve, thread_pool
 //   error
 //   grad_mode, shape
-//   capture, checked_size, device, dtype, inference, integer, shared, specializations
+//   capture, checked_size, device, dtype, hook_list, inference, integer, shared, specializations
 mod access;
 mod attention;
 mod autocast;
@@ -92,6 +92,7 @@ mod dtype;
 mod error;
 mod factories;
 mod grad_mode;
+mod hook_list;
 mod host;
 mod inference;
 mod integer;
@@ -115,8 +116,8 @@ pub use attention::AttentionOptions;
 pub use autocast::{Autocast, AutocastGuard, autocast_dtype, is_autocast_enabled};
 pub use autograd::{
     AutogradFunction, Backward, BackwardContext, DetectAnomalyGuard, ForwardContext, GradGuard,
-    InferenceModeGuard, NoGradGuard, RemovableHandle, enable_grad, grad, inference_mode,
-    is_grad_enabled, is_inference_mode_enabled, no_grad, saved_bytes,
+    InferenceModeGuard, NoGradGuard, enable_grad, grad, inference_mode, is_grad_enabled,
+    is_inference_mode_enabled, no_grad, saved_bytes,
 };
 pub use checkpoint::checkpoint;
 pub use context::{ExecutionContext, ExecutionContextGuard};
@@ -129,6 +130,7 @@ pub use dims::{Dims, ReduceDims, keepdim};
 pub use dtype::{DType, Element, Scalar};
 pub use error::{AutogradError, Error, Result};
 pub use factories::{Data, Number, SignalWindow, StackBuffer, Steps};
+pub use hook_list::{HookList, RemovableHandle};
 pub use integer::Integer;
 
 pub use dispatch::{Blocking, CudaView};

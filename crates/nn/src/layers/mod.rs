@@ -28,9 +28,11 @@ mod prelu;
 mod recurrent;
 mod relu;
 mod rms_norm;
+mod rrelu;
 mod sequential;
 mod similarity;
 mod transformer;
+mod triplet_margin_with_distance;
 mod upsample;
 
 pub use activations::{
@@ -51,7 +53,7 @@ pub use dropout::Dropout;
 pub use dropouts::{AlphaDropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout};
 pub use embedding::Embedding;
 pub use embedding_bag::EmbeddingBag;
-pub use flatten::Flatten;
+pub use flatten::{Flatten, Unflatten};
 pub use gelu::GELU;
 pub use group_norm::GroupNorm;
 pub use identity::Identity;
@@ -83,10 +85,15 @@ pub use recurrent::{
 };
 pub use relu::ReLU;
 pub use rms_norm::RMSNorm;
+pub use rrelu::RReLU;
 pub use sequential::Sequential;
 pub use similarity::{CosineSimilarity, PairwiseDistance};
 pub use transformer::{
     Transformer, TransformerActivation, TransformerDecoder, TransformerDecoderLayer,
     TransformerEncoder, TransformerEncoderLayer, TransformerMasks, TransformerOptions,
 };
-pub use upsample::{ChannelShuffle, PixelShuffle, PixelUnshuffle, Upsample};
+pub use triplet_margin_with_distance::TripletMarginWithDistanceLoss;
+pub use upsample::{
+    ChannelShuffle, PixelShuffle, PixelUnshuffle, Upsample, UpsamplingBilinear2d,
+    UpsamplingNearest2d,
+};

@@ -1,6 +1,6 @@
 //! Images of other sizes, and pixels and channels in another order.
 
-use tensor::{Interpolation, Tensor};
+use tensor::{Interpolation, InterpolationMode, ScaleFactors, Shape, Tensor};
 
 use crate::{Forward, Module, Result};
 
@@ -40,6 +40,65 @@ impl Forward for Upsample {
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
         input.interpolate(&self.options)
     }
+}
+
+/// Makes layers that are [`Upsample`] in one mode.
+macro_rules! upsamplings {
+    ($($(#[$doc:meta])* $name:ident: $mode:expr;)+) => {$(
+        $(#[$doc])*
+        ///
+        /// ```
+        #[doc = concat!("use nn::{Forward, ", stringify!($name), "};")]
+        /// use tensor::Tensor;
+        /// let x = Tensor::ones([1, 3, 4, 5], ())?;
+        #[doc = concat!("let layer = ", stringify!($name), "::scale_factor(2.0);")]
+        /// assert_eq!(layer.forward(&x)?.shape(), [1, 3, 8, 10]);
+        #[doc = concat!("let layer = ", stringify!($name), "::size([6, 6]);")]
+        /// assert_eq!(layer.forward(&x)?.shape(), [1, 3, 6, 6]);
+        /// # Ok::<(), tensor::Error>(())
+        /// ```
+        #[derive(Clone, Debug, Module)]
+        #[module(extra_repr = $name::described)]
+        pub struct $name {
+            #[module(skip)]
+            options: Interpolation,
+        }
+
+        impl $name {
+            /// A layer whose results have this size: one number for both dimensions, or one for each.
+            pub fn size(size: impl Into<Shape>) -> $name {
+                $name { options: ($mode)(Interpolation::size(size)) }
+            }
+
+            /// A layer whose results are larger by a factor: one for both dimensions, or one for each.
+            pub fn scale_factor(factors: impl Into<ScaleFactors>) -> $name {
+                $name { options: ($mode)(Interpolation::scale_factor(factors)) }
+            }
+
+            fn described(&self) -> String {
+                self.options.to_string()
+            }
+        }
+
+        impl Forward for $name {
+            type Output = Tensor;
+
+            #[track_caller]
+            fn forward(&self, input: &Tensor) -> Result<Tensor> {
+                input.interpolate(&self.options)
+            }
+        }
+    )+};
+}
+
+upsamplings! {
+    /// [`Upsample`] of images to the nearest elements (`nn.UpsamplingNearest2d`).
+    UpsamplingNearest2d: |options: Interpolation| options.mode(InterpolationMode::Nearest);
+    /// [`Upsample`] of images between four elements, the first and the last of which stay where they are
+    /// (`nn.UpsamplingBilinear2d`, whose `align_corners` is `True`).
+    UpsamplingBilinear2d: |options: Interpolation| {
+        options.mode(InterpolationMode::Bilinear).align_corners(true)
+    };
 }
 
 /// Makes layers with one number.

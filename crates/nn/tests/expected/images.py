@@ -1,4 +1,5 @@
-"""Printed forms of layers for images, as PyTorch has them.
+"""Printed forms of layers for images and of some others, and what some of them make of an image, as PyTorch
+has them.
 
     python images.py > images.json
 """
@@ -23,7 +24,20 @@ LAYERS = [
     nn.Upsample(scale_factor=2.0), nn.Upsample(size=(4, 6), mode="bilinear"), nn.Upsample(scale_factor=(2.0, 1.5)),
     nn.PixelShuffle(3), nn.PixelUnshuffle(3), nn.ChannelShuffle(2),
     nn.Unfold((2, 3), padding=1), nn.Fold((4, 5), 2, stride=(2, 1)), nn.LocalResponseNorm(2, k=2.0),
+    nn.UpsamplingNearest2d(scale_factor=2.0), nn.UpsamplingBilinear2d(size=(4, 6)),
+    nn.Unflatten(1, (2, 5)), nn.Unflatten(-1, (6,)), nn.RReLU(),
 ]
 
+IMAGE = torch.arange(2 * 5 * 3 * 2.0).sin().reshape(2, 5, 3, 2)
+OUTPUTS = {
+    "nearest": nn.UpsamplingNearest2d(scale_factor=1.5),
+    "bilinear": nn.UpsamplingBilinear2d(size=(5, 3)),
+}
+
 if __name__ == "__main__":
-    print(json.dumps({"torch": torch.__version__.split("+")[0], "printed": [repr(layer) for layer in LAYERS]}, indent=1))
+    print(json.dumps({
+        "torch": torch.__version__.split("+")[0],
+        "printed": [repr(layer) for layer in LAYERS],
+        "image": IMAGE.flatten().tolist(),
+        "outputs": {name: layer(IMAGE).flatten().tolist() for name, layer in OUTPUTS.items()},
+    }, indent=1))

@@ -105,6 +105,19 @@ def rates(make):
     return found
 
 
+def rates_of_groups():
+    """Rates of two groups with rates of their own at the end."""
+    groups = [{"params": [torch.zeros(1, requires_grad=True)], "lr": lr} for lr in (0.1, 0.5)]
+    optimizer = optim.SGD(groups, 0.1)
+    scheduler = SWALR(optimizer, [0.05, 0.3], anneal_epochs=4)
+    found = []
+    for _ in range(EPOCHS):
+        found.append([group["lr"] for group in optimizer.param_groups])
+        optimizer.step()
+        scheduler.step()
+    return found
+
+
 def plateau(options):
     optimizer = sgd()
     scheduler = lr_scheduler.ReduceLROnPlateau(optimizer, **options)
@@ -143,6 +156,7 @@ if __name__ == "__main__":
         "torch": torch.__version__.split("+")[0],
         "optimizers": {name: after_steps(make) for name, make in OPTIMIZERS.items()},
         "schedules": {name: rates(make) for name, make in SCHEDULES.items()},
+        "rates_of_groups": rates_of_groups(),
         "values": VALUES,
         "plateaus": {name: plateau(options) for name, options in PLATEAUS.items()},
         "lbfgs": {str(search): rosenbrock(search) for search in (None, "strong_wolfe")},

@@ -5,9 +5,9 @@ use nn::{
     AdaptiveMaxPool3d, AvgPool1d, AvgPool2d, AvgPool3d, ChannelShuffle, CircularPad1d,
     CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, Fold, Forward,
     LocalResponseNorm, MaxPool1d, MaxPool2d, MaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d,
-    Module, PixelShuffle, PixelUnshuffle, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d,
-    ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, Unfold, Upsample, ZeroPad1d, ZeroPad2d,
-    ZeroPad3d, sequential,
+    Module, PixelShuffle, PixelUnshuffle, RReLU, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d,
+    ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, Unflatten, Unfold, Upsample,
+    UpsamplingBilinear2d, UpsamplingNearest2d, ZeroPad1d, ZeroPad2d, ZeroPad3d, sequential,
 };
 use serde_json::Value;
 use tensor::{
@@ -60,19 +60,51 @@ fn layers() -> Vec<Box<dyn Module>> {
         Box::new(Unfold::new(BlockOptions::new([2, 3]).padding(1))),
         Box::new(Fold::new([4, 5], BlockOptions::new(2).stride([2, 1]))),
         Box::new(LocalResponseNorm::new(2).k(2.0)),
+        Box::new(UpsamplingNearest2d::scale_factor(2.0)),
+        Box::new(UpsamplingBilinear2d::size([4, 6])),
+        Box::new(Unflatten::new(1, [2, 5])),
+        Box::new(Unflatten::new(-1, [6])),
+        Box::new(RReLU::default()),
     ]
+}
+
+fn expected() -> Value {
+    serde_json::from_str(include_str!("../expected/images.json")).expect("it is JSON")
 }
 
 #[test]
 fn printed_forms_are_pytorchs() {
-    let expected: Value =
-        serde_json::from_str(include_str!("../expected/images.json")).expect("it is JSON");
+    let expected = expected();
     let expected = expected["printed"].as_array().expect("a list");
     let printed: Vec<String> = layers().iter().map(|layer| layer.to_string()).collect();
     assert_eq!(printed.len(), expected.len());
     for (ours, expected) in printed.iter().zip(expected) {
         assert_eq!(ours, expected.as_str().expect("a text"));
     }
+}
+
+#[test]
+fn an_image_becomes_what_pytorchs_layers_make_of_it() -> Result<()> {
+    type Layer = Box<dyn Forward<Tensor, Output = Tensor>>;
+    let layers: [(&str, Layer); 2] = [
+        ("nearest", Box::new(UpsamplingNearest2d::scale_factor(1.5))),
+        ("bilinear", Box::new(UpsamplingBilinear2d::size([5, 3]))),
+    ];
+    let expected = expected();
+    let numbers = |list: &Value| -> Vec<f32> {
+        let list = list.as_array().expect("a list").iter();
+        list.map(|number| number.as_f64().expect("a number") as f32).collect()
+    };
+    for device in devices::all() {
+        let image = Tensor::from_vec(numbers(&expected["image"]), [2, 5, 3, 2], device)?;
+        for (name, layer) in &layers {
+            let found = layer.forward(&image)?;
+            let wanted = numbers(&expected["outputs"][*name]);
+            let wanted = Tensor::from_vec(wanted, found.shape(), device)?;
+            assert!(found.allclose(&wanted, 1e-5, 1e-6)?, "{name} on {device}");
+        }
+    }
+    Ok(())
 }
 
 #[test]

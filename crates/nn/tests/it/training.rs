@@ -1,12 +1,6 @@
-//! Every optimizer, every schedule and the clipping of gradients against PyTorch.
+//! Every optimizer and the clipping of gradients against PyTorch.
 
 use nn::amp::{GradScaler, GradScalerOptions};
-use nn::optim::lr_scheduler::{
-    AnnealStrategy, ChainedScheduler, ConstantLR, CosineAnnealingWarmRestarts, CyclicLR,
-    CyclicMode, ExponentialLR, LRSchedule, LRScheduler, LinearLR, MultiStepLR, MultiplicativeLR,
-    OneCycleLR, PlateauMode, PlateauOptions, PolynomialLR, ReduceLROnPlateau, SWALR, SequentialLR,
-    ThresholdMode,
-};
 use nn::optim::{
     ASGD, Adadelta, Adafactor, Adagrad, Adam, AdamW, Adamax, LBFGS, LineSearch, Muon, NAdam,
     Optimizer, RAdam, RMSprop, Rprop, SGD,
@@ -20,16 +14,16 @@ use crate::devices;
 
 const EXPECTED: &str = include_str!("../expected/optimizers.json");
 
-fn expected() -> Value {
+pub(crate) fn expected() -> Value {
     serde_json::from_str(EXPECTED).expect("the expected values are JSON")
 }
 
-fn numbers(value: &Value) -> Vec<f64> {
+pub(crate) fn numbers(value: &Value) -> Vec<f64> {
     let list = value.as_array().expect("a list of numbers");
     list.iter().map(|number| number.as_f64().expect("a number")).collect()
 }
 
-fn assert_close(what: &str, own: &[f64], expected: &[f64], tolerance: f64) {
+pub(crate) fn assert_close(what: &str, own: &[f64], expected: &[f64], tolerance: f64) {
     assert_eq!(own.len(), expected.len(), "{what}");
     for (own, expected) in own.iter().zip(expected) {
         let near = tolerance * (1.0 + expected.abs());
@@ -37,19 +31,19 @@ fn assert_close(what: &str, own: &[f64], expected: &[f64], tolerance: f64) {
     }
 }
 
-fn on_host(tensor: &Tensor) -> Result<Vec<f64>> {
+pub(crate) fn on_host(tensor: &Tensor) -> Result<Vec<f64>> {
     tensor.to((DType::F64, Device::Cpu))?.to_vec()
 }
 
 /// The parameters that the script begins with.
-fn start(device: Device) -> Result<Vec<Tensor>> {
+pub(crate) fn start(device: Device) -> Result<Vec<Tensor>> {
     let first = Tensor::new([[1.0f32, -2.0, 3.0], [0.5, 0.0, -0.25]], device)?;
     let second = Tensor::new([4.0f32, -1.0], device)?;
     Ok(vec![first.requires_grad_(true)?, second.requires_grad_(true)?])
 }
 
 /// The script's gradients: their signs change, and one step is without any slope.
-fn set_gradients(parameters: &[Tensor], step: usize) -> Result<()> {
+pub(crate) fn set_gradients(parameters: &[Tensor], step: usize) -> Result<()> {
     let size = if step == 3 { 0.0 } else { 1.0 };
     for parameter in parameters {
         let number = |n: usize| size * (1.0 + 2.0 * step as f64 + 0.7 * n as f64).sin();
@@ -198,123 +192,6 @@ fn options_out_of_their_range_are_errors_that_name_them() -> Result<()> {
         let error = error.expect_err(argument).to_string();
         assert!(error.contains(argument.trim_matches('`')), "{error}");
     }
-    Ok(())
-}
-
-/// Rates and momenta of 16 epochs, one after the other.
-fn rates(schedule: impl LRSchedule) -> Result<Vec<f64>> {
-    let parameter = Tensor::zeros([1], Device::Cpu)?.requires_grad_(true)?;
-    let mut optimizer = SGD::new([&parameter], 0.1).momentum(0.9).build()?;
-    let mut scheduler = LRScheduler::new(&mut optimizer, schedule)?;
-    let mut found = Vec::new();
-    for _ in 0..16 {
-        found.push(optimizer.learning_rate());
-        found.extend(optimizer.momenta().expect("it has one"));
-        scheduler.step(&mut optimizer)?;
-    }
-    Ok(found)
-}
-
-fn sequence() -> Vec<Box<dyn LRSchedule + Send>> {
-    let warmup = LinearLR { start_factor: 0.25, end_factor: 1.0, total_iters: 4 };
-    vec![Box::new(warmup), Box::new(ExponentialLR { gamma: 0.9 })]
-}
-
-#[test]
-fn rates_and_momenta_follow_pytorchs_schedules() -> Result<()> {
-    let three = CyclicLR { step_size_up: 3, ..CyclicLR::new(0.01, 0.1) };
-    let halved = CyclicLR { step_size_down: Some(2), mode: CyclicMode::Triangular2, ..three };
-    let one_cycle = OneCycleLR::new(0.2, 17);
-    let linear = AnnealStrategy::Linear;
-    let found = [
-        ("multi_step", rates(MultiStepLR { milestones: vec![2, 5, 5, 9], gamma: 0.5 })?),
-        ("constant", rates(ConstantLR { factor: 0.25, total_iters: 4 })?),
-        ("polynomial", rates(PolynomialLR { total_iters: 8, power: 2.0 })?),
-        ("restarts", rates(CosineAnnealingWarmRestarts { t_0: 3, t_mult: 2, eta_min: 0.01 })?),
-        ("restarts_even", rates(CosineAnnealingWarmRestarts { t_0: 4, t_mult: 1, eta_min: 0.0 })?),
-        ("multiplicative", rates(MultiplicativeLR::new(|epoch| 1.0 - 0.01 * epoch as f64))?),
-        ("triangular", rates(three)?),
-        ("triangular2", rates(halved)?),
-        ("exp_range", rates(CyclicLR { mode: CyclicMode::ExpRange, gamma: 0.9, ..three })?),
-        ("one_cycle", rates(one_cycle)?),
-        (
-            "one_cycle_linear",
-            rates(OneCycleLR { anneal_strategy: linear, three_phase: true, ..one_cycle })?,
-        ),
-        ("sequential", rates(SequentialLR::new(sequence(), vec![5])?)?),
-        ("chained", rates(ChainedScheduler::new(sequence()))?),
-        ("swa", rates(SWALR { anneal_epochs: 4, ..SWALR::new(0.05) })?),
-        (
-            "swa_linear",
-            rates(SWALR { anneal_epochs: 3, anneal_strategy: linear, ..SWALR::new(0.3) })?,
-        ),
-    ];
-    let expected = expected();
-    for (name, found) in found {
-        let rows = expected["schedules"][name].as_array().expect("rows");
-        let rows: Vec<f64> = rows.iter().flat_map(numbers).collect();
-        assert_close(name, &found, &rows, 1e-12);
-    }
-    Ok(())
-}
-
-#[test]
-fn a_schedule_of_a_plateau_is_pytorchs_and_goes_on_from_its_state() -> Result<()> {
-    let expected = expected();
-    let values = numbers(&expected["values"]);
-    let default = PlateauOptions::default();
-    let min = PlateauOptions { factor: 0.5, patience: 1, cooldown: 1, min_lr: 0.02, ..default };
-    let max = PlateauOptions {
-        mode: PlateauMode::Max,
-        factor: 0.5,
-        patience: 0,
-        threshold: 0.05,
-        threshold_mode: ThresholdMode::Abs,
-        ..default
-    };
-    for (name, options) in [("min", min), ("max_abs", max)] {
-        let parameter = Tensor::zeros([1], Device::Cpu)?.requires_grad_(true)?;
-        let mut optimizer = SGD::new([&parameter], 0.1).build()?;
-        let mut scheduler = ReduceLROnPlateau::new(options)?;
-        let mut found = Vec::new();
-        for &value in &values {
-            let state = scheduler.state()?;
-            scheduler = ReduceLROnPlateau::new(options)?;
-            scheduler.set_state(&state)?;
-            scheduler.step(&mut optimizer, value)?;
-            found.push(optimizer.learning_rate());
-        }
-        assert_close(name, &found, &numbers(&expected["plateaus"][name]), 1e-12);
-    }
-    Ok(())
-}
-
-#[test]
-fn schedules_that_make_no_sense_are_errors() -> Result<()> {
-    let parameter = Tensor::zeros([1], Device::Cpu)?.requires_grad_(true)?;
-    let mut sgd = SGD::new([&parameter], 0.1).momentum(0.9).build()?;
-    let warmup = LinearLR { start_factor: 0.0, end_factor: 1.0, total_iters: 4 };
-    let error = LRScheduler::new(&mut sgd, warmup).unwrap_err().to_string();
-    assert!(error.contains("start_factor"), "{error}");
-    let constant = ConstantLR { factor: 1.5, total_iters: 4 };
-    assert!(LRScheduler::new(&mut sgd, constant).is_err());
-    assert!(SequentialLR::new(sequence(), vec![5, 6]).is_err());
-    let options = PlateauOptions { factor: 1.0, ..PlateauOptions::default() };
-    assert!(ReduceLROnPlateau::new(options).is_err());
-
-    let mut scheduler = LRScheduler::new(&mut sgd, OneCycleLR::new(0.2, 2))?;
-    scheduler.step(&mut sgd)?;
-    scheduler.step(&mut sgd)?;
-    let error = scheduler.step(&mut sgd).unwrap_err().to_string();
-    assert!(error.contains("no more epochs"), "{error}");
-    assert_eq!(scheduler.epoch(), 2);
-
-    let mut plain = SGD::new([&parameter], 0.1).build()?;
-    let error = LRScheduler::new(&mut plain, CyclicLR::new(0.01, 0.1)).unwrap_err().to_string();
-    assert!(error.contains("momentum"), "{error}");
-    let mut adam = Adam::new([&parameter], 0.1).build()?;
-    LRScheduler::new(&mut adam, CyclicLR::new(0.01, 0.1))?;
-    assert_eq!(adam.momenta(), Some(vec![0.9]));
     Ok(())
 }
 

@@ -1,39 +1,12 @@
 //! Hooks on tensors: functions of the program that a backward pass calls with their gradients.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use super::history::output_of;
 use crate::AutogradError;
-use crate::tensor::{GradientHooks, Hook};
+use crate::hook_list::RemovableHandle;
+use crate::tensor::Hook;
 use crate::{Result, Tensor};
-
-/// A hook that was registered. [`RemovableHandle::remove`] takes it back; dropping the handle
-/// leaves it in place.
-#[derive(Clone)]
-pub struct RemovableHandle {
-    hooks: Weak<GradientHooks>,
-    number: u64,
-}
-
-impl RemovableHandle {
-    fn register(hooks: &Arc<GradientHooks>, output: u32, hook: Arc<Hook>) -> RemovableHandle {
-        let number = hooks.add(output, hook);
-        RemovableHandle { hooks: Arc::downgrade(hooks), number }
-    }
-
-    /// Removes the hook. A backward pass that is calling it goes on.
-    pub fn remove(&self) {
-        if let Some(hooks) = self.hooks.upgrade() {
-            hooks.remove(self.number);
-        }
-    }
-}
-
-impl std::fmt::Debug for RemovableHandle {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RemovableHandle").field("number", &self.number).finish_non_exhaustive()
-    }
-}
 
 /// Hooks.
 impl Tensor {
@@ -68,8 +41,8 @@ impl Tensor {
         }
         let hook: Arc<Hook> = Arc::new(hook);
         Ok(match output_of(self) {
-            Some(output) => RemovableHandle::register(output.node.hooks(), output.index, hook),
-            None => RemovableHandle::register(self.autograd().leaf_of(self).hooks(), 0, hook),
+            Some(output) => output.node.hooks().add(output.index, hook),
+            None => self.autograd().leaf_of(self).hooks().add(0, hook),
         })
     }
 
@@ -112,7 +85,7 @@ impl Tensor {
             }
             Ok(None)
         });
-        Ok(RemovableHandle::register(self.autograd().leaf_of(self).hooks_after(), 0, hook))
+        Ok(self.autograd().leaf_of(self).hooks_after().add(0, hook))
     }
 
     /// Keeps the gradient of a tensor that is not a leaf: backward passes add it to

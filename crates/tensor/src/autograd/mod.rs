@@ -36,7 +36,6 @@ pub use crate::grad_mode::{
 pub(crate) use crate::grad_mode::{GradModeGuard, enter_grad_mode};
 pub use function::{AutogradFunction, BackwardContext, ForwardContext};
 pub use graph_size::saved_bytes;
-pub use hooks::RemovableHandle;
 pub(crate) use in_place::InPlace;
 pub(crate) use recompute::{Recomputation, recomputed};
 pub(crate) use record::{record, record_many, record_outputs, record_product};

@@ -18,6 +18,7 @@ mod finite_difference;
 mod flip;
 mod fused;
 mod grid_sample;
+mod gumbel_softmax;
 mod histogram;
 mod in_place;
 mod index;

@@ -3,9 +3,9 @@
 mod history;
 
 pub(crate) use history::{
-    BackwardFunction, Edge, EdgeId, EndId, Form, GradientHooks, Gradients, GraphRetention, Hook,
-    InputEdges, Leaf, Meta, Node, NodeBackward, NodeOutput, NodeParts, OutputForms, SavedStorage,
-    ViewCreation, ViewOf,
+    BackwardFunction, Edge, EdgeId, EndId, Form, Gradients, GraphRetention, Hook, InputEdges, Leaf,
+    Meta, Node, NodeBackward, NodeOutput, NodeParts, OutputForms, SavedStorage, ViewCreation,
+    ViewOf,
 };
 
 use crate::checked_size::CheckedSize;

@@ -140,8 +140,23 @@ def vectors(make):
         yield make.case("embedding_bag", [table, numbers], run, mode=mode, offsets=offsets)
 
 
+def slopes_and_triplets(make):
+    """Random slopes between equal bounds, their mean, and triplets by a distance of the program's own."""
+    x = make.uniform((3, 5), dtype=F64)
+    for upper, training in ((0.25, True), (0.75, False)):
+        run = lambda a: F.rrelu(a, 0.25, upper, training)
+        yield make.case("rrelu", [x], run, upper=upper, training=training)
+    for reduction in REDUCTIONS:
+        r = {"reduction": reduction}
+        a, b, c = (make.uniform((5, 4)) for _ in range(3))
+        distance = lambda x, y: (x - y).square().sum(-1)
+        run = lambda a, b, c: F.triplet_margin_with_distance_loss(
+            a, b, c, distance_function=distance, margin=0.8, swap=True, **r)
+        yield make.case("triplet_margin_with_distance_loss", [a, b, c], run, margin=0.8, **r)
+
+
 def functional():
     """All of them."""
     make = Gradients(70)
-    for family in (norms, elementwise_losses, class_losses, vectors):
+    for family in (norms, elementwise_losses, class_losses, vectors, slopes_and_triplets):
         yield from family(make)

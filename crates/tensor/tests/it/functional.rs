@@ -81,6 +81,12 @@ pub(crate) const FUNCTIONAL: &[(&str, Run)] = &[
         let (margin, p) = (case.float("margin"), case.float("p"));
         x[0].triplet_margin_loss_with(&x[1], &x[2], margin, p, true, reduction(case))
     }),
+    ("triplet_margin_with_distance_loss", |case, x| {
+        let distance = |a: &Tensor, b: &Tensor| a.sub(b)?.square()?.sum(-1);
+        let (margin, reduction) = (case.float("margin"), reduction(case));
+        x[0].triplet_margin_with_distance_loss_with(&x[1], &x[2], distance, margin, true, reduction)
+    }),
+    ("rrelu", |case, x| x[0].rrelu(0.25, case.float("upper"), case.flag("training"))),
     ("cosine_embedding_loss", |case, x| {
         x[0].cosine_embedding_loss_with(&x[1], &x[2], case.float("margin"), reduction(case))
     }),

@@ -42,6 +42,7 @@ mod printing;
 mod products;
 mod promotion;
 mod random;
+mod random_functions;
 mod reuse;
 mod scans;
 mod serial;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use tensor::Error;
 
-use super::LRSchedule;
+use super::{LRSchedule, expect};
 use crate::Result;
 
 /// One schedule after the other, each from epoch 0 on (`SequentialLR`).
@@ -59,6 +59,15 @@ impl LRSchedule for SequentialLR {
         schedule.rate(first, epoch)
     }
 
+    fn group_rate(&self, group: usize, first: f64, epoch: u64) -> f64 {
+        let (schedule, epoch) = self.at(epoch);
+        schedule.group_rate(group, first, epoch)
+    }
+
+    fn groups(&self) -> Option<usize> {
+        groups_of(&self.schedules)
+    }
+
     fn momentum(&self, epoch: u64) -> Option<f64> {
         let (schedule, epoch) = self.at(epoch);
         schedule.momentum(epoch)
@@ -70,6 +79,7 @@ impl LRSchedule for SequentialLR {
     }
 
     fn check(&self) -> Result<()> {
+        expect_equal_groups("SequentialLR", &self.schedules)?;
         self.schedules.iter().try_for_each(|schedule| schedule.check())
     }
 }
@@ -103,15 +113,27 @@ impl ChainedScheduler {
     pub fn new(schedules: Vec<Box<dyn LRSchedule + Send>>) -> ChainedScheduler {
         ChainedScheduler { schedules }
     }
+
+    /// The first rate times the factors that follow from the rates of the schedules.
+    fn chained(&self, first: f64, rate: impl Fn(&(dyn LRSchedule + Send)) -> f64) -> f64 {
+        if first == 0.0 {
+            return 0.0;
+        }
+        first * self.schedules.iter().map(|schedule| rate(&**schedule) / first).product::<f64>()
+    }
 }
 
 impl LRSchedule for ChainedScheduler {
     fn rate(&self, first: f64, epoch: u64) -> f64 {
-        if first == 0.0 {
-            return 0.0;
-        }
-        let factors = self.schedules.iter().map(|schedule| schedule.rate(first, epoch) / first);
-        first * factors.product::<f64>()
+        self.chained(first, |schedule| schedule.rate(first, epoch))
+    }
+
+    fn group_rate(&self, group: usize, first: f64, epoch: u64) -> f64 {
+        self.chained(first, |schedule| schedule.group_rate(group, first, epoch))
+    }
+
+    fn groups(&self) -> Option<usize> {
+        groups_of(&self.schedules)
     }
 
     fn momentum(&self, epoch: u64) -> Option<f64> {
@@ -123,6 +145,7 @@ impl LRSchedule for ChainedScheduler {
     }
 
     fn check(&self) -> Result<()> {
+        expect_equal_groups("ChainedScheduler", &self.schedules)?;
         self.schedules.iter().try_for_each(|schedule| schedule.check())
     }
 }
@@ -131,4 +154,18 @@ impl fmt::Debug for ChainedScheduler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ChainedScheduler").field("schedules", &self.schedules.len()).finish()
     }
+}
+
+/// The number of groups that a part of a schedule has rules for, if one has.
+fn groups_of(schedules: &[Box<dyn LRSchedule + Send>]) -> Option<usize> {
+    schedules.iter().find_map(|schedule| schedule.groups())
+}
+
+/// # Errors
+/// Two parts of a schedule have rules for different numbers of groups.
+fn expect_equal_groups(op: &'static str, schedules: &[Box<dyn LRSchedule + Send>]) -> Result<()> {
+    let groups: Vec<usize> = schedules.iter().filter_map(|schedule| schedule.groups()).collect();
+    let are_equal = groups.iter().all(|&count| count == groups[0]);
+    let why = "they must have rules for the same groups of parameters";
+    expect(are_equal, op, "schedules", format!("schedules for {groups:?} groups"), why)
 }

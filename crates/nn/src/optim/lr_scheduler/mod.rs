@@ -10,6 +10,7 @@ mod cosine;
 mod cyclic;
 mod decay;
 mod one_cycle;
+mod per_group;
 mod plateau;
 mod swa;
 
@@ -27,6 +28,7 @@ pub use decay::{
     ConstantLR, ExponentialLR, LinearLR, MultiStepLR, MultiplicativeLR, PolynomialLR, StepLR,
 };
 pub use one_cycle::{AnnealStrategy, OneCycleLR};
+pub use per_group::PerGroup;
 pub use plateau::{PlateauMode, PlateauOptions, ReduceLROnPlateau, ThresholdMode};
 pub use swa::SWALR;
 
@@ -36,6 +38,17 @@ pub use swa::SWALR;
 pub trait LRSchedule {
     /// The rate of an epoch, from 0 on, where `first` is that of the optimizer as it was built.
     fn rate(&self, first: f64, epoch: u64) -> f64;
+
+    /// The rate of an epoch for a group of parameters, by its number; the same rule for all, unless the
+    /// schedule has one for each ([`PerGroup`]).
+    fn group_rate(&self, _group: usize, first: f64, epoch: u64) -> f64 {
+        self.rate(first, epoch)
+    }
+
+    /// The number of groups of parameters that the schedule has rules for, if it is not for any.
+    fn groups(&self) -> Option<usize> {
+        None
+    }
 
     /// The momentum of an epoch, if the schedule changes it.
     fn momentum(&self, _epoch: u64) -> Option<f64> {
@@ -66,6 +79,14 @@ impl<F: Fn(u64) -> f64> LRSchedule for F {
 impl LRSchedule for Box<dyn LRSchedule + Send> {
     fn rate(&self, first: f64, epoch: u64) -> f64 {
         (**self).rate(first, epoch)
+    }
+
+    fn group_rate(&self, group: usize, first: f64, epoch: u64) -> f64 {
+        (**self).group_rate(group, first, epoch)
+    }
+
+    fn groups(&self) -> Option<usize> {
+        (**self).groups()
     }
 
     fn momentum(&self, epoch: u64) -> Option<f64> {
@@ -116,11 +137,17 @@ impl<S: LRSchedule> LRScheduler<S> {
     /// The optimizer gets those of the schedule.
     ///
     /// # Errors
-    /// A number of the schedule is out of its range; it changes the momentum of an optimizer that
-    /// has none; or the optimizer does not take a rate for each group.
+    /// A number of the schedule is out of its range; it is for another number of groups; it changes the
+    /// momentum of an optimizer that has none; or the optimizer does not take a rate for each group.
     pub fn new(optimizer: &mut dyn Optimizer, schedule: S) -> Result<LRScheduler<S>> {
         schedule.check()?;
-        let scheduler = LRScheduler { schedule, first: optimizer.learning_rates(), epoch: 0 };
+        let first = optimizer.learning_rates();
+        if let Some(groups) = schedule.groups() {
+            let value = format!("rules for {groups} groups of parameters, of {}", first.len());
+            let why = "there must be one for each group of the optimizer";
+            expect(groups == first.len(), "LRScheduler", "schedule", value, why)?;
+        }
+        let scheduler = LRScheduler { schedule, first, epoch: 0 };
         scheduler.apply(optimizer, 0)?;
         Ok(scheduler)
     }
@@ -166,7 +193,8 @@ impl<S: LRSchedule> LRScheduler<S> {
     }
 
     fn rates(&self, epoch: u64) -> Vec<f64> {
-        self.first.iter().map(|&first| self.schedule.rate(first, epoch)).collect()
+        let first = self.first.iter().enumerate();
+        first.map(|(group, &first)| self.schedule.group_rate(group, first, epoch)).collect()
     }
 }
 

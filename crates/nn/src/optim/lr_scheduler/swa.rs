@@ -7,7 +7,8 @@ use super::{AnnealStrategy, LRSchedule, share};
 /// The rate from the first one to that of a training whose weights are averaged, where it stays
 /// (`torch.optim.swa_utils.SWALR`): Izmailov et al., "Averaging Weights Leads to Wider Optima and Better
 /// Generalization" (2018). The averages are those of [`AveragedModel`](crate::AveragedModel). It begins
-/// with the rate that the optimizer has when the scheduler is made.
+/// with the rate that the optimizer has when the scheduler is made. Groups of parameters get rates of
+/// their own by [`PerGroup`](super::PerGroup).
 ///
 /// ```
 /// use nn::optim::lr_scheduler::{AnnealStrategy, LRSchedule, SWALR};

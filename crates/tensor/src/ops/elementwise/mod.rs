@@ -15,6 +15,7 @@ mod incomplete_gamma;
 mod interpolate;
 mod parametric;
 mod rounding;
+mod rrelu;
 pub(super) mod select;
 mod special;
 mod trigonometric;

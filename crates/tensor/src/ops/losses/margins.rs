@@ -152,19 +152,78 @@ impl Tensor {
     ) -> Result<Tensor> {
         const OP: &str = "triplet_margin_loss";
         const EPS: f64 = 1e-6;
-        if margin.is_nan() || margin <= 0.0 {
-            return Err(super::distances::refused(OP, "margin", margin, "it must be positive"));
-        }
-        expect_equal_dims(OP, [("self", self), ("positive", positive), ("negative", negative)])?;
         let cast = autocast(OP, [self, positive, negative])?;
-        let [anchor, positive, negative] = cast.operands();
-        let near = anchor.pairwise_distance(positive, p, EPS, false)?;
-        let mut far = anchor.pairwise_distance(negative, p, EPS, false)?;
-        if swap {
-            far = far.minimum(&positive.pairwise_distance(negative, p, EPS, false)?)?;
-        }
-        reduction.of(&TRIPLET.apply([(&near).into(), (&far).into(), margin.into()])?)
+        let distance = |a: &Tensor, b: &Tensor| a.pairwise_distance(b, p, EPS, false);
+        triplet(OP, cast.operands(), distance, margin, swap, reduction)
     }
+
+    /// [`Tensor::triplet_margin_loss`] of a distance of the program's own (1 as margin):
+    /// [`Tensor::triplet_margin_with_distance_loss_with`] with PyTorch's defaults.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let (anchor, near, far) = (tensor![[0.0]]?, tensor![[1.0]]?, tensor![[1.5]]?);
+    /// let manhattan = |a: &tensor::Tensor, b: &tensor::Tensor| a.sub(b)?.abs()?.sum(-1);
+    /// let loss = anchor.triplet_margin_with_distance_loss(&near, &far, manhattan)?;
+    /// assert_eq!(loss.item::<f32>()?, 0.5);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::triplet_margin_with_distance_loss_with`].
+    #[track_caller]
+    pub fn triplet_margin_with_distance_loss(
+        &self,
+        positive: &Tensor,
+        negative: &Tensor,
+        distance: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
+    ) -> Result<Tensor> {
+        let reduction = Reduction::Mean;
+        self.triplet_margin_with_distance_loss_with(
+            positive, negative, distance, 1.0, false, reduction,
+        )
+    }
+
+    /// [`Tensor::triplet_margin_loss_with`] of distances that a function makes of two tensors.
+    ///
+    /// # Errors
+    /// Those of the function; the margin is not positive; the numbers of dimensions differ; the distances
+    /// do not broadcast.
+    #[track_caller]
+    pub fn triplet_margin_with_distance_loss_with(
+        &self,
+        positive: &Tensor,
+        negative: &Tensor,
+        distance: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
+        margin: f64,
+        swap: bool,
+        reduction: Reduction,
+    ) -> Result<Tensor> {
+        const OP: &str = "triplet_margin_with_distance_loss";
+        triplet(OP, [self, positive, negative], distance, margin, swap, reduction)
+    }
+}
+
+/// The loss of an anchor, a positive and a negative tensor by distances.
+#[track_caller]
+fn triplet(
+    op: &'static str,
+    [anchor, positive, negative]: [&Tensor; 3],
+    distance: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
+    margin: f64,
+    swap: bool,
+    reduction: Reduction,
+) -> Result<Tensor> {
+    if margin.is_nan() || margin <= 0.0 {
+        return Err(super::distances::refused(op, "margin", margin, "it must be positive"));
+    }
+    expect_equal_dims(op, [("self", anchor), ("positive", positive), ("negative", negative)])?;
+    let near = distance(anchor, positive)?;
+    let mut far = distance(anchor, negative)?;
+    if swap {
+        far = far.minimum(&distance(positive, negative)?)?;
+    }
+    reduction.of(&TRIPLET.apply([(&near).into(), (&far).into(), margin.into()])?)
 }
 
 #[track_caller]

@@ -1,11 +1,11 @@
 //! Hooks: functions of the program that a backward pass calls with gradients.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
 use super::leaf::Leaf;
+use crate::hook_list::{HookList, RemovableHandle};
 use crate::{Result, Tensor};
 
 /// A function that sees a gradient, and may give another in its place.
@@ -14,34 +14,20 @@ pub(crate) type Hook = dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync;
 /// The hooks of a node or a leaf.
 #[derive(Default)]
 pub(crate) struct GradientHooks {
-    entries: Mutex<Vec<HookEntry>>,
+    hooks: HookList<OutputHook>,
     /// The leaves that keep the gradients of a node's outputs (`retain_grad`).
     retained: Mutex<Vec<(u32, Arc<Leaf>)>>,
-    numbers: AtomicU64,
 }
 
-#[derive(Clone)]
-struct HookEntry {
-    number: u64,
+struct OutputHook {
     output: u32,
     hook: Arc<Hook>,
 }
 
 impl GradientHooks {
-    /// Adds a hook on the gradient of an output, and gives its number.
-    pub(crate) fn add(&self, output: u32, hook: Arc<Hook>) -> u64 {
-        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-        self.entries.lock().push(HookEntry { number, output, hook });
-        number
-    }
-
-    pub(crate) fn remove(&self, number: u64) {
-        let position = |entries: &Vec<HookEntry>| entries.iter().position(|e| e.number == number);
-        let mut entries = self.entries.lock();
-        let removed = position(&entries).map(|position| entries.remove(position));
-        // The hook may own values of the program, whose destructors may do anything.
-        drop(entries);
-        drop(removed);
+    /// Adds a hook on the gradient of an output.
+    pub(crate) fn add(&self, output: u32, hook: Arc<Hook>) -> RemovableHandle {
+        self.hooks.add(Arc::new(OutputHook { output, hook }))
     }
 
     /// Keeps the gradient of an output in `leaf`, after all other hooks.
@@ -59,11 +45,10 @@ impl GradientHooks {
 
     /// Calls the hooks of an output in their order with its gradient, and gives what they leave.
     pub(crate) fn call(&self, output: u32, gradient: Tensor) -> Result<Tensor> {
-        // No lock is held while code of the program runs.
-        let entries = self.entries.lock().clone();
         let mut gradient = gradient;
-        for entry in entries.iter().filter(|entry| entry.output == output) {
-            if let Some(other) = (entry.hook)(&gradient)? {
+        // No lock is held while code of the program runs.
+        for of_output in self.hooks.hooks().iter().filter(|hook| hook.output == output) {
+            if let Some(other) = (of_output.hook)(&gradient)? {
                 gradient = other;
             }
         }

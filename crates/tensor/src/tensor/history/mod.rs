@@ -11,7 +11,7 @@ mod meta;
 mod node;
 
 pub(crate) use form::Form;
-pub(crate) use hooks::{GradientHooks, Hook};
+pub(crate) use hooks::Hook;
 pub(crate) use leaf::Leaf;
 pub(crate) use meta::{Meta, ViewCreation, ViewOf};
 pub(crate) use node::{

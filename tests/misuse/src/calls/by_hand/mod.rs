@@ -9,6 +9,7 @@ mod files;
 mod functional;
 mod fused;
 mod graphs;
+mod layers;
 mod matrices;
 mod nets;
 mod operations;
@@ -38,6 +39,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static CallEntry> {
             functional::ENTRIES,
             fused::ENTRIES,
             graphs::ENTRIES,
+            layers::ENTRIES,
             matrices::ENTRIES,
             operations::ENTRIES,
             replicas::ENTRIES,

@@ -1,6 +1,9 @@
 //! Windows and samples of images.
 
-use nn::{Fold, Forward, FractionalMaxPool2d, LPPool1d, LocalResponseNorm, Unfold, Upsample};
+use nn::{
+    Fold, Forward, FractionalMaxPool2d, LPPool1d, LocalResponseNorm, Unfold, Upsample,
+    UpsamplingBilinear2d, UpsamplingNearest2d,
+};
 use tensor::{
     AdaptivePoolSize, AvgPoolOptions, BlockOptions, FractionalMaxPoolOptions, GridSampleMode,
     GridSamplePadding, Interpolation, InterpolationMode, LPPoolOptions, MaxPoolOptions,
@@ -111,6 +114,11 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         }
         both_ways(d, tensor.interpolate(&options));
         both_ways(d, Upsample::new(options).forward(&tensor));
+        let (size, factor) = (d.shape()?, d.number()?);
+        both_ways(d, UpsamplingNearest2d::size(size.clone()).forward(&tensor));
+        both_ways(d, UpsamplingNearest2d::scale_factor(factor).forward(&tensor));
+        both_ways(d, UpsamplingBilinear2d::size(size).forward(&tensor));
+        both_ways(d, UpsamplingBilinear2d::scale_factor([factor, 2.0]).forward(&tensor));
         Some(())
     };
     "tensor::Tensor::grid_sample", "tensor::Tensor::affine_grid" => |d| {
