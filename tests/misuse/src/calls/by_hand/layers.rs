@@ -94,7 +94,8 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         Some(())
     };
     "tensor::HookList::add" => |d| {
-        let hooks: HookList<dyn Fn(&Tensor) -> tensor::Result<Tensor> + Send + Sync> =
+        type Hook = dyn Fn(&Tensor) -> tensor::Result<Tensor> + Send + Sync;
+        let hooks: HookList<Hook> =
             HookList::new();
         let (input, other) = (d.tensor()?, d.tensor()?);
         let handle = hooks.add(Arc::new(move |x: &Tensor| x.add(&other)));
