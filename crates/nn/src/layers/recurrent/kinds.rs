@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use tensor::{Fused, FusedMany, Tensor, fuse, fuse_many};
+use tensor::{Fused, FusedMany, FusedValue, Tensor, fuse, fuse_many};
 
 use super::state::RecurrentState;
 use crate::Result;
@@ -208,15 +208,21 @@ impl RecurrentKind for RNNKind {
     }
 }
 
-/// The hidden state and the cell after a step of an LSTM, from the sums for its gates, and the cell before.
-static LSTM: LazyLock<FusedMany<5, 2>> = LazyLock::new(|| {
-    let step = fuse_many(|[input, forget, candidate, output, cell]| {
-        let kept = forget.sigmoid() * cell;
-        let cell = kept + input.sigmoid() * candidate.tanh();
-        [output.sigmoid() * cell.tanh(), cell]
-    });
-    step.named("lstm")
-});
+/// The hidden state and the cell after a step of an LSTM, and its gates, from the gates' sums and the cell
+/// before.
+fn lstm<'a>(sums: [FusedValue<'a>; 4], cell: FusedValue<'a>) -> [FusedValue<'a>; 6] {
+    let [input, forget, candidate, output] = sums;
+    let (input, forget) = (input.sigmoid(), forget.sigmoid());
+    let (candidate, output) = (candidate.tanh(), output.sigmoid());
+    let cell = forget * cell + input * candidate;
+    [output * cell.tanh(), cell, input, forget, candidate, output]
+}
+
+/// [`lstm`] from the parts of both products.
+fn lstm_of_products(operands: [FusedValue<'_>; 9]) -> [FusedValue<'_>; 6] {
+    let [a, b, c, d, e, f, g, h, cell] = operands;
+    lstm([a + e, b + f, c + g, d + h], cell)
+}
 
 impl RecurrentKind for LSTMKind {
     const NAMES: [&'static str; 2] = ["LSTM", "LSTMCell"];
@@ -230,8 +236,15 @@ impl RecurrentKind for LSTMKind {
         product: &Tensor,
         (_, cell): &(Tensor, Tensor),
     ) -> Result<(Tensor, Tensor)> {
-        let [input, forget, candidate, output] = gates(&input.add(product)?)?;
-        let [hidden, cell] = LSTM.call((&input, &forget, &candidate, &output, cell))?;
+        static STEP: LazyLock<FusedMany<5, 2>> = LazyLock::new(|| {
+            let step = fuse_many(|[a, b, c, d, cell]| {
+                let [hidden, cell, ..] = lstm([a, b, c, d], cell);
+                [hidden, cell]
+            });
+            step.named("lstm")
+        });
+        let [a, b, c, d] = gates(&input.add(product)?)?;
+        let [hidden, cell] = STEP.call((&a, &b, &c, &d, cell))?;
         Ok((hidden, cell))
     }
 
@@ -242,15 +255,23 @@ impl RecurrentKind for LSTMKind {
         product: &Tensor,
         (_, cell): &(Tensor, Tensor),
     ) -> Result<()> {
-        let [input, forget, candidate, output] = match targets.kept {
-            Some(kept) => {
-                SUM.call_into(kept, (input, product))?;
-                gates(kept)?
-            }
-            None => gates(&input.add(product)?)?,
+        static STEP: LazyLock<FusedMany<9, 2>> = LazyLock::new(|| {
+            let step = fuse_many(|operands| {
+                let [hidden, cell, ..] = lstm_of_products(operands);
+                [hidden, cell]
+            });
+            step.named("lstm")
+        });
+        static WITH_GATES: LazyLock<FusedMany<9, 6>> =
+            LazyLock::new(|| fuse_many(lstm_of_products).named("lstm"));
+        let ([a, b, c, d], [e, f, g, h]) = (gates(input)?, gates(product)?);
+        let operands = [&a, &b, &c, &d, &e, &f, &g, &h, cell];
+        let (hidden, cell) = targets.state;
+        let Some(kept) = targets.kept else {
+            return STEP.call_into([hidden, cell], operands);
         };
-        let (hidden, cell_after) = targets.state;
-        LSTM.call_into([hidden, cell_after], (&input, &forget, &candidate, &output, cell))
+        let [input, forget, candidate, output] = gates(kept)?;
+        WITH_GATES.call_into([hidden, cell, &input, &forget, &candidate, &output], operands)
     }
 
     fn gradient(
@@ -262,8 +283,6 @@ impl RecurrentKind for LSTMKind {
     ) -> Result<StepGradient> {
         static GRADIENT: LazyLock<FusedMany<8, 5>> = LazyLock::new(|| {
             let gradient = fuse_many(|[input, forget, candidate, output, cell, a, b, of_cell]| {
-                let (input, forget) = (input.sigmoid(), forget.sigmoid());
-                let (candidate, output) = (candidate.tanh(), output.sigmoid());
                 let bounded = (forget * cell + input * candidate).tanh();
                 let of_hidden = a + b;
                 let of_cell = of_hidden * output * (1.0 - bounded.square()) + of_cell;
@@ -277,6 +296,17 @@ impl RecurrentKind for LSTMKind {
             });
             gradient.named("lstm_backward")
         });
+        static OF_GATES: LazyLock<FusedMany<8, 4>> = LazyLock::new(|| {
+            let gradient = fuse_many(|[input, forget, candidate, output, a, b, c, d]| {
+                [
+                    a * input * (1.0 - input),
+                    b * forget * (1.0 - forget),
+                    c * (1.0 - candidate.square()),
+                    d * output * (1.0 - output),
+                ]
+            });
+            gradient.named("lstm_gates_backward")
+        });
         let [input, forget, candidate, output] = gates(step.kept())?;
         let (cell, [of_hidden, of_cell]) = (step.before[1], [&of_state[0], &of_state[1]]);
         let operands = (&input, &forget, &candidate, &output, cell, of_output, of_hidden, of_cell);
@@ -288,7 +318,13 @@ impl RecurrentKind for LSTMKind {
             }
             None => {
                 let [a, b, c, d, of_cell] = GRADIENT.call(operands)?;
-                (plus(Tensor::cat([a, b, c, d], -1)?, step.of_kept)?, of_cell)
+                let of_sums = Tensor::cat([a, b, c, d], -1)?;
+                let of_kept = step.of_kept.map(|of_kept| {
+                    let [a, b, c, d] = gates(of_kept)?;
+                    let gates = (&input, &forget, &candidate, &output, &a, &b, &c, &d);
+                    Tensor::cat(OF_GATES.call(gates)?, -1)
+                });
+                (plus(of_sums, of_kept.transpose()?.as_ref())?, of_cell)
             }
         };
         Ok(StepGradient { input, product: None, hidden: None, others: vec![of_cell] })
