@@ -56,7 +56,7 @@ pub(crate) use matmul::{ProductKernels, matmul};
 use operands::Operands;
 pub(crate) use pool::{PoolCall, pool, pool_backward};
 pub(crate) use product_plan::ProductPlan;
-pub(crate) use reduce::{reduce, reduced_shape};
+pub(crate) use reduce::{moments, reduce, reduced_shape};
 pub(crate) use resample::{ResampledShape, resample};
 pub(crate) use rowwise::rowwise;
 pub(crate) use scan::{cumulate, scan};

@@ -71,7 +71,7 @@ pub(crate) fn reduce(
 /// # Errors
 /// Memory or the runtime failed.
 #[track_caller]
-pub(super) fn moments(
+pub(crate) fn moments(
     input: &Tensor,
     device: Device,
     dims: &[usize],

@@ -1,20 +1,15 @@
-//! Calls of variances.
-//!
-//! On the CPU a kernel gives all results; on CUDA one gives means and squared distances, from which
-//! they follow.
+//! Calls of variances on the CPU. On CUDA they follow from [`moments`](super::moments).
 
 use std::ptr;
-use std::sync::LazyLock;
 
 use cpu_kernels::Axes;
 use cpu_kernels::reduce::{ReducedInput, VarianceKernel, VarianceResults};
 use gpu_runtime::Access;
 
-use super::reduce::moments;
 use super::{Operands, reduced_shape};
 use crate::layout::Run;
 use crate::resolved_device::ResolvedDevice;
-use crate::{Error, FusedMany, Result, Tensor, fuse_many};
+use crate::{Error, Result, Tensor};
 
 /// A function of the variance.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,15 +19,7 @@ pub(crate) enum SpreadForm {
     Deviation,
 }
 
-/// Variances of squared distances, and the means: in memory of their own, since whoever keeps one of
-/// them should not keep the moments, too.
-static VARIANCE: LazyLock<FusedMany<3, 2>> =
-    LazyLock::new(|| fuse_many(|[squares, mean, count]| [squares / count, mean]).named("variance"));
-static DEVIATION: LazyLock<FusedMany<3, 2>> = LazyLock::new(|| {
-    fuse_many(|[squares, mean, count]| [(squares / count).sqrt(), mean]).named("deviation")
-});
-
-/// The variances of a tensor over the dimensions `dims` (ascending), or the standard deviations, and
+/// The variances of a tensor on the CPU over the dimensions `dims` (ascending), or the standard deviations, and
 /// the means, without history. With `keepdim` the dimensions stay with size 1.
 ///
 /// # Errors
@@ -45,18 +32,7 @@ pub(crate) fn spread_and_mean(
     dims: &[usize],
     (correction, keepdim): (f64, bool),
 ) -> Result<[Tensor; 2]> {
-    let (dtype, device) = (input.dtype(), input.resolved_device());
-    if let ResolvedDevice::Cuda(cuda) = device {
-        let [mean, squares] = moments(input, cuda, dims, keepdim)?;
-        let count: usize = dims.iter().map(|&dim| input.shape()[dim]).product();
-        let finish = match form {
-            SpreadForm::Variance => &VARIANCE,
-            SpreadForm::Deviation => &DEVIATION,
-        };
-        let count = (count as f64 - correction).max(0.0);
-        let [spread, mean] = finish.call((&squares, &mean, count))?;
-        return Ok([spread.to(dtype)?, mean.to(dtype)?]);
-    }
+    let (dtype, device) = (input.dtype(), ResolvedDevice::Cpu);
     let Some(kernel) = VarianceKernel::new(dtype) else {
         return Err(Error::UnsupportedDType { op, dtype, device: input.device() });
     };

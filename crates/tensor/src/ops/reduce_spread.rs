@@ -1,6 +1,7 @@
 //! Variances and standard deviations.
 
 use std::panic::Location;
+use std::sync::LazyLock;
 
 use gpu_runtime::at_place;
 
@@ -10,9 +11,18 @@ use super::scan::widened;
 use crate::autograd::record;
 use crate::dims::ReduceDims;
 use crate::dispatch::{self, SpreadForm};
-use crate::{Result, Tensor, no_grad};
+use crate::resolved_device::ResolvedDevice;
+use crate::{FusedMany, Result, Tensor, fuse_many, no_grad};
 
 static SQUARED_DISTANCE: Pointwise<2> = Pointwise::common("var", |[x, mean]| (x - mean).square());
+
+/// Variances of sums of squared distances, and the means: in memory of their own, since whoever keeps
+/// one of them should not keep the moments that they are made of, too.
+static VARIANCE: LazyLock<FusedMany<3, 2>> =
+    LazyLock::new(|| fuse_many(|[squares, mean, degrees]| [squares / degrees, mean]).named("var"));
+static DEVIATION: LazyLock<FusedMany<3, 2>> = LazyLock::new(|| {
+    fuse_many(|[squares, mean, degrees]| [(squares / degrees).sqrt(), mean]).named("std")
+});
 
 /// The spread of the elements over some dimensions, or over all (see [`ReduceDims`]): the sum of the
 /// squared distances from the mean, divided by their number less `correction` (1 for a sample, 0
@@ -140,8 +150,21 @@ impl Spread {
     #[track_caller]
     fn in_one_pass(&self, x: &Tensor) -> Option<Result<[Tensor; 2]>> {
         let is_one = !x.layout().overlaps_itself();
-        let how = (self.correction, self.folded.keepdim);
-        is_one.then(|| dispatch::spread_and_mean(self.op, self.form, x, self.folded.dims(), how))
+        let (dims, keepdim) = (self.folded.dims(), self.folded.keepdim);
+        is_one.then(|| match x.resolved_device() {
+            ResolvedDevice::Cpu => {
+                dispatch::spread_and_mean(self.op, self.form, x, dims, (self.correction, keepdim))
+            }
+            ResolvedDevice::Cuda(device) => {
+                let [mean, squares] = dispatch::moments(x, device, dims, keepdim)?;
+                let finish = match self.form {
+                    SpreadForm::Variance => &VARIANCE,
+                    SpreadForm::Deviation => &DEVIATION,
+                };
+                let [spread, mean] = finish.call((&squares, &mean, self.degrees.max(0.0)))?;
+                Ok([spread.to(x.dtype())?, mean.to(x.dtype())?])
+            }
+        })
     }
 
     /// The spread, without history, of other operations.

@@ -210,19 +210,22 @@ impl RecurrentKind for RNNKind {
 
 /// The hidden state and the cell after a step of an LSTM, and its gates, from the gates' sums and the cell
 /// before.
-fn lstm<'a>(sums: [FusedValue<'a>; 4], cell: FusedValue<'a>) -> [FusedValue<'a>; 6] {
-    let [input, forget, candidate, output] = sums;
+fn lstm(operands: [FusedValue<'_>; 5]) -> [FusedValue<'_>; 6] {
+    let [input, forget, candidate, output, cell] = operands;
     let (input, forget) = (input.sigmoid(), forget.sigmoid());
     let (candidate, output) = (candidate.tanh(), output.sigmoid());
     let cell = forget * cell + input * candidate;
     [output * cell.tanh(), cell, input, forget, candidate, output]
 }
 
-/// [`lstm`] from the parts of both products.
-fn lstm_of_products(operands: [FusedValue<'_>; 9]) -> [FusedValue<'_>; 6] {
-    let [a, b, c, d, e, f, g, h, cell] = operands;
-    lstm([a + e, b + f, c + g, d + h], cell)
-}
+/// The hidden state and the cell alone.
+static LSTM: LazyLock<FusedMany<5, 2>> = LazyLock::new(|| {
+    let step = fuse_many(|operands| {
+        let [hidden, cell, ..] = lstm(operands);
+        [hidden, cell]
+    });
+    step.named("lstm")
+});
 
 impl RecurrentKind for LSTMKind {
     const NAMES: [&'static str; 2] = ["LSTM", "LSTMCell"];
@@ -236,15 +239,8 @@ impl RecurrentKind for LSTMKind {
         product: &Tensor,
         (_, cell): &(Tensor, Tensor),
     ) -> Result<(Tensor, Tensor)> {
-        static STEP: LazyLock<FusedMany<5, 2>> = LazyLock::new(|| {
-            let step = fuse_many(|[a, b, c, d, cell]| {
-                let [hidden, cell, ..] = lstm([a, b, c, d], cell);
-                [hidden, cell]
-            });
-            step.named("lstm")
-        });
         let [a, b, c, d] = gates(&input.add(product)?)?;
-        let [hidden, cell] = STEP.call((&a, &b, &c, &d, cell))?;
+        let [hidden, cell] = LSTM.call((&a, &b, &c, &d, cell))?;
         Ok((hidden, cell))
     }
 
@@ -255,23 +251,17 @@ impl RecurrentKind for LSTMKind {
         product: &Tensor,
         (_, cell): &(Tensor, Tensor),
     ) -> Result<()> {
-        static STEP: LazyLock<FusedMany<9, 2>> = LazyLock::new(|| {
-            let step = fuse_many(|operands| {
-                let [hidden, cell, ..] = lstm_of_products(operands);
-                [hidden, cell]
-            });
-            step.named("lstm")
-        });
-        static WITH_GATES: LazyLock<FusedMany<9, 6>> =
-            LazyLock::new(|| fuse_many(lstm_of_products).named("lstm"));
-        let ([a, b, c, d], [e, f, g, h]) = (gates(input)?, gates(product)?);
-        let operands = [&a, &b, &c, &d, &e, &f, &g, &h, cell];
-        let (hidden, cell) = targets.state;
+        static WITH_GATES: LazyLock<FusedMany<5, 6>> =
+            LazyLock::new(|| fuse_many(lstm).named("lstm"));
+        let (hidden, cell_after) = targets.state;
         let Some(kept) = targets.kept else {
-            return STEP.call_into([hidden, cell], operands);
+            let [a, b, c, d] = gates(&input.add(product)?)?;
+            return LSTM.call_into([hidden, cell_after], (&a, &b, &c, &d, cell));
         };
-        let [input, forget, candidate, output] = gates(kept)?;
-        WITH_GATES.call_into([hidden, cell, &input, &forget, &candidate, &output], operands)
+        SUM.call_into(kept, (input, product))?;
+        // Each gate is written where its sum lies.
+        let [a, b, c, d] = gates(kept)?;
+        WITH_GATES.call_into([hidden, cell_after, &a, &b, &c, &d], (&a, &b, &c, &d, cell))
     }
 
     fn gradient(
