@@ -106,9 +106,7 @@ pub fn get_total_norm(
     tensors: impl IntoIterator<Item: Borrow<Tensor>>,
     options: impl Into<ClipOptions>,
 ) -> Result<Tensor> {
-    // Handles, which cost little.
-    let tensors: Vec<Tensor> = tensors.into_iter().map(|tensor| tensor.borrow().clone()).collect();
-    total_norm("get_total_norm", "tensors", &tensors, options.into())
+    total_norm("get_total_norm", "tensors", &collected(tensors), options.into())
 }
 
 /// Scales the gradients of parameters by `max_norm / total_norm`, if that is less than 1: what
@@ -167,6 +165,11 @@ pub fn clip_grad_value_(
         }
         Ok(())
     })
+}
+
+/// The tensors of anything that gives tensors or references to them.
+pub(crate) fn collected(parameters: impl IntoIterator<Item: Borrow<Tensor>>) -> Vec<Tensor> {
+    parameters.into_iter().map(|parameter| parameter.borrow().clone()).collect()
 }
 
 /// The gradients of those parameters that have one.

@@ -1,6 +1,7 @@
 //! Runs on dense operands of the types that are computed with: the way of few steps.
 
 use std::array;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use smallvec::SmallVec;
@@ -182,13 +183,14 @@ impl Program {
         let sizes = step.operands.map(|input| self.inputs[input].size());
         let inputs = step.operands.map(input);
         let is_repeated = inputs.map(|input| input.is_repeated);
-        let mut copies = [[0_u64; REPEATS]; 3];
+        // Most calls have none, and clearing this would cost as much as a small call.
+        let mut copies = [const { MaybeUninit::<[u64; REPEATS]>::uninit() }; 3];
         let operands = array::from_fn::<_, 3, _>(|operand| {
             let input = inputs[operand];
             if !input.is_repeated {
                 return SharedPointer::new(input.start);
             }
-            let copies = (&raw mut copies[operand]).cast();
+            let copies = copies[operand].as_mut_ptr().cast();
             // SAFETY: an element has at most eight bytes, and there is room for so many.
             unsafe { self.repeat_value(input.start, sizes[operand], copies, count.min(REPEATS)) };
             SharedPointer::new(copies)

@@ -72,7 +72,7 @@ macro_rules! optimizer {
                 lr: f64,
             ) -> $builder {
                 let options = $options { lr, $($option: $default,)* };
-                let parameters = $crate::optim::parameters::collected(parameters);
+                let parameters = $crate::utils::collected(parameters);
                 $builder { groups: $crate::optim::groups::GroupsBuilder::new(parameters, options) }
             }
         }
@@ -206,7 +206,7 @@ macro_rules! optimizer_of_groups {
                 mut self,
                 parameters: impl IntoIterator<Item: std::borrow::Borrow<tensor::Tensor>>,
             ) -> Self {
-                self.groups.push($crate::optim::parameters::collected(parameters));
+                self.groups.push($crate::utils::collected(parameters));
                 self
             }
 

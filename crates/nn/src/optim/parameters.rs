@@ -1,6 +1,5 @@
 //! The parameters of an optimizer, each with what the optimizer remembers of it.
 
-use std::borrow::Borrow;
 use std::collections::HashMap;
 
 use tensor::{Error, Tensor, no_grad};
@@ -82,11 +81,6 @@ impl<M: ParameterState> TrainedParameters<M> {
             *memory = new;
         }
     }
-}
-
-/// The tensors of anything that gives tensors or references to them.
-pub(super) fn collected(parameters: impl IntoIterator<Item: Borrow<Tensor>>) -> Vec<Tensor> {
-    parameters.into_iter().map(|parameter| parameter.borrow().clone()).collect()
 }
 
 /// `tensor` on the device and in the dtype of `parameter`.

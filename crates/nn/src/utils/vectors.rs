@@ -4,6 +4,7 @@ use std::borrow::Borrow;
 
 use tensor::{Error, Tensor, no_grad};
 
+use super::collected;
 use crate::Result;
 
 /// The elements of all parameters in one vector, in their order; gradients flow back to the parameters.
@@ -37,8 +38,7 @@ pub fn vector_to_parameters(
     vector: &Tensor,
     parameters: impl IntoIterator<Item: Borrow<Tensor>>,
 ) -> Result<()> {
-    let parameters: Vec<Tensor> =
-        parameters.into_iter().map(|parameter| parameter.borrow().clone()).collect();
+    let parameters = collected(parameters);
     let sizes: Vec<usize> = parameters.iter().map(Tensor::numel).collect();
     let elements = sizes.iter().fold(0_usize, |sum, &size| sum.saturating_add(size));
     if vector.shape() != [elements] {

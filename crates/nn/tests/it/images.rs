@@ -85,8 +85,8 @@ fn printed_forms_are_pytorchs() {
 
 #[test]
 fn an_image_becomes_what_pytorchs_layers_make_of_it() -> Result<()> {
-    type Layer = Box<dyn Forward<Tensor, Output = Tensor>>;
-    let layers: [(&str, Layer); 2] = [
+    type Upsampling = Box<dyn Forward<Tensor, Output = Tensor>>;
+    let layers: [(&str, Upsampling); 2] = [
         ("nearest", Box::new(UpsamplingNearest2d::scale_factor(1.5))),
         ("bilinear", Box::new(UpsamplingBilinear2d::size([5, 3]))),
     ];

@@ -7,16 +7,16 @@ use tensor::{ConvOptions, DType, Device, Result, Tensor, with_manual_seed};
 
 use crate::devices;
 
-trait Layer: Forward<Tensor, Output = Tensor> {}
+trait TensorLayer: Forward<Tensor, Output = Tensor> {}
 
-impl<M: Forward<Tensor, Output = Tensor>> Layer for M {}
+impl<M: Forward<Tensor, Output = Tensor>> TensorLayer for M {}
 
-fn boxed(layer: Result<impl Layer>) -> Result<Box<dyn Layer>> {
+fn boxed(layer: Result<impl TensorLayer>) -> Result<Box<dyn TensorLayer>> {
     Ok(Box::new(layer?))
 }
 
 /// The layers of `parametrize.py`.
-fn layer(name: &str) -> Result<Box<dyn Layer>> {
+fn layer(name: &str) -> Result<Box<dyn TensorLayer>> {
     let linear = || Linear::new(3, 4);
     let conv = || Conv2d::new(3, 4, 2, ConvOptions::new());
     let weight = |norm| Parametrized::new(linear()?, "weight", norm);

@@ -57,6 +57,7 @@ impl<'k> ModuleBuilder<'k> {
     ) -> Result<(*const u8, T), String> {
         let signature = self.function_signature();
         for (index, _) in &self.kernel.callees {
+            // No kernel's name has a space.
             let name = format!("function {index}");
             let callee = self.module.declare_function(&name, Linkage::Local, &signature);
             self.callees.push(callee.map_err(describe)?);

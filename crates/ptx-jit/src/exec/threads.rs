@@ -15,7 +15,7 @@ pub(super) struct ThreadRecords {
 }
 
 /// All that a thread's record says of where the thread is.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(super) struct ThreadPlaces {
     /// The extents of the block.
     pub(super) block: [u32; 3],
@@ -34,12 +34,15 @@ pub(super) struct ThreadPlaces {
 const MAX_SPARES: usize = 4;
 
 thread_local! {
-    /// The shapes of blocks, and records for them. Those that were used last come last.
-    static SPARES: RefCell<Vec<(BlockShape, Vec<ThreadRecord>)>> = const { RefCell::new(Vec::new()) };
+    /// Sets of records, of which the one that was used last comes last.
+    static SPARES: RefCell<Vec<SpareRecords>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The extents of a block, and the number of its threads that have records.
 type BlockShape = ([u32; 3], usize);
+
+/// The records of threads that have ended, and the shape of blocks that they are for.
+type SpareRecords = (BlockShape, Vec<ThreadRecord>);
 
 impl ThreadRecords {
     /// Records of threads that are at their beginning.
@@ -63,10 +66,7 @@ impl ThreadRecords {
 }
 
 /// Records for a block of that shape.
-fn take_spare(
-    spares: &mut Vec<(BlockShape, Vec<ThreadRecord>)>,
-    shape: BlockShape,
-) -> Option<Vec<ThreadRecord>> {
+fn take_spare(spares: &mut Vec<SpareRecords>, shape: BlockShape) -> Option<Vec<ThreadRecord>> {
     let place = spares.iter().rposition(|(made_for, _)| *made_for == shape)?;
     Some(spares.remove(place).1)
 }

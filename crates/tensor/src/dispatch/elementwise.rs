@@ -194,8 +194,7 @@ impl Elementwise {
     /// was run yet.
     pub(crate) fn fill_dense(&self, output: &Tensor, scalars: &[u64]) -> bool {
         let Some(program) = self.program.get() else { return false };
-        let is_dense = output.is_contiguous() && output.resolved_device() == ResolvedDevice::Cpu;
-        if !is_dense || output.is_pinned() {
+        if repeats_one_element(output) != Some(false) {
             return false;
         }
         self.expect_dtypes(std::slice::from_ref(output), &[]);

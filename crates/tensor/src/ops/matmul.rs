@@ -108,34 +108,30 @@ fn is_better_as_one(a: &Tensor, b: &Tensor) -> bool {
 /// and `[k, n]`.
 #[track_caller]
 fn as_one_matrix(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    if a.is_contiguous() {
-        let (rows, shape) = rows_of_batch(a, b.shape()[1])?;
-        return product(&rows, b)?.with_sizes(shape);
-    }
-    // The rows are a copy, which is not kept for the gradients.
-    let (rows, shape) = rows_of_batch(&a.detach(), b.shape()[1])?;
-    let output = product(&rows, &b.detach())?.with_sizes(shape)?;
-    let flip_b = is_column_major(b);
+    // Of a batch that lies across memory they are a copy, which is not kept for the gradients.
+    let rows = rows_of_batch(&a.detach())?;
+    let output = product(&rows, &b.detach())?.with_sizes(shape_of_rows(a, b))?;
+    let (shape, flip_b) = (a.layout().shape().clone(), is_column_major(b));
     Ok(record_product("matmul", [a, b], output, move |position, grad, other| {
-        if position == 0 {
-            return grad.matmul(&other.t()?);
-        }
-        let [(grad, _), (rows, _)] = [rows_of_batch(grad, 0)?, rows_of_batch(other, 0)?];
-        match flip_b {
-            true => product(&grad.t()?, &rows)?.t(),
-            false => product(&rows.t()?, &grad),
+        let grad = rows_of_batch(grad)?;
+        match (position, flip_b) {
+            (0, _) => product(&grad, &other.mt()?)?.with_sizes(shape.clone()),
+            (_, true) => product(&grad.mt()?, &rows_of_batch(other)?)?.mt(),
+            (_, false) => product(&rows_of_batch(other)?.mt()?, &grad),
         }
     }))
 }
 
-/// All rows of a batch of matrices as one matrix, and the shape of the batch's products with a matrix of
-/// so many columns.
+/// All rows of a batch of matrices as one matrix.
 #[track_caller]
-fn rows_of_batch(a: &Tensor, columns: usize) -> Result<(Tensor, Shape)> {
-    let (cols, batch) = a.shape().split_last().expect("it has dimensions");
-    let rows: usize = batch.iter().product();
-    let shape = batch.iter().copied().chain([columns]).collect();
-    Ok((a.reshape(Shape::from([rows, *cols]))?, shape))
+fn rows_of_batch(a: &Tensor) -> Result<Tensor> {
+    a.flatten_dims(0, -2)
+}
+
+/// The shape of the products of a batch of rows with a matrix.
+fn shape_of_rows(a: &Tensor, b: &Tensor) -> Shape {
+    let (_, batch) = a.shape().split_last().expect("it has dimensions");
+    batch.iter().copied().chain([b.shape()[1]]).collect()
 }
 
 /// A product without one of its dimensions, which is counted from the innermost and of size 1.
@@ -201,12 +197,12 @@ pub(super) fn unrounded_product(a: &Tensor, b: &Tensor) -> Result<Option<Tensor>
         return Ok(None);
     }
     check("linear", a, b)?;
-    let ((rows, shape), one) = (rows_of_batch(a, b.shape()[1])?, Shape::default());
+    let (rows, one) = (rows_of_batch(a)?, Shape::default());
     let Some(plan) = ProductPlan::new(&rows, b, &one)?.unrounded() else {
         return Ok(None);
     };
     let parts = dispatch::matmul(&MATMUL, [&rows, b], &one, &plan)?;
-    Ok(Some(parts.sum(0)?.with_sizes(shape)?))
+    Ok(Some(parts.sum(0)?.with_sizes(shape_of_rows(a, b))?))
 }
 
 /// One column of `a`, one row of `b`, and the number of times that they are there, if both operands

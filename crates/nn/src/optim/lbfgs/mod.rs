@@ -10,8 +10,8 @@ use tensor::{DType, Tensor, no_grad};
 
 use self::history::{CurvatureHistory, Descent};
 use self::line_search::{Evaluation, strong_wolfe};
-use super::parameters::collected;
 use crate::Result;
+use crate::utils::collected;
 
 const OP: &str = "LBFGS";
 
