@@ -2,8 +2,8 @@
 // element becomes a key, an unsigned number in whose order it is sorted, and with its place in the row
 // an item. No two items are equal, so that any network sorts them stably. Blocks sort chunks of rows
 // in shared memory (Batcher 1968); if a row has several, further launches merge two runs into one.
-#include "dtype.cuh"
 #include "layout.cuh"
+#include "sort_keys.cuh"
 
 constexpr int THREADS = 256;
 // The items that a block sorts at a time, of one row or of several.
@@ -35,24 +35,6 @@ struct WideItem {
 
 template <class T>
 using Item = std::conditional_t<sizeof(T) == 4, PackedItem, WideItem>;
-template <class T>
-using Key = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-
-// Negative floats come in the reverse order of their bits, and before the others. Both zeros have one
-// key, and all NaN the greatest.
-template <class T>
-__device__ Key<T> key_of(T value) {
-    constexpr Key<T> SIGN = Key<T>{1} << (8 * sizeof(T) - 1);
-    Key<T> bits;
-    memcpy(&bits, &value, sizeof(bits));
-    if constexpr (IS_FLOAT<T>) {
-        if (value != value) return ~Key<T>{0};
-        if (value == 0) return SIGN;
-        return bits & SIGN ? ~bits : bits | SIGN;
-    } else {
-        return bits ^ SIGN;
-    }
-}
 
 __device__ inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 

@@ -12,6 +12,7 @@ import torch
 import attention
 import convolutions
 import others
+import radix
 import selected
 import windows
 from driver import Driver
@@ -25,8 +26,8 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     driver = Driver(parser.parse_args().library)
     checks, failures = 0, 0
-    families = [others.check, attention.check, convolutions.check, windows.check, selected.check]
-    for family in [*families, others.out_of_range]:
+    modules = [others, attention, convolutions, windows, selected, radix]
+    for family in [*(module.check for module in modules), others.out_of_range]:
         for name, problem in family(driver):
             checks += 1
             if problem:

@@ -98,6 +98,17 @@ class Sort(Structure):
     ]
 
 
+class Radix(Structure):
+    _fields_ = [
+        *[(name, c_uint64) for name in (
+            "out input from_keys from_places to_keys to_places counts totals from_selected to_selected"
+        ).split()],
+        *[(name, c_int64) for name in "rows size first count parts part jobs".split()],
+        ("known", c_uint64),
+        *[(name, c_int32) for name in "shift descending classes reserved".split()],
+    ]
+
+
 class Search(Structure):
     _fields_ = [
         *[(name, c_uint64) for name in "out sorted values sorter".split()],

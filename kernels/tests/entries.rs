@@ -21,6 +21,8 @@ const TABLE: &[(&str, &str, usize)] = &[
     ("mean moments", FLOATS, 320),
     ("cumsum cumprod", GATHERED, 56),
     ("argsort", "f32 f64 i64 i32", 88),
+    ("radix_count radix_scatter", "f32 f64 i64 i32", 160),
+    ("radix_scan", "i32", 160),
     ("searchsorted", "f32 f64 i64", 64),
     ("matmul_small matmul", NUMBERS, 296),
     ("matmul_rows", FLOATS, 296),
@@ -137,7 +139,7 @@ fn ptx_is_for_sm_75_or_with_tensor_cores_for_sm_80_and_a_driver_of_cuda_12_0_rea
 fn any_block_that_a_gpu_can_run_can_be_launched() {
     for module in kernels::modules() {
         let Some(text) = ptx(module) else { continue };
-        let fixed = ["attention", "conv", "matmul", "cumsum", "cumprod", "argsort"];
+        let fixed = ["attention", "conv", "matmul", "cumsum", "cumprod", "argsort", "radix"];
         let is_fixed = fixed.iter().any(|operation| module.name.starts_with(operation));
         let threads = match is_fixed {
             _ if module.name.starts_with("matmul_halves") => 128,

@@ -211,6 +211,42 @@ pub(crate) struct Sort {
     pub(crate) descending: i64,
 }
 
+/// Long rows of `size` elements in order, on CUDA: a pass by one digit of their keys, or what belongs to
+/// it. The addresses are of memory between passes, which `kernels/include/radix.cuh` describes.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Radix {
+    /// The places that are wanted, of which the last pass writes `count` for each row.
+    pub(crate) out: u64,
+    /// The elements, for the first pass.
+    pub(crate) input: u64,
+    pub(crate) from_keys: u64,
+    pub(crate) from_places: u64,
+    pub(crate) to_keys: u64,
+    pub(crate) to_places: u64,
+    pub(crate) counts: u64,
+    pub(crate) totals: u64,
+    pub(crate) from_selected: u64,
+    pub(crate) to_selected: u64,
+    pub(crate) rows: i64,
+    pub(crate) size: i64,
+    pub(crate) first: i64,
+    pub(crate) count: i64,
+    /// The parts of a row whose digits are counted apart, and their elements.
+    pub(crate) parts: i64,
+    pub(crate) part: i64,
+    /// The blocks that have work.
+    pub(crate) jobs: i64,
+    /// The bits that are known of a key that is looked for.
+    pub(crate) known: u64,
+    /// The lowest bit of the digit.
+    pub(crate) shift: i32,
+    pub(crate) descending: i32,
+    /// Whether keys below, at and above the one that was found stand for digits.
+    pub(crate) classes: i32,
+    pub(crate) reserved: i32,
+}
+
 /// The places of dense `[rows, count]` values in dense `[rows, size]` elements, which are sorted, or
 /// are so in the order of `sorter`.
 #[repr(C)]
@@ -306,6 +342,7 @@ const _: () = {
     assert!(size_of::<Random>() == 80 && offset_of!(Random, low) == 48);
     assert!(size_of::<ScanCall>() == 56 && offset_of!(ScanCall, parts) == 48);
     assert!(size_of::<Sort>() == 88 && offset_of!(Sort, width) == 64);
+    assert!(size_of::<Radix>() == 160 && offset_of!(Radix, known) == 136);
     assert!(size_of::<Search>() == 64);
     assert!(size_of::<Range>() == 48 && offset_of!(Range, istart) == 32);
     assert!(size_of::<Convolution>() == 264 && offset_of!(Convolution, input) == 64);

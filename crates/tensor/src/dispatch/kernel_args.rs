@@ -4,7 +4,7 @@ use gpu_runtime::LaunchConfig;
 
 use super::abi::{
     Attention, Cat, Convolution, Index, Matmul, NormParameters, NormalizedRows, PooledWindows,
-    Random, Range, Reduce, Resample, Rowwise, ScanCall, Search, Sort,
+    Radix, Random, Range, Reduce, Resample, Rowwise, ScanCall, Search, Sort,
 };
 
 /// The number of threads per block of the kernels that go through elements one by one.
@@ -134,6 +134,13 @@ impl KernelArgs for Sort {
     fn launch(&self, blocks: u32) -> LaunchConfig {
         // No row has more items than elements; short ones share a block.
         one_dimensional(self.rows.saturating_mul(self.size), blocks)
+    }
+}
+
+impl KernelArgs for Radix {
+    fn launch(&self, _blocks: u32) -> LaunchConfig {
+        let grid = self.jobs.clamp(1, i64::from(i32::MAX)) as u32;
+        LaunchConfig { grid: [grid, 1, 1], block: [THREADS, 1, 1], shared_bytes: 0 }
     }
 }
 

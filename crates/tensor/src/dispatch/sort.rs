@@ -5,11 +5,12 @@ use std::ops::Range;
 use gpu_runtime::Access;
 
 use super::abi::Sort;
-use super::{Operands, Operator};
+use super::{Operands, Operator, radix};
+use crate::resolved_device::ResolvedDevice;
 use crate::{DType, Result, Shape, Tensor};
 
 /// The elements that a block of CUDA sorts at a time, as `kernels/sort.cu` has it.
-const CHUNK: usize = 2048;
+pub(super) const CHUNK: usize = 2048;
 
 /// The dtype that elements of `dtype` are sorted in on CUDA, where there are kernels for numbers of
 /// 32 and of 64 bits: one that has all its values. Rows that are too long for places of 32 bits take
@@ -41,6 +42,12 @@ pub(crate) fn argsort(
     assert!(input.is_contiguous() && wanted.end <= size, "{op}: prepared operands");
     let output = Tensor::uninit(Shape::from([rows, wanted.len()]), DType::I64, device)?;
     if output.numel() == 0 {
+        return Ok(output);
+    }
+    if let ResolvedDevice::Cuda(cuda) = device
+        && radix::is_worthwhile(input)
+    {
+        radix::sort(cuda, input, &output, wanted.start, descending)?;
         return Ok(output);
     }
     // An item of a run is kept if it may be among those that are wanted.

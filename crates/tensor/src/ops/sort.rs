@@ -152,10 +152,25 @@ pub(super) fn places(
         let shape = along.layout().shape().with(last, wanted.len());
         let dtype = if x.is_cuda() { dispatch::sorted_dtype(x.dtype(), size) } else { x.dtype() };
         let rows = dense(&along, dtype)?.reshape([outer * inner, size])?;
-        let places = dispatch::argsort(&ARGSORT, &rows, wanted, descending)?.reshape(shape)?;
+        let places = places_in_rows(&rows, wanted, descending)?.reshape(shape)?;
         places.transpose(dim as isize, last as isize)?.contiguous()
     };
     at_place(Location::caller(), || no_grad(compute))
+}
+
+/// The places in dense rows of the elements that come at `wanted` in the sorted order. Few of long rows
+/// on CUDA are selected first, and only these are sorted.
+#[track_caller]
+fn places_in_rows(rows: &Tensor, wanted: Range<usize>, descending: bool) -> Result<Tensor> {
+    if !dispatch::is_selected(rows, &wanted) {
+        return dispatch::argsort(&ARGSORT, rows, wanted, descending);
+    }
+    let selected = dispatch::select(rows, wanted.clone(), descending)?;
+    if wanted.len() == 1 {
+        return Ok(selected);
+    }
+    let elements = rows.gather(1, &selected)?;
+    selected.gather(1, &dispatch::argsort(&ARGSORT, &elements, wanted, descending)?)
 }
 
 /// The elements at places along a dimension, one for each row, and the places, without the dimension

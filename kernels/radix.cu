@@ -1,0 +1,293 @@
+// The order of the elements of long rows, digit by digit from the lowest one, each pass stable. A pass
+// counts the digits of each part of a row, adds the counts up, and moves each element behind those of
+// lower digits and those of its digit before it (D. Merrill, A. Grimshaw, "High performance and scalable
+// radix sorting", 2011). With the same counts, from the highest digit on, the element at a rank is found
+// without sorting. See radix.cuh for the launches of each.
+#include "radix.cuh"
+
+#include "block_reduce.cuh"
+#include "sort_keys.cuh"
+
+constexpr int THREADS = 256;
+constexpr int WARPS = THREADS / WARP;
+// A thread has a digit of its own where digits are added up.
+constexpr int DIGITS = 256;
+static_assert(DIGITS == THREADS);
+constexpr uint32_t ALL_LANES = 0xFFFFFFFF;
+
+// The elements of a thread that are moved at a time: as many as registers hold.
+template <class T>
+constexpr int EACH = 64 / sizeof(T);
+
+// The elements [from, to) of a row, of which it has no more than 2^31.
+struct Part {
+    int64_t row;
+    uint32_t index, from, to;
+    __device__ Part(const Radix& args, int64_t job)
+        : row(job / args.parts), index(job - row * args.parts), from(index * args.part),
+          to(min(from + static_cast<uint32_t>(args.part), static_cast<uint32_t>(args.size))) {}
+};
+
+template <class K>
+__device__ uint32_t digit_of(const Radix& args, K key) {
+    return static_cast<uint32_t>(key >> args.shift) % DIGITS;
+}
+
+// The key of an element of the first pass; `chosen` is the one that makes classes.
+template <class T>
+__device__ Key<T> first_key(const Radix& args, T element, Key<T> chosen) {
+    Key<T> key = key_of(element);
+    if (args.descending) key = ~key;
+    return args.classes ? static_cast<Key<T>>((key >= chosen) + (key > chosen)) : key;
+}
+
+// The sum of what the threads before this one have.
+__device__ inline uint32_t sum_before(uint32_t own) {
+    __shared__ uint32_t totals[WARPS];
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    uint32_t upto = own;
+#pragma unroll
+    for (int distance = 1; distance < WARP; distance *= 2) {
+        const uint32_t earlier = __shfl_up_sync(ALL_LANES, upto, distance);
+        if (lane >= distance) upto += earlier;
+    }
+    // What the call before has left must have been read.
+    __syncthreads();
+    if (lane == WARP - 1) totals[warp] = upto;
+    __syncthreads();
+    uint32_t before = upto - own;
+#pragma unroll
+    for (int w = 0; w < WARPS; ++w) before += w < warp ? totals[w] : 0;
+    return before;
+}
+
+// The key that is looked for in a row, as far as it is known, and its rank among those that have the
+// known bits: the digit that the pass before has counted becomes known.
+__device__ inline RadixSelected choose_digit(const Radix& args, int64_t row) {
+    __shared__ RadixSelected next;
+    if (args.known == 0) return {0, static_cast<uint64_t>(args.first + args.count - 1)};
+    const RadixSelected last = args.from_selected[row];
+    const uint32_t own = args.totals[row * DIGITS + threadIdx.x], before = sum_before(own);
+    if (before <= last.rank && last.rank - before < own) {
+        const int shift = __ffsll(args.known) - 1;
+        next = {last.key | static_cast<uint64_t>(threadIdx.x) << shift, last.rank - before};
+    }
+    __syncthreads();
+    return next;
+}
+
+// A block counts the digits of a part; each warp for itself, so that few threads meet.
+template <class T>
+__device__ void count_digits(const Radix& args) {
+    constexpr int AT_A_TIME = 8;
+    __shared__ uint32_t counts[WARPS][DIGITS];
+    const int warp = threadIdx.x / WARP;
+    const Key<T> known = static_cast<Key<T>>(args.classes ? 0 : args.known);
+    const bool selects = args.to_selected != nullptr;
+    for (int64_t job = blockIdx.x; job < args.jobs; job += gridDim.x) {
+        const Part part(args, job);
+        const RadixSelected state = selects ? choose_digit(args, part.row) : RadixSelected{};
+        const Key<T> chosen = static_cast<Key<T>>(state.key);
+        if (selects && part.index == 0 && threadIdx.x == 0) args.to_selected[part.row] = state;
+#pragma unroll
+        for (int w = 0; w < WARPS; ++w) counts[w][threadIdx.x] = 0;
+        __syncthreads();
+        const int64_t row = part.row * args.size;
+        const T* const in = static_cast<const T*>(args.in) + row;
+        const Key<T>* const from = static_cast<const Key<T>*>(args.from_keys) + row;
+        for (uint32_t first = part.from + threadIdx.x; first < part.to; first += AT_A_TIME * THREADS) {
+            Key<T> keys[AT_A_TIME];
+#pragma unroll
+            for (int e = 0; e < AT_A_TIME; ++e) {
+                const uint32_t at = first + e * THREADS;
+                if (at >= part.to) continue;
+                keys[e] = args.in != nullptr ? first_key(args, in[at], chosen) : from[at];
+            }
+#pragma unroll
+            for (int e = 0; e < AT_A_TIME; ++e) {
+                if (first + e * THREADS < part.to && ((keys[e] ^ chosen) & known) == 0)
+                    atomicAdd(&counts[warp][digit_of(args, keys[e])], 1);
+            }
+        }
+        __syncthreads();
+        uint32_t sum = 0;
+#pragma unroll
+        for (int w = 0; w < WARPS; ++w) sum += counts[w][threadIdx.x];
+        args.counts[(part.row * DIGITS + threadIdx.x) * args.parts + part.index] = sum;
+    }
+}
+
+// A warp for each digit of each row: a count becomes the sum of those of the parts before.
+__device__ inline void scan_counts(const Radix& args) {
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    for (int64_t job = blockIdx.x; job < args.jobs; job += gridDim.x) {
+        const int64_t digit = job * WARPS + warp;
+        uint32_t* const counts = args.counts + digit * args.parts;
+        uint32_t sum = 0;
+#pragma unroll 4
+        for (int64_t first = 0; first < args.parts; first += WARP) {
+            const int64_t part = first + lane;
+            const uint32_t own = part < args.parts ? counts[part] : 0;
+            uint32_t upto = own;
+#pragma unroll
+            for (int distance = 1; distance < WARP; distance *= 2) {
+                const uint32_t earlier = __shfl_up_sync(ALL_LANES, upto, distance);
+                if (lane >= distance) upto += earlier;
+            }
+            if (part < args.parts) counts[part] = sum + upto - own;
+            sum += __shfl_sync(ALL_LANES, upto, WARP - 1);
+        }
+        if (lane == 0) args.totals[digit] = sum;
+    }
+}
+
+// The lanes whose digit is that of this one.
+__device__ inline uint32_t lanes_alike(uint32_t digit) {
+    uint32_t alike = ALL_LANES;
+#pragma unroll
+    for (int bit = 1; bit < DIGITS; bit *= 2) {
+        const bool is_set = digit & bit;
+        const uint32_t lanes = __ballot_sync(ALL_LANES, is_set);
+        alike &= is_set ? lanes : ~lanes;
+    }
+    return alike;
+}
+
+// The keys and places of a tile, which a block puts in order before they are stored: so elements of one
+// digit, which go side by side, are written by neighbours.
+template <class T>
+struct Tile {
+    static constexpr int SIZE = THREADS * EACH<T>;
+    Key<T> keys[SIZE];
+    uint32_t places[SIZE];
+    // First the digits of each warp so far, then the ranks in the tile at which its own begin.
+    uint32_t counts[WARPS][DIGITS];
+    // What a rank in the tile is added to, by digit.
+    uint32_t bases[DIGITS];
+};
+
+// Sorts up to a tile of elements, from `first` on, into the tile. `next` is the place in the row for the
+// next element of this thread's digit.
+template <class T>
+__device__ void sort_tile(const Radix& args, const Part& part, uint32_t first, uint32_t& next,
+                          Tile<T>& tile) {
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    uint32_t* const counts = tile.counts[warp];
+    // What is beyond the end comes last, whatever the digit, and is not stored.
+    constexpr Key<T> LAST = ~Key<T>{0};
+#pragma unroll
+    for (int digit = lane; digit < DIGITS; digit += WARP) counts[digit] = 0;
+    // The elements of a warp lie side by side, and those of an `e` come before those of the next.
+    const uint32_t mine = first + warp * WARP * EACH<T> + lane;
+    const int left = static_cast<int>(part.to - mine);
+    const int64_t at = part.row * args.size + mine;
+    Key<T> keys[EACH<T>];
+    // Ranks among the elements of the warp that have the digit, two in a register.
+    uint32_t ranks[EACH<T> / 2] = {};
+    if (args.in != nullptr) {
+        const T* const in = static_cast<const T*>(args.in) + at;
+        const Key<T> chosen =
+            args.classes ? static_cast<Key<T>>(args.from_selected[part.row].key) : 0;
+#pragma unroll
+        for (int e = 0; e < EACH<T>; ++e)
+            keys[e] = e * WARP < left ? first_key(args, in[e * WARP], chosen) : LAST;
+    } else {
+        const Key<T>* const from = static_cast<const Key<T>*>(args.from_keys) + at;
+#pragma unroll
+        for (int e = 0; e < EACH<T>; ++e) keys[e] = e * WARP < left ? from[e * WARP] : LAST;
+    }
+    __syncwarp();
+#pragma unroll
+    for (int e = 0; e < EACH<T>; ++e) {
+        const uint32_t digit = digit_of(args, keys[e]);
+        const uint32_t alike = lanes_alike(digit), earlier = alike & ((1u << lane) - 1);
+        const uint32_t before = counts[digit];
+        __syncwarp();
+        if (earlier == 0) counts[digit] = before + __popc(alike);
+        ranks[e / 2] |= (before + __popc(earlier)) << e % 2 * 16;
+        __syncwarp();
+    }
+    const uint32_t* const from_places = args.from_places + at;
+    uint32_t places[EACH<T>];
+#pragma unroll
+    for (int e = 0; e < EACH<T>; ++e) {
+        places[e] = mine + e * WARP;
+        if (args.in == nullptr && e * WARP < left) places[e] = from_places[e * WARP];
+    }
+    __syncthreads();
+    uint32_t total = 0;
+#pragma unroll
+    for (int w = 0; w < WARPS; ++w) total += tile.counts[w][threadIdx.x];
+    uint32_t start = sum_before(total);
+    tile.bases[threadIdx.x] = next - start;
+    next += total;
+#pragma unroll
+    for (int w = 0; w < WARPS; ++w) {
+        const uint32_t own = tile.counts[w][threadIdx.x];
+        tile.counts[w][threadIdx.x] = start;
+        start += own;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int e = 0; e < EACH<T>; ++e) {
+        ranks[e / 2] += counts[digit_of(args, keys[e])] << e % 2 * 16;
+        tile.keys[ranks[e / 2] >> e % 2 * 16 & 0xFFFF] = keys[e];
+    }
+#pragma unroll
+    for (int e = 0; e < EACH<T>; ++e) tile.places[ranks[e / 2] >> e % 2 * 16 & 0xFFFF] = places[e];
+    __syncthreads();
+}
+
+// Stores `count` elements of a sorted tile where the row has them in the order of this pass.
+template <class T>
+__device__ void store_tile(const Radix& args, int64_t row, int count, const Tile<T>& tile) {
+    const int left = count - static_cast<int>(threadIdx.x);
+    Key<T>* const to_keys = static_cast<Key<T>*>(args.to_keys) + row * args.size;
+    uint32_t* const to_places = args.to_places + row * args.size;
+    int64_t* const out = args.out + (row * args.count - args.first);
+    const bool is_last = args.out != nullptr;
+#pragma unroll
+    for (int e = 0; e < EACH<T>; ++e) {
+        if (e * THREADS >= left) continue;
+        const int rank = e * THREADS + threadIdx.x;
+        const Key<T> key = tile.keys[rank];
+        const uint32_t place = tile.places[rank], to = tile.bases[digit_of(args, key)] + rank;
+        if (!is_last) {
+            to_keys[to] = key;
+            to_places[to] = place;
+        } else if (to >= args.first && to < args.first + args.count) {
+            out[to] = place;
+        }
+    }
+}
+
+template <class T>
+__device__ void scatter(const Radix& args) {
+    __shared__ Tile<T> tile;
+    for (int64_t job = blockIdx.x; job < args.jobs; job += gridDim.x) {
+        const Part part(args, job);
+        const int64_t digit = part.row * DIGITS + threadIdx.x;
+        uint32_t next =
+            sum_before(args.totals[digit]) + args.counts[digit * args.parts + part.index];
+#pragma unroll 1
+        for (uint32_t first = part.from; first < part.to; first += Tile<T>::SIZE) {
+            sort_tile(args, part, first, next, tile);
+            store_tile(args, part.row, part.to - first, tile);
+        }
+    }
+}
+
+#define RADIX(name, function)                                                    \
+    extern "C" __global__ void __launch_bounds__(THREADS, 4) name(Radix args) { \
+        function(args);                                                          \
+    }
+
+RADIX(radix_count_f64, count_digits<f64>)
+RADIX(radix_count_f32, count_digits<f32>)
+RADIX(radix_count_i64, count_digits<i64>)
+RADIX(radix_count_i32, count_digits<i32>)
+RADIX(radix_scatter_f64, scatter<f64>)
+RADIX(radix_scatter_f32, scatter<f32>)
+RADIX(radix_scatter_i64, scatter<i64>)
+RADIX(radix_scatter_i32, scatter<i32>)
+RADIX(radix_scan_i32, scan_counts)
