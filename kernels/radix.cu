@@ -15,9 +15,13 @@ constexpr int DIGITS = 256;
 static_assert(DIGITS == THREADS);
 constexpr uint32_t ALL_LANES = 0xFFFFFFFF;
 
-// The elements of a thread that are moved at a time: as many as registers hold.
+// The elements of a thread that are moved at a time: as many as the registers of four blocks on a
+// multiprocessor hold.
 template <class T>
-constexpr int EACH = 64 / sizeof(T);
+constexpr int EACH = sizeof(T) == 4 ? 12 : 8;
+
+// The numbers that a thread reads at a time where it only adds up.
+constexpr int AT_A_TIME = 8;
 
 // The elements [from, to) of a row, of which it has no more than 2^31.
 struct Part {
@@ -41,16 +45,22 @@ __device__ Key<T> first_key(const Radix& args, T element, Key<T> chosen) {
     return args.classes ? static_cast<Key<T>>((key >= chosen) + (key > chosen)) : key;
 }
 
-// The sum of what the threads before this one have.
+// The sum of what the lanes of the warp up to this one have.
+__device__ inline uint32_t sum_upto(uint32_t own) {
+    const int lane = threadIdx.x % WARP;
+#pragma unroll
+    for (int distance = 1; distance < WARP; distance *= 2) {
+        const uint32_t earlier = __shfl_up_sync(ALL_LANES, own, distance);
+        if (lane >= distance) own += earlier;
+    }
+    return own;
+}
+
+// The sum of what the threads of the block before this one have.
 __device__ inline uint32_t sum_before(uint32_t own) {
     __shared__ uint32_t totals[WARPS];
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    uint32_t upto = own;
-#pragma unroll
-    for (int distance = 1; distance < WARP; distance *= 2) {
-        const uint32_t earlier = __shfl_up_sync(ALL_LANES, upto, distance);
-        if (lane >= distance) upto += earlier;
-    }
+    const uint32_t upto = sum_upto(own);
     // What the call before has left must have been read.
     __syncthreads();
     if (lane == WARP - 1) totals[warp] = upto;
@@ -79,7 +89,6 @@ __device__ inline RadixSelected choose_digit(const Radix& args, int64_t row) {
 // A block counts the digits of a part; each warp for itself, so that few threads meet.
 template <class T>
 __device__ void count_digits(const Radix& args) {
-    constexpr int AT_A_TIME = 8;
     __shared__ uint32_t counts[WARPS][DIGITS];
     const int warp = threadIdx.x / WARP;
     const Key<T> known = static_cast<Key<T>>(args.classes ? 0 : args.known);
@@ -95,17 +104,26 @@ __device__ void count_digits(const Radix& args) {
         const int64_t row = part.row * args.size;
         const T* const in = static_cast<const T*>(args.in) + row;
         const Key<T>* const from = static_cast<const Key<T>*>(args.from_keys) + row;
-        for (uint32_t first = part.from + threadIdx.x; first < part.to; first += AT_A_TIME * THREADS) {
+        // Whole turns are the same for all threads, and what is beyond the end is read in none.
+        for (uint32_t first = part.from; first < part.to; first += AT_A_TIME * THREADS) {
+            const uint32_t mine = first + threadIdx.x;
+            const int left = static_cast<int>(part.to - mine);
             Key<T> keys[AT_A_TIME];
+            if (args.in != nullptr) {
+                T elements[AT_A_TIME];
 #pragma unroll
-            for (int e = 0; e < AT_A_TIME; ++e) {
-                const uint32_t at = first + e * THREADS;
-                if (at >= part.to) continue;
-                keys[e] = args.in != nullptr ? first_key(args, in[at], chosen) : from[at];
+                for (int e = 0; e < AT_A_TIME; ++e)
+                    elements[e] = e * THREADS < left ? in[mine + e * THREADS] : T{0};
+#pragma unroll
+                for (int e = 0; e < AT_A_TIME; ++e) keys[e] = first_key(args, elements[e], chosen);
+            } else {
+#pragma unroll
+                for (int e = 0; e < AT_A_TIME; ++e)
+                    keys[e] = e * THREADS < left ? from[mine + e * THREADS] : 0;
             }
 #pragma unroll
             for (int e = 0; e < AT_A_TIME; ++e) {
-                if (first + e * THREADS < part.to && ((keys[e] ^ chosen) & known) == 0)
+                if (e * THREADS < left && ((keys[e] ^ chosen) & known) == 0)
                     atomicAdd(&counts[warp][digit_of(args, keys[e])], 1);
             }
         }
@@ -124,18 +142,18 @@ __device__ inline void scan_counts(const Radix& args) {
         const int64_t digit = job * WARPS + warp;
         uint32_t* const counts = args.counts + digit * args.parts;
         uint32_t sum = 0;
-#pragma unroll 4
-        for (int64_t first = 0; first < args.parts; first += WARP) {
-            const int64_t part = first + lane;
-            const uint32_t own = part < args.parts ? counts[part] : 0;
-            uint32_t upto = own;
+#pragma unroll 1
+        for (int64_t first = lane; first - lane < args.parts; first += AT_A_TIME * WARP) {
+            uint32_t own[AT_A_TIME];
 #pragma unroll
-            for (int distance = 1; distance < WARP; distance *= 2) {
-                const uint32_t earlier = __shfl_up_sync(ALL_LANES, upto, distance);
-                if (lane >= distance) upto += earlier;
+            for (int e = 0; e < AT_A_TIME; ++e)
+                own[e] = first + e * WARP < args.parts ? counts[first + e * WARP] : 0;
+#pragma unroll
+            for (int e = 0; e < AT_A_TIME; ++e) {
+                const uint32_t upto = sum_upto(own[e]);
+                if (first + e * WARP < args.parts) counts[first + e * WARP] = sum + upto - own[e];
+                sum += __shfl_sync(ALL_LANES, upto, WARP - 1);
             }
-            if (part < args.parts) counts[part] = sum + upto - own;
-            sum += __shfl_sync(ALL_LANES, upto, WARP - 1);
         }
         if (lane == 0) args.totals[digit] = sum;
     }
@@ -147,8 +165,8 @@ __device__ inline uint32_t lanes_alike(uint32_t digit) {
 #pragma unroll
     for (int bit = 1; bit < DIGITS; bit *= 2) {
         const bool is_set = digit & bit;
-        const uint32_t lanes = __ballot_sync(ALL_LANES, is_set);
-        alike &= is_set ? lanes : ~lanes;
+        const uint32_t differ = __ballot_sync(ALL_LANES, is_set) ^ (is_set ? ALL_LANES : 0);
+        alike &= ~differ;
     }
     return alike;
 }
@@ -188,9 +206,12 @@ __device__ void sort_tile(const Radix& args, const Part& part, uint32_t first, u
         const T* const in = static_cast<const T*>(args.in) + at;
         const Key<T> chosen =
             args.classes ? static_cast<Key<T>>(args.from_selected[part.row].key) : 0;
+        T elements[EACH<T>];
+#pragma unroll
+        for (int e = 0; e < EACH<T>; ++e) elements[e] = e * WARP < left ? in[e * WARP] : T{0};
 #pragma unroll
         for (int e = 0; e < EACH<T>; ++e)
-            keys[e] = e * WARP < left ? first_key(args, in[e * WARP], chosen) : LAST;
+            keys[e] = e * WARP < left ? first_key(args, elements[e], chosen) : LAST;
     } else {
         const Key<T>* const from = static_cast<const Key<T>*>(args.from_keys) + at;
 #pragma unroll
@@ -207,14 +228,17 @@ __device__ void sort_tile(const Radix& args, const Part& part, uint32_t first, u
         ranks[e / 2] |= (before + __popc(earlier)) << e % 2 * 16;
         __syncwarp();
     }
+    __syncthreads();
+    // Not before, where registers are short; the sums that follow hide the time this takes.
     const uint32_t* const from_places = args.from_places + at;
     uint32_t places[EACH<T>];
+    if (args.in != nullptr) {
 #pragma unroll
-    for (int e = 0; e < EACH<T>; ++e) {
-        places[e] = mine + e * WARP;
-        if (args.in == nullptr && e * WARP < left) places[e] = from_places[e * WARP];
+        for (int e = 0; e < EACH<T>; ++e) places[e] = mine + e * WARP;
+    } else {
+#pragma unroll
+        for (int e = 0; e < EACH<T>; ++e) places[e] = e * WARP < left ? from_places[e * WARP] : 0;
     }
-    __syncthreads();
     uint32_t total = 0;
 #pragma unroll
     for (int w = 0; w < WARPS; ++w) total += tile.counts[w][threadIdx.x];
@@ -246,18 +270,18 @@ __device__ void store_tile(const Radix& args, int64_t row, int count, const Tile
     uint32_t* const to_places = args.to_places + row * args.size;
     int64_t* const out = args.out + (row * args.count - args.first);
     const bool is_last = args.out != nullptr;
+    const uint32_t first = static_cast<uint32_t>(args.first);
+    const uint32_t wanted = static_cast<uint32_t>(args.count);
 #pragma unroll
     for (int e = 0; e < EACH<T>; ++e) {
-        if (e * THREADS >= left) continue;
         const int rank = e * THREADS + threadIdx.x;
         const Key<T> key = tile.keys[rank];
         const uint32_t place = tile.places[rank], to = tile.bases[digit_of(args, key)] + rank;
-        if (!is_last) {
+        if (e * THREADS < left && !is_last) {
             to_keys[to] = key;
             to_places[to] = place;
-        } else if (to >= args.first && to < args.first + args.count) {
-            out[to] = place;
         }
+        if (e * THREADS < left && is_last && to - first < wanted) out[to] = place;
     }
 }
 

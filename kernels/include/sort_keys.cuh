@@ -14,9 +14,10 @@ __device__ Key<T> key_of(T value) {
     Key<T> bits;
     memcpy(&bits, &value, sizeof(bits));
     if constexpr (IS_FLOAT<T>) {
-        if (value != value) return ~Key<T>{0};
-        if (value == 0) return SIGN;
-        return bits & SIGN ? ~bits : bits | SIGN;
+        // No early return: a branch would keep loads that follow from being under way.
+        Key<T> key = bits & SIGN ? ~bits : bits | SIGN;
+        key = value == 0 ? SIGN : key;
+        return value != value ? ~Key<T>{0} : key;
     } else {
         return bits ^ SIGN;
     }

@@ -23,7 +23,7 @@ const DIGITS: usize = 1 << DIGIT_BITS;
 const WARPS: usize = 8;
 
 /// The elements that a block moves at a time, or a multiple of them.
-const TILE: usize = 4096;
+const TILE: usize = 6144;
 
 /// The parts that keep a large GPU busy. With more of them the counts would cost more than they gain.
 const PARTS: usize = 2048;
