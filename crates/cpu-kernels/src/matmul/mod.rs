@@ -170,7 +170,7 @@ const THIN: usize = 8;
 
 /// The rows from which on the crate `gemm` is faster, by some hundredths, if those of both factors
 /// are dense.
-const MANY_ROWS: usize = 128;
+const MANY_ROWS: usize = 256;
 
 /// Whether the crate `gemm` has the faster way.
 fn is_for_gemm(product: &Product) -> bool {
@@ -195,15 +195,15 @@ unsafe fn multiply_floats<T: Gemm + TileNumber>(product: Product, set: Instructi
     }
 }
 
-/// The rows and columns of tiles that are still as fast as the whole, though each packs its factors.
-const LARGE_TILE: usize = 512;
+/// The work of a tile from which on a thread gets several, as bytes that could be moved meanwhile: some
+/// tenths of a millisecond.
+const SPARE_COST: usize = 1 << 22;
 
-/// The number of tiles of each batch where all are large and there are several for each thread: one
+/// The number of tiles of each batch where there is so much to do that each thread gets several: one
 /// that other programs disturb then leaves some to the others. Fewer than one for each thread are
 /// none.
-fn spare_tiles(batches: usize, [m, n]: [usize; 2], threads: usize) -> usize {
-    let large = (m / LARGE_TILE) * (n / LARGE_TILE);
-    let each = (batches.saturating_mul(large) / threads).min(4);
+fn spare_tiles(batches: usize, cost: usize, threads: usize) -> usize {
+    let each = (batches.saturating_mul(cost) / threads / SPARE_COST).min(4);
     (each * threads).div_ceil(batches)
 }
 
@@ -237,7 +237,7 @@ impl Tiles {
         }
         let threads = pool::threads();
         let wanted = if batches < threads { threads.div_ceil(batches) } else { 1 };
-        let wanted = wanted.max(spare_tiles(batches, [m, n], threads));
+        let wanted = wanted.max(spare_tiles(batches, cost, threads));
         let wanted = wanted.min(cost / MIN_COST).max(1);
         // Of the ways to cut into so many, the one whose tiles read the least.
         let cut = |parts: usize, size: usize, unit: usize| {

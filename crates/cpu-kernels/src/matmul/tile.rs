@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::instruction_set::{InstructionSet, Isa, Multiversioned};
+use crate::loops::prefetch;
 use crate::values::ComputeValue;
 
 /// The most rows of a tile.
@@ -10,6 +11,10 @@ pub(crate) const MAX_HEIGHT: usize = 8;
 
 /// The most vectors in a row of a tile.
 pub(crate) const MAX_VECTORS: usize = 3;
+
+/// The rows of a right factor for which a tile asks ahead. A panel is larger than the first-level cache,
+/// and where it is not packed, its rows are too far apart for the processor to foresee.
+const ROWS_AHEAD: isize = 8;
 
 /// The most elements of a tile, of floats of four bytes.
 const MAX_ELEMENTS: usize = MAX_HEIGHT * MAX_VECTORS * 16;
@@ -188,6 +193,7 @@ unsafe fn multiply<T: TileNumber, I: Isa, const L: usize, const V: usize, const 
     for _ in 0..k {
         // SAFETY: `b` is at a row of the right factor, which has the tile's columns.
         let right = unsafe { b.cast::<[[T; L]; V]>().read_unaligned() };
+        prefetch(b.wrapping_offset(ROWS_AHEAD * b_row).cast(), V * L * size_of::<T>());
         for (row, sums) in sums.iter_mut().enumerate() {
             // SAFETY: `a` is at a column of the left factor, which has the tile's rows.
             let left = unsafe { a.offset(row as isize * a_row).read() };

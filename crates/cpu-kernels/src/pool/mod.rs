@@ -1,7 +1,7 @@
 //! The threads that work is split between.
 //!
 //! The caller takes part in its own work; the pool's threads help. Between pieces of work they look
-//! for more for some microseconds, and sleep after that. A call while the pool works for another
+//! for more for up to a millisecond, and sleep after that. A call while the pool works for another
 //! thread, or from within work of the pool, is done by its caller alone: it neither waits nor makes
 //! more threads run than there are. Nothing is allocated by a call, and what `work` borrows is used
 //! until the call returns, and no longer.

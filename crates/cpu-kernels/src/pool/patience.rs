@@ -8,8 +8,11 @@ use std::time::{Duration, Instant};
 /// training step.
 const SPIN: Duration = Duration::from_micros(10);
 
-/// The time after which it stops looking; it lets others have the core from `SPIN` on.
-const YIELD: Duration = Duration::from_micros(50);
+/// The time after which it stops looking; it lets others have the core from `SPIN` on. To wake a thread
+/// takes longer than most work that is split, above all on a virtual machine, whose processor was given
+/// back when nobody needed it. So it is only worth while to sleep between one step of a training and
+/// the next, when something else is done; OpenMP's threads wait for milliseconds, too.
+const YIELD: Duration = Duration::from_millis(1);
 
 /// A yield that takes so long gave the core to another thread: there are more of them than cores,
 /// and who only looks is in their way.

@@ -17,8 +17,9 @@ fn peak(
 ) -> Result<u64> {
     let mut optimizer = SGD::new(network.parameters(), 0.01).momentum(0.9).build()?;
     let mut step = || {
-        let scores = network.forward(inputs)?;
-        scores.flatten_dims(0, -2)?.cross_entropy(targets)?.backward()?;
+        // As in Python, the scores are gone before the backward pass begins.
+        let loss = network.forward(inputs)?.flatten_dims(0, -2)?.cross_entropy(targets)?;
+        loss.backward()?;
         optimizer.step()
     };
     for _ in 0..2 {

@@ -16,8 +16,8 @@ static ARANGE: dispatch::Operator<Range> =
     dispatch::Operator::new("arange", crate::host::range::ARANGE);
 
 impl Tensor {
-    /// A tensor whose elements have no meaning until they are written. On the CPU they are zero; on
-    /// CUDA the memory is as the last tensor left it.
+    /// A tensor whose elements have no meaning until they are written: the memory is as the last
+    /// tensor left it, or zeros.
     ///
     /// ```
     /// use tensor::{DType, Tensor};
@@ -32,7 +32,12 @@ impl Tensor {
     #[track_caller]
     pub fn empty(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Tensor> {
         let options = options.into();
-        finish("empty", allocate("empty", shape.into(), options, Fresh::Zeroed)?, options)
+        // Any byte is a number, but only two are truth values.
+        let fresh = match options.resolve_dtype() {
+            DType::Bool => Fresh::Zeroed,
+            _ => Fresh::Initialized,
+        };
+        finish("empty", allocate("empty", shape.into(), options, fresh)?, options)
     }
 
     /// A tensor of zeros.
@@ -342,8 +347,8 @@ pub(super) fn allocate(
         return Tensor::pinned(shape, dtype, fresh);
     }
     match (device, fresh) {
-        (ResolvedDevice::Cpu, Fresh::Zeroed) => Tensor::unwritten(shape, dtype, device),
-        _ => Tensor::uninit(shape, dtype, device),
+        (ResolvedDevice::Cpu, fresh) => Tensor::fresh(shape, dtype, fresh),
+        (device, _) => Tensor::uninit(shape, dtype, device),
     }
 }
 

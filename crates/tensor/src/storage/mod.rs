@@ -77,8 +77,10 @@ pub(crate) enum StorageMemory {
 pub(crate) enum Fresh {
     /// Any: every byte is written before anybody can read it.
     Overwritten,
-    /// Zeros: the bytes may be read before they are written, and uninitialised memory must never be
-    /// read.
+    /// Any, but the bytes may be read before they are written, and uninitialised memory must never be
+    /// read: what an earlier tensor left there, or zeros.
+    Initialized,
+    /// Zeros.
     Zeroed,
 }
 

@@ -15,7 +15,7 @@ impl Pinned {
     #[track_caller]
     pub(super) fn new(bytes: usize, fresh: Fresh) -> Result<Pinned> {
         let memory = gpu_alloc::allocate_pinned(bytes)?;
-        if fresh == Fresh::Zeroed && bytes > 0 {
+        if fresh != Fresh::Overwritten && bytes > 0 {
             // SAFETY: the memory is `bytes` long and nobody else knows it yet.
             unsafe { memory.as_ptr().write_bytes(0, bytes) };
         }

@@ -44,7 +44,7 @@ impl SystemMemory {
     #[inline]
     fn new(layout: Layout, fresh: Fresh) -> Option<SystemMemory> {
         let start = NonNull::new(blocks::allocate(layout))?;
-        if fresh == Fresh::Zeroed {
+        if fresh != Fresh::Overwritten {
             // SAFETY: the memory has so many bytes, and nobody else knows it.
             unsafe { start.write_bytes(0, layout.size()) };
         }
@@ -81,6 +81,7 @@ impl BufferMemory {
             }
             error => error.into(),
         })?;
+        // The system maps pages of zeros, so what the allocator has is always initialised.
         if fresh == Fresh::Zeroed {
             // SAFETY: the memory has so many bytes, and nobody else knows it.
             unsafe { memory.as_ptr().write_bytes(0, size) };

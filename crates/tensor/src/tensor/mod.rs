@@ -209,14 +209,14 @@ impl Tensor {
         Ok(Tensor::of_storage(storage, layout, dtype))
     }
 
-    /// A new tensor whose elements may be read before they are written; on the CPU they are zero.
+    /// A new CPU tensor with such contents.
     ///
     /// # Errors
     /// As [`Tensor::uninit`].
     #[track_caller]
-    pub(crate) fn unwritten(shape: Shape, dtype: DType, device: ResolvedDevice) -> Result<Tensor> {
+    pub(crate) fn fresh(shape: Shape, dtype: DType, fresh: Fresh) -> Result<Tensor> {
         let (layout, bytes) = dense(shape, dtype)?;
-        let storage = Storage::allocate(device, bytes, Fresh::Zeroed)?;
+        let storage = Storage::allocate(ResolvedDevice::Cpu, bytes, fresh)?;
         Ok(Tensor::of_storage(storage, layout, dtype))
     }
 
