@@ -33,12 +33,11 @@ fn peak(
 }
 
 #[expect(clippy::print_stdout, reason = "rows of the page of results")]
-fn check(name: &str, share: f64, ours: u64) {
+fn check(name: &str, ours: u64) {
     let expected: Value = serde_json::from_str(EXPECTED).expect("the expected values are JSON");
     let theirs = expected["peaks"][name].as_u64().expect("a number");
-    let taken = ours as f64 / theirs as f64;
-    println!("| {name} | {theirs} | {ours} | {taken:.2} |");
-    assert!(taken <= share, "{name}: {ours} bytes, PyTorch takes {theirs}");
+    println!("| {name} | {theirs} | {ours} | {:.2} |", ours as f64 / theirs as f64);
+    assert!(ours <= theirs, "{name}: {ours} bytes, PyTorch takes {theirs}");
 }
 
 #[test]
@@ -46,11 +45,10 @@ fn a_step_takes_as_much_memory_as_pytorchs() {
     let compared = || -> Result<()> {
         let images = Tensor::randn([32, 3, 32, 32], ())?;
         let classes = Tensor::randint(0, 10, [32], DType::I64)?;
-        check("cnn", 1.0, peak(&Cnn::new([3, 32, 64, 10])?, &images, &classes)?);
+        check("cnn", peak(&Cnn::new([3, 32, 64, 10])?, &images, &classes)?);
         let texts = Tensor::randint(0, 64, [16, 64], DType::I64)?;
         let network = CharacterTransformer::new([64, 64], [64, 4, 256])?;
-        // More than PyTorch's, by less than one activation; where is not known yet.
-        check("transformer", 1.02, peak(&network, &texts, &texts.flatten()?)?);
+        check("transformer", peak(&network, &texts, &texts.flatten()?)?);
         Ok(())
     };
     // The memory of other tests would count, too.
