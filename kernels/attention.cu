@@ -2,46 +2,10 @@
 // forgotten. T. Dao: "FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning"
 // (2023), of which this has the loops: results and the gradients of queries go to blocks of queries,
 // the gradients of keys and values to blocks of keys, and nothing is added atomically.
+#include "attention.cuh"
 #include "block_reduce.cuh"
-#include "philox.cuh"
 #include "tables.cuh"
 #include "tiles.cuh"
-
-// What a launch passes; the crate `tensor` mirrors it. Rows of q, k, v and grad (the gradient of the
-// results) are dense, and lie by their strides of batch, head and position. Results and gradients are
-// dense, as [batch, position, head, element], and what is of one query each (`log_sum`, the logarithm
-// of the sum of its exponentials, and `delta`, the product of its result and that one's gradient) as
-// [batch, head, query]. A gradient may be null.
-//
-// The elements of a mask are bytes that say which scores count (`mask_kind` 1), or are added to the
-// scores, as these are computed (2). A share stays with the probability `keep`, by the word of element
-// [batch, head, query, key] of an array whose number of keys is rounded up to whole blocks; with a
-// `state`, as in Random.
-struct Attention {
-    void* out;
-    void* log_sum;
-    void* delta;
-    void* dq;
-    void* dk;
-    void* dv;
-    const void* q;
-    const void* k;
-    const void* v;
-    const void* grad;
-    const void* mask;
-    const uint64_t* state;
-    uint64_t seed, offset;
-    int64_t batch, heads, kv_heads, queries, keys, depth, columns;
-    // The number of blocks of results, each of up to as many rows and columns as a tile has.
-    int64_t jobs;
-    int64_t q_strides[3], k_strides[3], v_strides[3], grad_strides[3];
-    int64_t mask_strides[4];
-    double scale, keep;
-    int32_t causal, mask_kind;
-};
-
-static_assert(sizeof(Attention) == 328 && offsetof(Attention, seed) == 96 &&
-              offsetof(Attention, q_strides) == 176 && offsetof(Attention, scale) == 304);
 
 // A thread computes EACH x EACH elements of a tile.
 template <class T>
@@ -51,18 +15,6 @@ constexpr int SIZE = SIDE * EACH<T>;
 
 template <class T>
 using Part = Value<T>[EACH<T>][EACH<T>];
-
-// Rows of a head, `stride` apart.
-template <class T>
-struct HeadRows {
-    const T* data;
-    int64_t stride, rows, columns;
-
-    __device__ HeadRows(const void* first, const int64_t (&strides)[3], int64_t batch, int64_t head,
-                        int64_t rows, int64_t columns)
-        : data(static_cast<const T*>(first) + batch * strides[0] + head * strides[1]),
-          stride(strides[2]), rows(rows), columns(columns) {}
-};
 
 template <class T>
 struct Working {
@@ -140,37 +92,10 @@ __device__ void add_block_products(Part<T>& sums, const Part<T>& parts, const He
 
 // A head of queries: its scores, and what is dropped of its shares.
 template <class T>
-struct Head {
+struct Head : QueryHead<T> {
     using V = Value<T>;
-    const Attention& args;
-    int64_t batch, head, kv_head;
-
-    __device__ Head(const Attention& args, int64_t number)
-        : args(args), batch(number / args.heads), head(number % args.heads),
-          kv_head(head / (args.heads / args.kv_heads)) {}
-
-    __device__ HeadRows<T> q() const {
-        return {args.q, args.q_strides, batch, head, args.queries, args.depth};
-    }
-    __device__ HeadRows<T> k() const {
-        return {args.k, args.k_strides, batch, kv_head, args.keys, args.depth};
-    }
-    __device__ HeadRows<T> v() const {
-        return {args.v, args.v_strides, batch, kv_head, args.keys, args.columns};
-    }
-    __device__ HeadRows<T> grad() const {
-        return {args.grad, args.grad_strides, batch, head, args.queries, args.columns};
-    }
-
-    // The place of a query in what has one number for each.
-    __device__ int64_t place_of(int64_t query) const {
-        return (batch * args.heads + head) * args.queries + query;
-    }
-
-    // The row of a query in results or their like.
-    __device__ int64_t row_of(int64_t query) const {
-        return (batch * args.queries + query) * args.heads + head;
-    }
+    using QueryHead<T>::args;
+    using QueryHead<T>::QueryHead;
 
     // Which scores of a thread count, a bit for each: those of a query that is there, and sees the key.
     // The loop is not unrolled, and so leaves the registers of the scores alone.
@@ -178,25 +103,17 @@ struct Head {
         uint32_t bits = 0;
 #pragma unroll 1
         for (int e = 0; e < EACH<T> * EACH<T>; ++e) {
-            const int64_t query = row + e / EACH<T>, own = key + e % EACH<T>;
-            bool counts = query < args.queries && own < args.keys && !(args.causal && own > query);
-            if (counts && args.mask_kind == 1)
-                counts = static_cast<const uint8_t*>(args.mask)[mask_place(query, own)] != 0;
+            const bool counts = this->sees(row + e / EACH<T>, key + e % EACH<T>);
             bits |= static_cast<uint32_t>(counts) << e;
         }
         return bits;
-    }
-
-    __device__ int64_t mask_place(int64_t query, int64_t key) const {
-        return batch * args.mask_strides[0] + head * args.mask_strides[1] +
-               query * args.mask_strides[2] + key * args.mask_strides[3];
     }
 
     // The scores of a thread's queries from `row` on and keys from `key` on, in place of the products;
     // negative infinity where a query does not see a key.
     __device__ void score(Part<T>& products, int64_t row, int64_t key) const {
         const uint32_t bits = seen(row, key);
-        const V* const mask = static_cast<const V*>(args.mask) + mask_place(row, key);
+        const V* const mask = static_cast<const V*>(args.mask) + this->mask_place(row, key);
 #pragma unroll
         for (int i = 0; i < EACH<T>; ++i) {
 #pragma unroll
@@ -214,14 +131,10 @@ struct Head {
     // random words.
     __device__ uint32_t kept(int64_t row, int64_t key) const {
         if (args.keep >= 1) return ~0u;
-        const bool in_memory = args.state != nullptr;
-        const uint64_t seed = in_memory ? args.state[0] : args.seed;
-        const uint64_t offset = args.offset + (in_memory ? args.state[1] : 0);
-        const int64_t blocks = (args.keys + 3) / 4;
         uint32_t bits = 0;
 #pragma unroll 1
         for (int i = 0; i < EACH<T>; ++i) {
-            const Words words = philox(seed, place_of(row + i) * blocks + key / 4, offset);
+            const Words words = this->words(row + i, key);
 #pragma unroll
             for (int j = 0; j < EACH<T>; ++j) {
                 const uint32_t word = words.word(static_cast<int>(key % 4) + j);

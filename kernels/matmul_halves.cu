@@ -7,6 +7,9 @@
 
 constexpr int STAGES = 3;
 
+// The depth of a tile, two steps of a tensor core.
+constexpr int DEPTH = 32;
+
 // Rows of tiles that neighbouring blocks go down before they go on to the next column, so that the
 // blocks that run together read few parts of both factors.
 constexpr int64_t GROUP = 8;
@@ -15,8 +18,8 @@ constexpr int64_t GROUP = 8;
 // the depth.
 template <class T, int SIZE, bool A_DEEP, bool B_DEEP>
 struct TileProduct {
-    using A = HalfTile<SIZE, A_DEEP>;
-    using B = HalfTile<SIZE, B_DEEP>;
+    using A = HalfTile<SIZE, A_DEEP, DEPTH>;
+    using B = HalfTile<SIZE, B_DEEP, DEPTH>;
     // A warp's part, in steps of 16 rows and 16 columns.
     static constexpr int PART = SIZE / 2;
     static constexpr int STEPS = PART / STEP;
@@ -56,12 +59,14 @@ struct TileProduct {
     }
 
     // Adds up the products of all tiles along the depth.
-    __device__ void run(uint32_t shared, HalfLoader<T, SIZE, A_DEEP>& left,
-                        HalfLoader<T, SIZE, B_DEEP>& right, int64_t tiles) {
+    __device__ void run(uint32_t shared, HalfLoader<T, SIZE, A_DEEP, DEPTH>& left,
+                        HalfLoader<T, SIZE, B_DEEP, DEPTH>& right, int64_t depth) {
+        int64_t left_to_fetch = depth;
         auto stage = [&](int index) { return shared + index * STAGE_BYTES; };
         auto fetch = [&](int index) {
-            left.fetch(stage(index));
-            right.fetch(stage(index) + A::BYTES);
+            left.fetch(stage(index), left_to_fetch);
+            right.fetch(stage(index) + A::BYTES, left_to_fetch);
+            left_to_fetch -= DEPTH;
             end_group();
         };
         auto next = [](int index) { return index + 1 < STAGES ? index + 1 : 0; };
@@ -69,6 +74,7 @@ struct TileProduct {
         for (int index = 0; index < STAGES - 1; ++index) fetch(index);
         wait_for_groups<STAGES - 2>();
         __syncthreads();
+        const int64_t tiles = (depth + DEPTH - 1) / DEPTH;
         if (tiles > 0) load(0, stage(0), 0);
         int reads = 0, writes = STAGES - 1;
 #pragma unroll 1
@@ -131,10 +137,10 @@ __device__ void multiply_halves(const Matmul& args, int64_t product, const View<
         const int64_t group = tile / (GROUP * cols) * GROUP, place = tile % (GROUP * cols);
         const int64_t height = rows - group < GROUP ? rows - group : GROUP;
         const int64_t row = (group + place % height) * SIZE, col = place / height * SIZE;
-        HalfLoader<T, SIZE, A_DEEP> left(a, row, thread);
-        HalfLoader<T, SIZE, B_DEEP> right(b, col, thread);
+        HalfLoader<T, SIZE, A_DEEP, DEPTH> left(a, row, thread);
+        HalfLoader<T, SIZE, B_DEEP, DEPTH> right(b, col, thread);
         Product sums(thread);
-        sums.run(shared_address(stages), left, right, (a.depth + DEPTH - 1) / DEPTH);
+        sums.run(shared_address(stages), left, right, a.depth);
         const int64_t origin = product * a.size * b.size;
         // Parts of the depth are added up later, and rounded once.
         if (args.parts > 1) {

@@ -70,3 +70,24 @@ __device__ void add_products(float (&sums)[4], const Fragment& a, uint32_t b0, u
             : "r"(a.words[0]), "r"(a.words[1]), "r"(a.words[2]), "r"(a.words[3]), "r"(b0), "r"(b1));
     }
 }
+
+// Two floats as halves, the first one in the low bits.
+template <class T>
+__device__ uint32_t pack_halves(float low, float high) {
+    static_assert(IS_HALF<T>);
+    if constexpr (std::is_same_v<T, f16>) {
+        const __half2 both = __floats2half2_rn(low, high);
+        return *reinterpret_cast<const uint32_t*>(&both);
+    } else {
+        const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
+        return *reinterpret_cast<const uint32_t*>(&both);
+    }
+}
+
+// Sums of 16 x 16 as the left factor of another product: what a lane has of them is what it holds of
+// that.
+template <class T>
+__device__ Fragment left_factor(const float (&first)[4], const float (&second)[4]) {
+    return {pack_halves<T>(first[0], first[1]), pack_halves<T>(first[2], first[3]),
+            pack_halves<T>(second[0], second[1]), pack_halves<T>(second[2], second[3])};
+}

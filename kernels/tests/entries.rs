@@ -40,6 +40,13 @@ const TABLE: &[(&str, &str, usize)] = &[
     ("conv_output_thin conv_input_thin", FLOATS, 264),
     ("softmax log_softmax softmax_backward log_softmax_backward", FLOATS, 56),
     ("attention attention_backward_queries attention_backward_keys", FLOATS, 328),
+    ("attention_halves_64 attention_halves_128", HALVES, 328),
+    (
+        "attention_halves_backward_queries_64 attention_halves_backward_queries_128 \
+         attention_halves_backward_keys_64 attention_halves_backward_keys_128",
+        HALVES,
+        328,
+    ),
     ("layer_norm layer_norm_backward", FLOATS, 88),
     ("layer_norm_parameters", FLOATS, 80),
     ("gather scatter index_select index_copy", SIZES, 56),
@@ -129,7 +136,7 @@ fn ptx_is_for_sm_75_or_with_tensor_cores_for_sm_80_and_a_driver_of_cuda_12_0_rea
         let (major, minor) = version.split_once('.').expect("a version has two parts");
         let version: (u32, u32) = (major.parse().expect("digits"), minor.parse().expect("digits"));
         assert!(version <= (8, 0), "{}: {version:?}", module.name);
-        let architecture = if module.name.starts_with("matmul_halves") { 80 } else { 75 };
+        let architecture = if module.name.contains("_halves") { 80 } else { 75 };
         let target = format!(".target sm_{architecture}\n.address_size 64\n");
         assert!(rest.starts_with(&target), "{}", module.name);
     }
@@ -142,7 +149,7 @@ fn any_block_that_a_gpu_can_run_can_be_launched() {
         let fixed = ["attention", "conv", "matmul", "cumsum", "cumprod", "argsort", "radix"];
         let is_fixed = fixed.iter().any(|operation| module.name.starts_with(operation));
         let threads = match is_fixed {
-            _ if module.name.starts_with("matmul_halves") => 128,
+            _ if module.name.contains("_halves") => 128,
             true => 256,
             false => 1024,
         };

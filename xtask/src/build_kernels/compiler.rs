@@ -15,10 +15,8 @@ use crate::{paths, process};
 /// The architecture that a file's PTX is for: the oldest that CUDA 13 knows, unless the file needs
 /// instructions of a later one. A driver compiles PTX for every later GPU.
 fn architecture(name: &str) -> u32 {
-    match name {
-        "matmul_halves" => 80,
-        _ => 75,
-    }
+    let on_tensor_cores = name.contains("_halves");
+    if on_tensor_cores { 80 } else { 75 }
 }
 
 /// nvcc's flags for a file.

@@ -4,6 +4,7 @@ use gpu_runtime::Access;
 use smallvec::SmallVec;
 
 use super::abi::Attention;
+use super::attention_plan::{AttentionPlan, Pass, TensorCoreAttention, TensorCoreKernels};
 use super::cuda::{self, KernelTable};
 use super::{HostKernels, Operands, Operator};
 use crate::resolved_device::ResolvedDevice;
@@ -16,6 +17,8 @@ pub(crate) struct AttentionKernels {
     backward: Operator<Attention>,
     /// On CUDA the gradients of keys and values.
     of_keys: KernelTable,
+    /// On CUDA, where halves run on tensor cores.
+    tensor_cores: [TensorCoreKernels; 3],
 }
 
 impl AttentionKernels {
@@ -24,6 +27,50 @@ impl AttentionKernels {
             forward: Operator::new("attention", forward),
             backward: Operator::new("attention_backward_queries", backward),
             of_keys: KernelTable::new(),
+            tensor_cores: [
+                TensorCoreKernels::new(["attention_halves_64", "attention_halves_128"]),
+                TensorCoreKernels::new([
+                    "attention_halves_backward_queries_64",
+                    "attention_halves_backward_queries_128",
+                ]),
+                TensorCoreKernels::new([
+                    "attention_halves_backward_keys_64",
+                    "attention_halves_backward_keys_128",
+                ]),
+            ],
+        }
+    }
+
+    /// Runs a pass. All gradients are one pass on the CPU, and that of keys and values of CUDA alone.
+    ///
+    /// # Safety
+    /// As `Operator::run`.
+    #[track_caller]
+    unsafe fn run(
+        &'static self,
+        (plan, pass): (AttentionPlan, Pass),
+        dtype: DType,
+        operands: &Operands<'_>,
+        call: &Attention,
+    ) -> Result<()> {
+        let device = operands.device;
+        if let (ResolvedDevice::Cuda(device), AttentionPlan::TensorCores(width)) = (device, plan) {
+            let (name, table) = self.tensor_cores[pass as usize].of(width);
+            let call = TensorCoreAttention(*call);
+            // SAFETY: the call describes the operands (a condition of this function).
+            return unsafe { cuda::launch(name, table, dtype, device, operands.tensors, &call) };
+        }
+        // SAFETY: as above.
+        unsafe {
+            match (pass, device) {
+                (Pass::Forward, _) => self.forward.run(dtype, operands, call),
+                (Pass::Queries, _) => self.backward.run(dtype, operands, call),
+                (Pass::Keys, ResolvedDevice::Cpu) => Ok(()),
+                (Pass::Keys, ResolvedDevice::Cuda(device)) => {
+                    let name = "attention_backward_keys";
+                    cuda::launch(name, &self.of_keys, dtype, device, operands.tensors, call)
+                }
+            }
         }
     }
 }
@@ -83,14 +130,15 @@ pub(crate) fn attention(
         tensors.extend([(&out, Access::Write), (&log_sum, Access::Write)]);
         problem.add_operands(&mut tensors);
         let operands = Operands::hold_for_outputs(OP, device, &tensors, 2)?;
+        let plan = AttentionPlan::new(problem)?;
         let call = Attention {
             out: operands.address(0),
             log_sum: operands.address(1),
-            jobs: problem.jobs([batch * heads, queries, v.shape()[3]]),
+            jobs: plan.jobs(Pass::Forward, dtype, [batch * heads, queries, v.shape()[3]]),
             ..problem.call(&operands, 2)
         };
         // SAFETY: the operands are of the problem's sizes, and the results of theirs.
-        unsafe { kernels.forward.run(dtype, &operands, &call)? };
+        unsafe { kernels.run((plan, Pass::Forward), dtype, &operands, &call)? };
     }
     Ok([by_head(&out)?, log_sum])
 }
@@ -138,6 +186,7 @@ pub(crate) fn attention_backward(
     };
     let [dq, dk, dv] = gradients.each_ref().map(|gradient| place(gradient.is_some()));
     let &[batch, heads, queries, depth] = q.shape() else { unreachable!("it has four dimensions") };
+    let plan = AttentionPlan::new(problem)?;
     let call = Attention {
         dq,
         dk,
@@ -147,21 +196,17 @@ pub(crate) fn attention_backward(
         grad: operands.address(written + 1),
         grad_strides: strides(grad),
         log_sum: operands.address(written + 2),
-        jobs: problem.jobs([batch * heads, queries, depth]),
+        jobs: plan.jobs(Pass::Queries, dtype, [batch * heads, queries, depth]),
         ..problem.call(&operands, written + 3)
     };
     // SAFETY: the operands are of the problem's sizes, and the gradients of those of what they are the
     // gradients of.
-    unsafe { kernels.backward.run(dtype, &operands, &call)? };
-    if let (ResolvedDevice::Cuda(device), true) = (device, needs[1] || needs[2]) {
-        let columns = depth.max(v.shape()[3]);
-        let jobs = problem.jobs([batch * k.shape()[1], k.shape()[2], columns]);
-        let call = Attention { jobs, ..call };
+    unsafe { kernels.run((plan, Pass::Queries), dtype, &operands, &call)? };
+    if needs[1] || needs[2] {
+        let rows = [batch * k.shape()[1], k.shape()[2], depth.max(v.shape()[3])];
+        let call = Attention { jobs: plan.jobs(Pass::Keys, dtype, rows), ..call };
         // SAFETY: as above; the launch before writes what this one reads.
-        unsafe {
-            let name = "attention_backward_keys";
-            cuda::launch(name, &kernels.of_keys, dtype, device, operands.tensors, &call)?;
-        }
+        unsafe { kernels.run((plan, Pass::Keys), dtype, &operands, &call)? };
     }
     drop(operands);
     drop(tensors);
@@ -230,12 +275,6 @@ impl AttentionProblem<'_> {
                 Some(_) => 2,
             },
         }
-    }
-
-    /// The number of tiles on CUDA of so many heads of rows and columns.
-    fn jobs(&self, [heads, rows, columns]: [usize; 3]) -> i64 {
-        let side = if self.q.dtype() == DType::F64 { 32 } else { 64 };
-        (heads * rows.div_ceil(side) * columns.div_ceil(side).max(1)) as i64
     }
 }
 

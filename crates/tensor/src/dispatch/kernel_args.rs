@@ -6,6 +6,7 @@ use super::abi::{
     Attention, Cat, Convolution, Index, Matmul, NormParameters, NormalizedRows, PooledWindows,
     Radix, Random, Range, Reduce, Resample, Rowwise, ScanCall, Search, Sort,
 };
+use super::attention_plan::TensorCoreAttention;
 
 /// The number of threads per block of the kernels that go through elements one by one.
 pub(super) const THREADS: u32 = 256;
@@ -35,6 +36,9 @@ const SIDE: u32 = 16;
 
 /// The threads of such a square.
 pub(super) const TILE_THREADS: i32 = (SIDE * SIDE) as i32;
+
+/// The threads of a block of the kernels for tensor cores: four warps.
+pub(super) const TENSOR_CORE_THREADS: i32 = 128;
 
 /// The largest grid along y and z (CUDA's limit).
 const MAX_GRID: i64 = 65_535;
@@ -67,6 +71,13 @@ impl KernelArgs for Attention {
     fn launch(&self, _blocks: u32) -> LaunchConfig {
         let grid = self.jobs.clamp(1, i64::from(i32::MAX)) as u32;
         LaunchConfig { grid: [grid, 1, 1], block: [SIDE, SIDE, 1], shared_bytes: 0 }
+    }
+}
+
+impl KernelArgs for TensorCoreAttention {
+    fn launch(&self, blocks: u32) -> LaunchConfig {
+        let threads = TENSOR_CORE_THREADS as u32;
+        LaunchConfig { block: [threads, 1, 1], ..self.0.launch(blocks) }
     }
 }
 

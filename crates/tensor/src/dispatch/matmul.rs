@@ -4,14 +4,11 @@ use gpu_runtime::Access;
 
 use super::abi::{MAX_DIMS, Matmul};
 use super::iteration_space::IterationSpace;
-use super::kernel_args::TILE_THREADS;
+use super::kernel_args::{TENSOR_CORE_THREADS, TILE_THREADS};
 use super::product_plan::{ProductKernel, ProductPlan, matrix};
 use super::{HostKernels, Operands, Operator};
 use crate::layout::{Layout, NoLayout};
 use crate::{Error, Result, Shape, Tensor};
-
-/// The threads of a block of the kernels for tensor cores: four warps.
-const TENSOR_CORE_THREADS: i32 = 128;
 
 /// The kernels of the matrix product: on CUDA there are several, for different shapes.
 pub(crate) struct ProductKernels {

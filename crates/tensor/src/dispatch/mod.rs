@@ -7,6 +7,7 @@
 
 pub(crate) mod abi;
 mod attention;
+mod attention_plan;
 mod captured;
 mod cat;
 mod check;

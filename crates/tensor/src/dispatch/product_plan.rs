@@ -15,7 +15,7 @@ const BUSY: usize = 128;
 const MIN_DEPTH: usize = 256;
 
 /// The first compute capability whose tensor cores the kernels are written for.
-const TENSOR_CORES: (u32, u32) = (8, 0);
+pub(super) const TENSOR_CORES: (u32, u32) = (8, 0);
 
 /// The way of a product on its device. It depends on dtypes, shapes and strides, and on nothing of a
 /// GPU but whether there are tensor cores, so that results do not depend on its size.
