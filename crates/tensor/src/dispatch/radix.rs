@@ -187,10 +187,7 @@ impl<'a> Passes<'a> {
     /// All that a pass may access, with the memory between passes.
     fn operands<'t>(&'t self, between: &'t [Tensor]) -> Vec<(&'t Tensor, Access)> {
         let written = [self.output].into_iter().chain(&self.counts).chain(between);
-        written
-            .map(|tensor| (tensor, Access::Write))
-            .chain([(self.input, Access::Read)])
-            .collect()
+        written.map(|tensor| (tensor, Access::Write)).chain([(self.input, Access::Read)]).collect()
     }
 
     /// Enqueues the counting of digits, and the sums of the counts.
