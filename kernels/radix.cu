@@ -184,28 +184,15 @@ struct Tile {
     uint32_t bases[DIGITS];
 };
 
-// Sorts up to a tile of elements, from `first` on, into the tile. `next` is the place in the row for the
-// next element of this thread's digit.
+// The keys of a thread's elements, of which it has the first at `at` of all rows, and `left` are there
+// up to the end of the part. What is beyond comes last, whatever the digit, and is not stored.
 template <class T>
-__device__ void sort_tile(const Radix& args, const Part& part, uint32_t first, uint32_t& next,
-                          Tile<T>& tile) {
-    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    uint32_t* const counts = tile.counts[warp];
-    // What is beyond the end comes last, whatever the digit, and is not stored.
+__device__ void load_keys(const Radix& args, int64_t row, int64_t at, int left,
+                          Key<T> (&keys)[EACH<T>]) {
     constexpr Key<T> LAST = ~Key<T>{0};
-#pragma unroll
-    for (int digit = lane; digit < DIGITS; digit += WARP) counts[digit] = 0;
-    // The elements of a warp lie side by side, and those of an `e` come before those of the next.
-    const uint32_t mine = first + warp * WARP * EACH<T> + lane;
-    const int left = static_cast<int>(part.to - mine);
-    const int64_t at = part.row * args.size + mine;
-    Key<T> keys[EACH<T>];
-    // Ranks among the elements of the warp that have the digit, two in a register.
-    uint32_t ranks[EACH<T> / 2] = {};
     if (args.in != nullptr) {
         const T* const in = static_cast<const T*>(args.in) + at;
-        const Key<T> chosen =
-            args.classes ? static_cast<Key<T>>(args.from_selected[part.row].key) : 0;
+        const Key<T> chosen = args.classes ? static_cast<Key<T>>(args.from_selected[row].key) : 0;
         T elements[EACH<T>];
 #pragma unroll
         for (int e = 0; e < EACH<T>; ++e) elements[e] = e * WARP < left ? in[e * WARP] : T{0};
@@ -217,6 +204,16 @@ __device__ void sort_tile(const Radix& args, const Part& part, uint32_t first, u
 #pragma unroll
         for (int e = 0; e < EACH<T>; ++e) keys[e] = e * WARP < left ? from[e * WARP] : LAST;
     }
+}
+
+// The ranks of a thread's elements among those of the warp that have the digit, two in a register.
+// `counts` becomes the number of these, for each digit.
+template <class T>
+__device__ void rank_in_warp(const Radix& args, const Key<T> (&keys)[EACH<T>], uint32_t* counts,
+                             uint32_t (&ranks)[EACH<T> / 2]) {
+    const int lane = threadIdx.x % WARP;
+#pragma unroll
+    for (int digit = lane; digit < DIGITS; digit += WARP) counts[digit] = 0;
     __syncwarp();
 #pragma unroll
     for (int e = 0; e < EACH<T>; ++e) {
@@ -225,20 +222,16 @@ __device__ void sort_tile(const Radix& args, const Part& part, uint32_t first, u
         const uint32_t before = counts[digit];
         __syncwarp();
         if (earlier == 0) counts[digit] = before + __popc(alike);
-        ranks[e / 2] |= (before + __popc(earlier)) << e % 2 * 16;
+        const uint32_t rank = before + __popc(earlier);
+        ranks[e / 2] = e % 2 == 0 ? rank : ranks[e / 2] | rank << 16;
         __syncwarp();
     }
-    __syncthreads();
-    // Not before, where registers are short; the sums that follow hide the time this takes.
-    const uint32_t* const from_places = args.from_places + at;
-    uint32_t places[EACH<T>];
-    if (args.in != nullptr) {
-#pragma unroll
-        for (int e = 0; e < EACH<T>; ++e) places[e] = mine + e * WARP;
-    } else {
-#pragma unroll
-        for (int e = 0; e < EACH<T>; ++e) places[e] = e * WARP < left ? from_places[e * WARP] : 0;
-    }
+}
+
+// For its own digit, a thread turns the counts of the warps into the ranks in the tile where their
+// elements begin, and moves `next`, the place in the row for the next element of the digit.
+template <class T>
+__device__ void rank_in_tile(uint32_t& next, Tile<T>& tile) {
     uint32_t total = 0;
 #pragma unroll
     for (int w = 0; w < WARPS; ++w) total += tile.counts[w][threadIdx.x];
@@ -251,14 +244,41 @@ __device__ void sort_tile(const Radix& args, const Part& part, uint32_t first, u
         tile.counts[w][threadIdx.x] = start;
         start += own;
     }
+}
+
+// Sorts up to a tile of elements, from `first` on, into the tile. The elements of a warp lie side by
+// side, and those of an `e` come before those of the next.
+template <class T>
+__device__ void sort_tile(const Radix& args, const Part& part, uint32_t first, uint32_t& next,
+                          Tile<T>& tile) {
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    uint32_t* const counts = tile.counts[warp];
+    const uint32_t mine = first + warp * WARP * EACH<T> + lane;
+    const int left = static_cast<int>(part.to - mine);
+    const int64_t at = part.row * args.size + mine;
+    Key<T> keys[EACH<T>];
+    uint32_t ranks[EACH<T> / 2], places[EACH<T>];
+    load_keys<T>(args, part.row, at, left, keys);
+    rank_in_warp<T>(args, keys, counts, ranks);
+    __syncthreads();
+    // Not before, where registers are short; the sums that follow hide the time this takes.
+    const uint32_t* const from_places = args.from_places + at;
+    if (args.in != nullptr) {
+#pragma unroll
+        for (int e = 0; e < EACH<T>; ++e) places[e] = mine + e * WARP;
+    } else {
+#pragma unroll
+        for (int e = 0; e < EACH<T>; ++e) places[e] = e * WARP < left ? from_places[e * WARP] : 0;
+    }
+    rank_in_tile(next, tile);
     __syncthreads();
 #pragma unroll
     for (int e = 0; e < EACH<T>; ++e) {
-        ranks[e / 2] += counts[digit_of(args, keys[e])] << e % 2 * 16;
-        tile.keys[ranks[e / 2] >> e % 2 * 16 & 0xFFFF] = keys[e];
+        const uint32_t own = ranks[e / 2] >> e % 2 * 16 & 0xFFFF;
+        const uint32_t rank = own + counts[digit_of(args, keys[e])];
+        tile.keys[rank] = keys[e];
+        tile.places[rank] = places[e];
     }
-#pragma unroll
-    for (int e = 0; e < EACH<T>; ++e) tile.places[ranks[e / 2] >> e % 2 * 16 & 0xFFFF] = places[e];
     __syncthreads();
 }
 
