@@ -25,10 +25,10 @@ constexpr int AT_A_TIME = 8;
 
 // The elements [from, to) of a row, of which it has no more than 2^31.
 struct Part {
-    int64_t row;
-    uint32_t index, from, to;
+    uint32_t row, index, from, to;
     __device__ Part(const Radix& args, int64_t job)
-        : row(job / args.parts), index(job - row * args.parts), from(index * args.part),
+        : row(job / static_cast<uint32_t>(args.parts)),
+          index(job - row * static_cast<uint32_t>(args.parts)), from(index * args.part),
           to(min(from + static_cast<uint32_t>(args.part), static_cast<uint32_t>(args.size))) {}
 };
 
@@ -101,7 +101,7 @@ __device__ void count_digits(const Radix& args) {
 #pragma unroll
         for (int w = 0; w < WARPS; ++w) counts[w][threadIdx.x] = 0;
         __syncthreads();
-        const int64_t row = part.row * args.size;
+        const int64_t row = static_cast<int64_t>(part.row) * args.size;
         const T* const in = static_cast<const T*>(args.in) + row;
         const Key<T>* const from = static_cast<const Key<T>*>(args.from_keys) + row;
         // Whole turns are the same for all threads, and what is beyond the end is read in none.
@@ -131,7 +131,7 @@ __device__ void count_digits(const Radix& args) {
         uint32_t sum = 0;
 #pragma unroll
         for (int w = 0; w < WARPS; ++w) sum += counts[w][threadIdx.x];
-        args.counts[(part.row * DIGITS + threadIdx.x) * args.parts + part.index] = sum;
+        args.counts[(static_cast<int64_t>(part.row) * DIGITS + threadIdx.x) * args.parts + part.index] = sum;
     }
 }
 
@@ -255,7 +255,7 @@ __device__ void sort_tile(const Radix& args, const Part& part, uint32_t first, u
     uint32_t* const counts = tile.counts[warp];
     const uint32_t mine = first + warp * WARP * EACH<T> + lane;
     const int left = static_cast<int>(part.to - mine);
-    const int64_t at = part.row * args.size + mine;
+    const int64_t at = static_cast<int64_t>(part.row) * args.size + mine;
     Key<T> keys[EACH<T>];
     uint32_t ranks[EACH<T> / 2], places[EACH<T>];
     load_keys<T>(args, part.row, at, left, keys);
@@ -282,26 +282,48 @@ __device__ void sort_tile(const Radix& args, const Part& part, uint32_t first, u
     __syncthreads();
 }
 
-// Stores `count` elements of a sorted tile where the row has them in the order of this pass.
+// Stores `count` elements of a sorted tile where the row has them in the order of this pass. Turns that
+// are whole are apart, since branches would keep loads from being under way together.
 template <class T>
 __device__ void store_tile(const Radix& args, int64_t row, int count, const Tile<T>& tile) {
-    const int left = count - static_cast<int>(threadIdx.x);
+    constexpr int TURN = 4;
     Key<T>* const to_keys = static_cast<Key<T>*>(args.to_keys) + row * args.size;
     uint32_t* const to_places = args.to_places + row * args.size;
-    int64_t* const out = args.out + (row * args.count - args.first);
-    const bool is_last = args.out != nullptr;
+    int64_t* const out = args.out + row * args.count;
     const uint32_t first = static_cast<uint32_t>(args.first);
     const uint32_t wanted = static_cast<uint32_t>(args.count);
+#pragma unroll 1
+    for (int turn = 0; turn < EACH<T> / TURN; ++turn) {
+        const int mine = turn * TURN * THREADS + threadIdx.x;
+        Key<T> keys[TURN];
+        uint32_t places[TURN], to[TURN];
 #pragma unroll
-    for (int e = 0; e < EACH<T>; ++e) {
-        const int rank = e * THREADS + threadIdx.x;
-        const Key<T> key = tile.keys[rank];
-        const uint32_t place = tile.places[rank], to = tile.bases[digit_of(args, key)] + rank;
-        if (e * THREADS < left && !is_last) {
-            to_keys[to] = key;
-            to_places[to] = place;
+        for (int e = 0; e < TURN; ++e) {
+            const int rank = mine + e * THREADS;
+            keys[e] = tile.keys[rank];
+            places[e] = tile.places[rank];
+            to[e] = tile.bases[digit_of(args, keys[e])] + rank;
         }
-        if (e * THREADS < left && is_last && to - first < wanted) out[to] = place;
+        if (args.out != nullptr) {
+#pragma unroll
+            for (int e = 0; e < TURN; ++e) {
+                const bool is_wanted = mine + e * THREADS < count && to[e] - first < wanted;
+                if (is_wanted) out[to[e] - first] = places[e];
+            }
+        } else if ((turn + 1) * TURN * THREADS <= count) {
+#pragma unroll
+            for (int e = 0; e < TURN; ++e) {
+                to_keys[to[e]] = keys[e];
+                to_places[to[e]] = places[e];
+            }
+        } else {
+#pragma unroll
+            for (int e = 0; e < TURN; ++e) {
+                if (mine + e * THREADS >= count) continue;
+                to_keys[to[e]] = keys[e];
+                to_places[to[e]] = places[e];
+            }
+        }
     }
 }
 
@@ -310,7 +332,7 @@ __device__ void scatter(const Radix& args) {
     __shared__ Tile<T> tile;
     for (int64_t job = blockIdx.x; job < args.jobs; job += gridDim.x) {
         const Part part(args, job);
-        const int64_t digit = part.row * DIGITS + threadIdx.x;
+        const int64_t digit = static_cast<int64_t>(part.row) * DIGITS + threadIdx.x;
         uint32_t next =
             sum_before(args.totals[digit]) + args.counts[digit * args.parts + part.index];
 #pragma unroll 1
