@@ -28,7 +28,8 @@ struct Part {
     uint32_t row, index, from, to;
     __device__ Part(const Radix& args, int64_t job)
         : row(job / static_cast<uint32_t>(args.parts)),
-          index(job - row * static_cast<uint32_t>(args.parts)), from(index * args.part),
+          index(job - row * static_cast<uint32_t>(args.parts)),
+          from(index * static_cast<uint32_t>(args.part)),
           to(min(from + static_cast<uint32_t>(args.part), static_cast<uint32_t>(args.size))) {}
 };
 
@@ -104,7 +105,6 @@ __device__ void count_digits(const Radix& args) {
         const int64_t row = static_cast<int64_t>(part.row) * args.size;
         const T* const in = static_cast<const T*>(args.in) + row;
         const Key<T>* const from = static_cast<const Key<T>*>(args.from_keys) + row;
-        // Whole turns are the same for all threads, and what is beyond the end is read in none.
         for (uint32_t first = part.from; first < part.to; first += AT_A_TIME * THREADS) {
             const uint32_t mine = first + threadIdx.x;
             const int left = static_cast<int>(part.to - mine);
@@ -131,7 +131,8 @@ __device__ void count_digits(const Radix& args) {
         uint32_t sum = 0;
 #pragma unroll
         for (int w = 0; w < WARPS; ++w) sum += counts[w][threadIdx.x];
-        args.counts[(static_cast<int64_t>(part.row) * DIGITS + threadIdx.x) * args.parts + part.index] = sum;
+        const int64_t digit = static_cast<int64_t>(part.row) * DIGITS + threadIdx.x;
+        args.counts[digit * args.parts + part.index] = sum;
     }
 }
 
