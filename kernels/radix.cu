@@ -25,10 +25,11 @@ constexpr int AT_A_TIME = 8;
 
 // The elements [from, to) of a row, of which it has no more than 2^31.
 struct Part {
-    int64_t row;
-    uint32_t index, from, to;
+    uint32_t row, index, from, to;
     __device__ Part(const Radix& args, int64_t job)
-        : row(job / args.parts), index(job - row * args.parts), from(index * args.part),
+        : row(job / static_cast<uint32_t>(args.parts)),
+          index(job - row * static_cast<uint32_t>(args.parts)),
+          from(index * static_cast<uint32_t>(args.part)),
           to(min(from + static_cast<uint32_t>(args.part), static_cast<uint32_t>(args.size))) {}
 };
 
@@ -101,10 +102,9 @@ __device__ void count_digits(const Radix& args) {
 #pragma unroll
         for (int w = 0; w < WARPS; ++w) counts[w][threadIdx.x] = 0;
         __syncthreads();
-        const int64_t row = part.row * args.size;
+        const int64_t row = static_cast<int64_t>(part.row) * args.size;
         const T* const in = static_cast<const T*>(args.in) + row;
         const Key<T>* const from = static_cast<const Key<T>*>(args.from_keys) + row;
-        // Whole turns are the same for all threads, and what is beyond the end is read in none.
         for (uint32_t first = part.from; first < part.to; first += AT_A_TIME * THREADS) {
             const uint32_t mine = first + threadIdx.x;
             const int left = static_cast<int>(part.to - mine);
@@ -131,7 +131,8 @@ __device__ void count_digits(const Radix& args) {
         uint32_t sum = 0;
 #pragma unroll
         for (int w = 0; w < WARPS; ++w) sum += counts[w][threadIdx.x];
-        args.counts[(part.row * DIGITS + threadIdx.x) * args.parts + part.index] = sum;
+        const int64_t digit = static_cast<int64_t>(part.row) * DIGITS + threadIdx.x;
+        args.counts[digit * args.parts + part.index] = sum;
     }
 }
 
@@ -184,28 +185,15 @@ struct Tile {
     uint32_t bases[DIGITS];
 };
 
-// Sorts up to a tile of elements, from `first` on, into the tile. `next` is the place in the row for the
-// next element of this thread's digit.
+// The keys of a thread's elements, of which it has the first at `at` of all rows, and `left` are there
+// up to the end of the part. What is beyond comes last, whatever the digit, and is not stored.
 template <class T>
-__device__ void sort_tile(const Radix& args, const Part& part, uint32_t first, uint32_t& next,
-                          Tile<T>& tile) {
-    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    uint32_t* const counts = tile.counts[warp];
-    // What is beyond the end comes last, whatever the digit, and is not stored.
+__device__ void load_keys(const Radix& args, int64_t row, int64_t at, int left,
+                          Key<T> (&keys)[EACH<T>]) {
     constexpr Key<T> LAST = ~Key<T>{0};
-#pragma unroll
-    for (int digit = lane; digit < DIGITS; digit += WARP) counts[digit] = 0;
-    // The elements of a warp lie side by side, and those of an `e` come before those of the next.
-    const uint32_t mine = first + warp * WARP * EACH<T> + lane;
-    const int left = static_cast<int>(part.to - mine);
-    const int64_t at = part.row * args.size + mine;
-    Key<T> keys[EACH<T>];
-    // Ranks among the elements of the warp that have the digit, two in a register.
-    uint32_t ranks[EACH<T> / 2] = {};
     if (args.in != nullptr) {
         const T* const in = static_cast<const T*>(args.in) + at;
-        const Key<T> chosen =
-            args.classes ? static_cast<Key<T>>(args.from_selected[part.row].key) : 0;
+        const Key<T> chosen = args.classes ? static_cast<Key<T>>(args.from_selected[row].key) : 0;
         T elements[EACH<T>];
 #pragma unroll
         for (int e = 0; e < EACH<T>; ++e) elements[e] = e * WARP < left ? in[e * WARP] : T{0};
@@ -217,6 +205,16 @@ __device__ void sort_tile(const Radix& args, const Part& part, uint32_t first, u
 #pragma unroll
         for (int e = 0; e < EACH<T>; ++e) keys[e] = e * WARP < left ? from[e * WARP] : LAST;
     }
+}
+
+// The ranks of a thread's elements among those of the warp that have the digit, two in a register.
+// `counts` becomes the number of these, for each digit.
+template <class T>
+__device__ void rank_in_warp(const Radix& args, const Key<T> (&keys)[EACH<T>], uint32_t* counts,
+                             uint32_t (&ranks)[EACH<T> / 2]) {
+    const int lane = threadIdx.x % WARP;
+#pragma unroll
+    for (int digit = lane; digit < DIGITS; digit += WARP) counts[digit] = 0;
     __syncwarp();
 #pragma unroll
     for (int e = 0; e < EACH<T>; ++e) {
@@ -225,20 +223,16 @@ __device__ void sort_tile(const Radix& args, const Part& part, uint32_t first, u
         const uint32_t before = counts[digit];
         __syncwarp();
         if (earlier == 0) counts[digit] = before + __popc(alike);
-        ranks[e / 2] |= (before + __popc(earlier)) << e % 2 * 16;
+        const uint32_t rank = before + __popc(earlier);
+        ranks[e / 2] = e % 2 == 0 ? rank : ranks[e / 2] | rank << 16;
         __syncwarp();
     }
-    __syncthreads();
-    // Not before, where registers are short; the sums that follow hide the time this takes.
-    const uint32_t* const from_places = args.from_places + at;
-    uint32_t places[EACH<T>];
-    if (args.in != nullptr) {
-#pragma unroll
-        for (int e = 0; e < EACH<T>; ++e) places[e] = mine + e * WARP;
-    } else {
-#pragma unroll
-        for (int e = 0; e < EACH<T>; ++e) places[e] = e * WARP < left ? from_places[e * WARP] : 0;
-    }
+}
+
+// For its own digit, a thread turns the counts of the warps into the ranks in the tile where their
+// elements begin, and moves `next`, the place in the row for the next element of the digit.
+template <class T>
+__device__ void rank_in_tile(uint32_t& next, Tile<T>& tile) {
     uint32_t total = 0;
 #pragma unroll
     for (int w = 0; w < WARPS; ++w) total += tile.counts[w][threadIdx.x];
@@ -251,37 +245,86 @@ __device__ void sort_tile(const Radix& args, const Part& part, uint32_t first, u
         tile.counts[w][threadIdx.x] = start;
         start += own;
     }
+}
+
+// Sorts up to a tile of elements, from `first` on, into the tile. The elements of a warp lie side by
+// side, and those of an `e` come before those of the next.
+template <class T>
+__device__ void sort_tile(const Radix& args, const Part& part, uint32_t first, uint32_t& next,
+                          Tile<T>& tile) {
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    uint32_t* const counts = tile.counts[warp];
+    const uint32_t mine = first + warp * WARP * EACH<T> + lane;
+    const int left = static_cast<int>(part.to - mine);
+    const int64_t at = static_cast<int64_t>(part.row) * args.size + mine;
+    Key<T> keys[EACH<T>];
+    uint32_t ranks[EACH<T> / 2], places[EACH<T>];
+    load_keys<T>(args, part.row, at, left, keys);
+    rank_in_warp<T>(args, keys, counts, ranks);
+    __syncthreads();
+    // Not before, where registers are short; the sums that follow hide the time this takes.
+    const uint32_t* const from_places = args.from_places + at;
+    if (args.in != nullptr) {
+#pragma unroll
+        for (int e = 0; e < EACH<T>; ++e) places[e] = mine + e * WARP;
+    } else {
+#pragma unroll
+        for (int e = 0; e < EACH<T>; ++e) places[e] = e * WARP < left ? from_places[e * WARP] : 0;
+    }
+    rank_in_tile(next, tile);
     __syncthreads();
 #pragma unroll
     for (int e = 0; e < EACH<T>; ++e) {
-        ranks[e / 2] += counts[digit_of(args, keys[e])] << e % 2 * 16;
-        tile.keys[ranks[e / 2] >> e % 2 * 16 & 0xFFFF] = keys[e];
+        const uint32_t own = ranks[e / 2] >> e % 2 * 16 & 0xFFFF;
+        const uint32_t rank = own + counts[digit_of(args, keys[e])];
+        tile.keys[rank] = keys[e];
+        tile.places[rank] = places[e];
     }
-#pragma unroll
-    for (int e = 0; e < EACH<T>; ++e) tile.places[ranks[e / 2] >> e % 2 * 16 & 0xFFFF] = places[e];
     __syncthreads();
 }
 
-// Stores `count` elements of a sorted tile where the row has them in the order of this pass.
+// Stores `count` elements of a sorted tile where the row has them in the order of this pass. Turns that
+// are whole are apart, since branches would keep loads from being under way together.
 template <class T>
 __device__ void store_tile(const Radix& args, int64_t row, int count, const Tile<T>& tile) {
-    const int left = count - static_cast<int>(threadIdx.x);
+    constexpr int TURN = 4;
     Key<T>* const to_keys = static_cast<Key<T>*>(args.to_keys) + row * args.size;
     uint32_t* const to_places = args.to_places + row * args.size;
-    int64_t* const out = args.out + (row * args.count - args.first);
-    const bool is_last = args.out != nullptr;
+    int64_t* const out = args.out + row * args.count;
     const uint32_t first = static_cast<uint32_t>(args.first);
     const uint32_t wanted = static_cast<uint32_t>(args.count);
+#pragma unroll 1
+    for (int turn = 0; turn < EACH<T> / TURN; ++turn) {
+        const int mine = turn * TURN * THREADS + threadIdx.x;
+        Key<T> keys[TURN];
+        uint32_t places[TURN], to[TURN];
 #pragma unroll
-    for (int e = 0; e < EACH<T>; ++e) {
-        const int rank = e * THREADS + threadIdx.x;
-        const Key<T> key = tile.keys[rank];
-        const uint32_t place = tile.places[rank], to = tile.bases[digit_of(args, key)] + rank;
-        if (e * THREADS < left && !is_last) {
-            to_keys[to] = key;
-            to_places[to] = place;
+        for (int e = 0; e < TURN; ++e) {
+            const int rank = mine + e * THREADS;
+            keys[e] = tile.keys[rank];
+            places[e] = tile.places[rank];
+            to[e] = tile.bases[digit_of(args, keys[e])] + rank;
         }
-        if (e * THREADS < left && is_last && to - first < wanted) out[to] = place;
+        if (args.out != nullptr) {
+#pragma unroll
+            for (int e = 0; e < TURN; ++e) {
+                const bool is_wanted = mine + e * THREADS < count && to[e] - first < wanted;
+                if (is_wanted) out[to[e] - first] = places[e];
+            }
+        } else if ((turn + 1) * TURN * THREADS <= count) {
+#pragma unroll
+            for (int e = 0; e < TURN; ++e) {
+                to_keys[to[e]] = keys[e];
+                to_places[to[e]] = places[e];
+            }
+        } else {
+#pragma unroll
+            for (int e = 0; e < TURN; ++e) {
+                if (mine + e * THREADS >= count) continue;
+                to_keys[to[e]] = keys[e];
+                to_places[to[e]] = places[e];
+            }
+        }
     }
 }
 
@@ -290,7 +333,7 @@ __device__ void scatter(const Radix& args) {
     __shared__ Tile<T> tile;
     for (int64_t job = blockIdx.x; job < args.jobs; job += gridDim.x) {
         const Part part(args, job);
-        const int64_t digit = part.row * DIGITS + threadIdx.x;
+        const int64_t digit = static_cast<int64_t>(part.row) * DIGITS + threadIdx.x;
         uint32_t next =
             sum_before(args.totals[digit]) + args.counts[digit * args.parts + part.index];
 #pragma unroll 1

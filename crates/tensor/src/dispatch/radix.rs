@@ -29,7 +29,7 @@ const TILE: usize = 6144;
 const PARTS: usize = 2048;
 
 /// The least number of elements that make up for the launches of a digit.
-const LEAST_FOR_DIGIT: usize = 1 << 15;
+const MIN_FOR_DIGIT: usize = 1 << 15;
 
 /// The longest rows: positions in them, and in a tile beyond them, have 32 bits.
 const LONGEST: usize = 1 << 31;
@@ -39,7 +39,7 @@ const LONGEST: usize = 1 << 31;
 pub(super) fn is_worthwhile(input: &Tensor) -> bool {
     let [_, size] = sizes(input);
     let digits = key_bits(input) / DIGIT_BITS;
-    (CHUNK + 1..=LONGEST).contains(&size) && input.numel() >= LEAST_FOR_DIGIT * digits as usize
+    (CHUNK + 1..=LONGEST).contains(&size) && input.numel() >= MIN_FOR_DIGIT * digits as usize
 }
 
 /// Whether the elements at `wanted` of the sorted order of dense `[rows, size]` elements are to be found
@@ -124,7 +124,7 @@ pub(super) fn sort(
     Ok(())
 }
 
-/// What the passes over some rows have in common.
+/// The calls over some rows, as far as they are the same in all passes.
 struct Passes<'a> {
     device: Device,
     input: &'a Tensor,
@@ -187,10 +187,7 @@ impl<'a> Passes<'a> {
     /// All that a pass may access, with the memory between passes.
     fn operands<'t>(&'t self, between: &'t [Tensor]) -> Vec<(&'t Tensor, Access)> {
         let written = [self.output].into_iter().chain(&self.counts).chain(between);
-        written
-            .map(|tensor| (tensor, Access::Write))
-            .chain([(self.input, Access::Read)])
-            .collect()
+        written.map(|tensor| (tensor, Access::Write)).chain([(self.input, Access::Read)]).collect()
     }
 
     /// Enqueues the counting of digits, and the sums of the counts.

@@ -53,7 +53,8 @@ fn rows_of_any_length_are_sorted_stably() -> Result<()> {
 fn long_rows_are_sorted_as_on_the_cpu() -> Result<()> {
     for_each_device(|device| {
         let special = tensor![f64::NAN, -0.0, 0.0, f64::INFINITY, f64::NEG_INFINITY, -f64::NAN]?;
-        for shape in [[1, 262_144], [1, 262_143], [129, 2049], [64, 4096], [65, 4097], [3, 100_001]] {
+        for shape in [[1, 262_144], [1, 262_143], [129, 2049], [64, 4096], [65, 4097], [3, 100_001]]
+        {
             let x = rows(shape, tensor::Device::Cpu)?.to(DType::F64)?;
             x.narrow(1, 2000, 6)?.copy_(&special)?;
             for dtype in [DType::F32, DType::F64, DType::I64, DType::I16] {
