@@ -7,9 +7,8 @@
 // The rows of a block.
 constexpr int OWN = 64;
 
-// The bytes of a tile of the others, and how many pairs of tiles are in shared memory. The block's own
-// rows come through them first.
-constexpr int TILE_BYTES = 8192;
+// How many pairs of tiles of the others are in shared memory. The block's own rows come through them
+// first.
 constexpr int STAGES = 2;
 
 // What is known of each query: the logarithm of its sum, as an exponent of two, and `delta`.
@@ -22,16 +21,21 @@ struct Statistics {
 template <class T, int WIDTH, bool OF_KEYS>
 struct Gradient {
     static constexpr int STEPS = WIDTH / STEP;
-    // The lines of a tile of the others, and how many are scored at a time, as registers allow.
-    static constexpr int LINES = TILE_BYTES / (2 * WIDTH);
+    // How many of the others are scored at a time, as registers allow; for two wide gradients they do
+    // if the values stay in shared memory, where they leave room for smaller tiles.
     static constexpr int AT_ONCE = WIDTH == 64 ? 32 : 16;
+    static constexpr bool KEEPS_SECOND = WIDTH == 64 || !OF_KEYS;
     static constexpr int PIECES = AT_ONCE / 8;
+    // The lines of a tile of the others.
+    static constexpr int LINES = KEEPS_SECOND ? 4096 / WIDTH : AT_ONCE;
     using Tile = HalfLines<LINES, WIDTH>;
+    using OwnTile = HalfLines<OWN, WIDTH>;
     using Scores = float[PIECES][4];
 
     FragmentHead<T, OF_KEYS> head;
     // The own rows of queries and gradients, or of keys and values.
-    Fragment first[STEPS], second[STEPS];
+    Fragment first[STEPS], second[KEEPS_SECOND ? STEPS : 1];
+    uint32_t second_tile;
     // The gradient of queries or keys, and that of values.
     float of_first[WIDTH / 8][4], of_second[OF_KEYS ? WIDTH / 8 : 1][4];
     // Where the own rows are queries.
@@ -45,27 +49,39 @@ struct Gradient {
     __device__ void add(uint32_t tiles, const Statistics<LINES>& known, int col) {
 #pragma unroll 1
         for (int line = 0; line < LINES; line += AT_ONCE) {
+            // Before there are products, which take the registers.
+            const bool drops = head.args.keep < 1;
+            const uint32_t kept = drops ? head.template kept<PIECES>(row, col + line) : ~0u;
             Scores shares = {}, slopes = {};
-            multiply(shares, first, tiles, line);
-            multiply(slopes, second, tiles + TILE_BYTES, line);
-            differentiate(shares, slopes, known, line, col + line);
+            multiply(shares, tiles, line, [&](int step) { return first[step]; });
+            multiply(slopes, tiles + Tile::BYTES, line, [&](int step) {
+                if constexpr (KEEPS_SECOND) {
+                    return second[step];
+                } else {
+                    const int own = threadIdx.x / 32 * 16;
+                    return OwnTile::template fragment<true, true>(second_tile, own, step * STEP,
+                                                                  head.lane);
+                }
+            });
+            differentiate(shares, slopes, known, line, col + line, kept);
             add_products_of(of_first, slopes, tiles, line);
-            if constexpr (OF_KEYS) add_products_of(of_second, shares, tiles + TILE_BYTES, line);
+            if constexpr (OF_KEYS) add_products_of(of_second, shares, tiles + Tile::BYTES, line);
         }
     }
 
 private:
     // The products of the own rows and those of a tile from `line` on.
-    __device__ void multiply(Scores& products, const Fragment (&own)[STEPS], uint32_t tile,
-                             int line) const {
+    template <class Own>
+    __device__ void multiply(Scores& products, uint32_t tile, int line, Own own_at) const {
 #pragma unroll
         for (int step = 0; step < STEPS; ++step) {
+            const Fragment own = own_at(step);
 #pragma unroll
             for (int piece = 0; piece < PIECES; piece += 2) {
                 const auto [w] = Tile::template fragment<false, true>(
                     tile + line * WIDTH * 2, piece * 8, step * STEP, head.lane);
-                add_products<T>(products[piece], own[step], w[0], w[1]);
-                add_products<T>(products[piece + 1], own[step], w[2], w[3]);
+                add_products<T>(products[piece], own, w[0], w[1]);
+                add_products<T>(products[piece + 1], own, w[2], w[3]);
             }
         }
     }
@@ -73,10 +89,9 @@ private:
     // Makes of products the shares of values, less what is dropped, and the gradients of the products
     // of queries and keys, both without the factors that all of them have.
     __device__ void differentiate(Scores& shares, Scores& slopes, const Statistics<LINES>& known,
-                                  int line, int col) const {
+                                  int line, int col, uint32_t kept) const {
         const float unit = head.mask(shares, row, col);
         const bool drops = head.args.keep < 1;
-        const uint32_t kept = drops ? head.template kept<PIECES>(row, col) : 0;
         if (drops) {
             const float factor = static_cast<float>(1 / head.args.keep);
 #pragma unroll
@@ -116,32 +131,39 @@ private:
 };
 
 // A block's shared memory.
-template <int LINES>
+template <class G>
 struct Memory {
-    alignas(256) uint8_t tiles[STAGES * 2 * TILE_BYTES];
-    Statistics<LINES> known[STAGES];
+    static constexpr int PAIRS = STAGES * 2 * G::Tile::BYTES;
+    static constexpr int OWN_PAIR = 2 * G::OwnTile::BYTES;
+    // Rows that stay have a place of their own, behind the tiles.
+    static constexpr int OWN_BYTES = G::KEEPS_SECOND ? 0 : G::OwnTile::BYTES;
+    static_assert(OWN_PAIR <= PAIRS + OWN_BYTES);
+    alignas(256) uint8_t tiles[PAIRS + OWN_BYTES];
+    Statistics<G::LINES> known[STAGES];
 };
 
-template <int LINES>
-__device__ Memory<LINES>& memory() {
-    __shared__ Memory<LINES> memory;
+template <class G>
+__device__ Memory<G>& memory() {
+    __shared__ Memory<G> memory;
     return memory;
 }
 
 // The rows of a pair, queries and gradients or keys and values, as left factors of a warp.
-template <class T, int WIDTH>
-__device__ void load_pair(Fragment (&first)[WIDTH / STEP], Fragment (&second)[WIDTH / STEP],
-                          const HeadRows<T>& first_rows, const HeadRows<T>& second_rows, int row,
-                          uint32_t shared) {
-    constexpr int BYTES = HalfLines<OWN, WIDTH>::BYTES;
+template <class G, class T>
+__device__ void load_pair(G& gradient, const HeadRows<T>& first_rows,
+                          const HeadRows<T>& second_rows, int row) {
+    constexpr int WIDTH = G::OwnTile::CHUNKS * CHUNK;
+    const uint32_t shared = shared_address(memory<G>().tiles);
     const int thread = threadIdx.x, line = thread / 32 * 16;
+    gradient.second_tile = shared + (G::KEEPS_SECOND ? G::OwnTile::BYTES : Memory<G>::PAIRS);
     fetch_rows<WIDTH, OWN>(shared, first_rows, row, thread);
-    fetch_rows<WIDTH, OWN>(shared + BYTES, second_rows, row, thread);
+    fetch_rows<WIDTH, OWN>(gradient.second_tile, second_rows, row, thread);
     end_group();
     wait_for_groups<0>();
     __syncthreads();
-    load_left<WIDTH, OWN>(first, shared, line, thread % 32);
-    load_left<WIDTH, OWN>(second, shared + BYTES, line, thread % 32);
+    load_left<WIDTH, OWN>(gradient.first, shared, line, thread % 32);
+    if constexpr (G::KEEPS_SECOND)
+        load_left<WIDTH, OWN>(gradient.second, gradient.second_tile, line, thread % 32);
     // Others come to the same place.
     __syncthreads();
 }
@@ -150,8 +172,9 @@ __device__ void load_pair(Fragment (&first)[WIDTH / STEP], Fragment (&second)[WI
 template <class T, int WIDTH, bool OF_KEYS>
 __device__ void go_through(Gradient<T, WIDTH, OF_KEYS>& gradient, const HeadRows<T>& first_rows,
                            const HeadRows<T>& second_rows, int begin, int end) {
-    constexpr int LINES = Gradient<T, WIDTH, OF_KEYS>::LINES;
-    Memory<LINES>& memory = ::memory<LINES>();
+    using G = Gradient<T, WIDTH, OF_KEYS>;
+    constexpr int LINES = G::LINES, TILE_BYTES = G::Tile::BYTES;
+    Memory<G>& memory = ::memory<G>();
     const uint32_t shared = shared_address(memory.tiles);
     const int thread = threadIdx.x;
     const Attention& args = gradient.head.args;
@@ -218,18 +241,16 @@ __device__ void multiply_rows(float (&sums)[2], const Fragment (&a)[STEPS],
 template <class T, int WIDTH>
 __device__ void backward_queries(const Attention& args, int64_t job) {
     using G = Gradient<T, WIDTH, false>;
-    Memory<G::LINES>& memory = ::memory<G::LINES>();
     const int thread = threadIdx.x, lane = thread % 32, line = thread / 32 * 16;
     const int64_t down = (args.queries + OWN - 1) / OWN;
     // If queries see no later keys, the last ones have the most to do, and so begin.
     const int first = static_cast<int>(down - 1 - job % down) * OWN, row = first + line;
     G gradient(args, job / down, row, lane);
     const QueryHead<T>& head = gradient.head;
-    const uint32_t shared = shared_address(memory.tiles);
     const HeadRows<T> out(static_cast<const T*>(args.out) + head.row_of(0) * args.columns,
                           args.heads * args.columns, args.queries, args.columns);
     // Results come to where queries are later.
-    load_pair<T, WIDTH>(gradient.first, gradient.second, out, head.grad(), first, shared);
+    load_pair(gradient, out, head.grad(), first);
     multiply_rows<T>(gradient.delta, gradient.first, gradient.second);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -241,7 +262,7 @@ __device__ void backward_queries(const Attention& args, int64_t job) {
         if (inside && lane % 4 == 0) static_cast<float*>(args.delta)[place] = gradient.delta[half];
     }
     if (args.dq == nullptr) return;
-    load_pair<T, WIDTH>(gradient.first, gradient.second, head.q(), head.grad(), first, shared);
+    load_pair(gradient, head.q(), head.grad(), first);
     if (args.scale < 0) negate(gradient.first);
     const int seen = first + OWN;
     const int end = args.causal && seen < args.keys ? seen : static_cast<int>(args.keys);
@@ -249,7 +270,7 @@ __device__ void backward_queries(const Attention& args, int64_t job) {
     const float scale = static_cast<float>(args.scale);
     store_rows(static_cast<T*>(args.dq) + head.row_of(row) * args.depth, gradient.of_first,
                {scale, scale}, args.heads * args.depth, args.queries - row,
-               static_cast<int>(args.depth), memory.tiles + line * WIDTH * 2, lane);
+               static_cast<int>(args.depth), memory<G>().tiles + line * WIDTH * 2, lane);
     __syncthreads();
 }
 
@@ -257,14 +278,11 @@ __device__ void backward_queries(const Attention& args, int64_t job) {
 template <class T, int WIDTH>
 __device__ void backward_keys(const Attention& args, int64_t job) {
     using G = Gradient<T, WIDTH, true>;
-    Memory<G::LINES>& memory = ::memory<G::LINES>();
     const int thread = threadIdx.x, lane = thread % 32, line = thread / 32 * 16;
     const int64_t down = (args.keys + OWN - 1) / OWN, group = args.heads / args.kv_heads;
     const int first = static_cast<int>(job % down) * OWN, row = first + line;
     G gradient(args, job / down * group, row, lane);
-    const uint32_t shared = shared_address(memory.tiles);
-    const HeadRows<T> keys = gradient.head.k(), values = gradient.head.v();
-    load_pair<T, WIDTH>(gradient.first, gradient.second, keys, values, first, shared);
+    load_pair(gradient, gradient.head.k(), gradient.head.v(), first);
     if (args.scale < 0) negate(gradient.first);
     const int queries = static_cast<int>(args.queries);
     // Queries before the first key do not see it.
@@ -283,7 +301,7 @@ __device__ void backward_keys(const Attention& args, int64_t job) {
         if (to == nullptr) return;
         store_rows(static_cast<T*>(to) + place * columns, sums, {factor, factor},
                    args.kv_heads * columns, args.keys - row, static_cast<int>(columns),
-                   memory.tiles + line * WIDTH * 2, lane);
+                   memory<G>().tiles + line * WIDTH * 2, lane);
         __syncwarp();
     };
     store(args.dk, gradient.of_first, scale, args.depth);

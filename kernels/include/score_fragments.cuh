@@ -86,7 +86,7 @@ private:
     template <int PIECES>
     __device__ uint32_t seen(int row, int col) const {
         uint32_t bits = 0;
-#pragma unroll 4
+#pragma unroll 1
         for (int e = 0; e < PIECES * 4; ++e) {
             const int own_row = row + row_in_warp(lane, e), own_col = col + column_of(lane, e);
             const bool sees = this->sees(query_of(own_row, own_col), key_of(own_row, own_col));

@@ -41,10 +41,7 @@ pub(super) struct TensorCoreKernels {
 
 impl TensorCoreKernels {
     pub(super) const fn new([narrow, wide]: [&'static str; 2]) -> TensorCoreKernels {
-        TensorCoreKernels {
-            narrow: (narrow, KernelTable::new()),
-            wide: (wide, KernelTable::new()),
-        }
+        TensorCoreKernels { narrow: (narrow, KernelTable::new()), wide: (wide, KernelTable::new()) }
     }
 
     pub(super) fn of(&self, width: TileWidth) -> (&'static str, &KernelTable) {
@@ -86,12 +83,7 @@ impl AttentionPlan {
     }
 
     /// The number of blocks of results in a pass, of so many heads of rows and columns.
-    pub(super) fn jobs(
-        self,
-        pass: Pass,
-        dtype: DType,
-        [heads, rows, columns]: [usize; 3],
-    ) -> i64 {
+    pub(super) fn jobs(self, pass: Pass, dtype: DType, [heads, rows, columns]: [usize; 3]) -> i64 {
         let (down, across) = match (self, pass) {
             (AttentionPlan::Any, _) if dtype == DType::F64 => (32, 32),
             (AttentionPlan::Any, _) => (64, 64),
