@@ -54,6 +54,10 @@ struct FragmentHead : QueryHead<T> {
     template <int PIECES>
     __device__ float mask(float (&scores)[PIECES][4], int row, int col) const {
         if (!is_masked<PIECES>(row, col)) return unit;
+        if (args.mask_kind == 0) {
+            hide_later(scores, row, col);
+            return unit;
+        }
         const uint32_t bits = seen<PIECES>(row, col);
         const bool adds = args.mask_kind == 2;
         if (adds) add_mask(scores, bits, row, col);
@@ -81,6 +85,27 @@ struct FragmentHead : QueryHead<T> {
 private:
     __device__ int query_of(int row, int col) const { return BY_KEYS ? col : row; }
     __device__ int key_of(int row, int col) const { return BY_KEYS ? row : col; }
+
+    // Hides the keys that come after a query, if it sees no later ones, and those that are outside.
+    template <int PIECES>
+    __device__ void hide_later(float (&scores)[PIECES][4], int row, int col) const {
+        const int first_row = row + row_in_warp(lane, 0), first_col = col + column_of(lane, 0);
+        if (args.causal) {
+            const int ahead = key_of(first_row, first_col) - query_of(first_row, first_col);
+#pragma unroll
+            for (int e = 0; e < PIECES * 4; ++e) {
+                const int own_row = row_in_warp(0, e), own_col = column_of(0, e);
+                if (ahead > query_of(own_row, own_col) - key_of(own_row, own_col))
+                    scores[e / 4][e % 4] = -INFINITY;
+            }
+        }
+        // Where keys are rows, one outside has a row for itself.
+        if (BY_KEYS || col + PIECES * 8 <= args.keys) return;
+#pragma unroll
+        for (int e = 0; e < PIECES * 4; ++e)
+            if (first_col + column_of(0, e) >= static_cast<int>(args.keys))
+                scores[e / 4][e % 4] = -INFINITY;
+    }
 
     // Which scores count, a bit for each element. The loop leaves the registers of the scores alone.
     template <int PIECES>

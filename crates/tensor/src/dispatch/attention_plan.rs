@@ -7,6 +7,9 @@ use super::product_plan::TENSOR_CORES;
 use crate::resolved_device::ResolvedDevice;
 use crate::{DType, Result};
 
+/// The fewest keys for which tensor cores are used: those of a tile.
+const MIN_KEYS: usize = 64;
+
 /// What is computed in a launch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pass {
@@ -74,6 +77,8 @@ impl AttentionPlan {
         let elements = q.shape()[3].max(v.shape()[3]);
         let positions = q.shape()[2].max(k.shape()[2]);
         let fits = elements <= TileWidth::Wide as usize && positions <= MAX_POSITIONS;
+        // A tile of fewer would be mostly empty, and shares are rounded to halves there.
+        let fits = fits && k.shape()[2] >= MIN_KEYS;
         if !(is_half && fits && device.compute_capability()? >= TENSOR_CORES) {
             return Ok(AttentionPlan::Any);
         }
