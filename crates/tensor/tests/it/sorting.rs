@@ -51,21 +51,25 @@ fn rows_of_any_length_are_sorted_stably() -> Result<()> {
 /// On CUDA these are sorted digit by digit: parts that end within a tile, and one element more or less.
 #[test]
 fn long_rows_are_sorted_as_on_the_cpu() -> Result<()> {
+    let special = tensor![f64::NAN, -0.0, 0.0, f64::INFINITY, f64::NEG_INFINITY, -f64::NAN]?;
+    let cases = [
+        ([1, 131_073], DType::F32, false),
+        ([33, 4097], DType::I16, true),
+        ([1, 262_144], DType::I64, false),
+        ([65, 4097], DType::F64, true),
+    ];
+    let cases = cases.map(|(shape, dtype, descending)| {
+        let x = rows(shape, tensor::Device::Cpu)?.to(dtype)?;
+        if dtype.is_float() {
+            x.narrow(1, 2000, 6)?.copy_(&special.to(dtype)?)?;
+        }
+        Ok((x.argsort(1, descending)?.to_vec::<i64>()?, x, descending))
+    });
+    let cases = cases.into_iter().collect::<Result<Vec<_>>>()?;
     for_each_device(|device| {
-        let special = tensor![f64::NAN, -0.0, 0.0, f64::INFINITY, f64::NEG_INFINITY, -f64::NAN]?;
-        for shape in [[1, 262_144], [1, 262_143], [129, 2049], [64, 4096], [65, 4097], [3, 100_001]]
-        {
-            let x = rows(shape, tensor::Device::Cpu)?.to(DType::F64)?;
-            x.narrow(1, 2000, 6)?.copy_(&special)?;
-            for dtype in [DType::F32, DType::F64, DType::I64, DType::I16] {
-                let is_float = dtype.is_float();
-                let x = if is_float { x.to(dtype)? } else { rows(shape, x.device())?.to(dtype)? };
-                for descending in [false, true] {
-                    let expected = x.argsort(1, descending)?.to_vec::<i64>()?;
-                    let places = x.to(device)?.argsort(1, descending)?.to_vec::<i64>()?;
-                    assert!(places == expected, "{shape:?} of {dtype} on {device}");
-                }
-            }
+        for (expected, x, descending) in &cases {
+            let places = x.to(device)?.argsort(1, *descending)?.to_vec::<i64>()?;
+            assert!(places == *expected, "{:?} of {} on {device}", x.shape(), x.dtype());
         }
         Ok(())
     })
@@ -74,7 +78,7 @@ fn long_rows_are_sorted_as_on_the_cpu() -> Result<()> {
 #[test]
 fn a_selection_is_the_beginning_of_a_sort() -> Result<()> {
     for_each_device(|device| {
-        for size in [100, 5000, 50_000] {
+        for size in [100, 5000] {
             let x = rows([3, size], device)?.to(DType::F32)?;
             let (values, places) = x.sort(1, true)?;
             for k in [0, 1, 7, size / 2, size] {
