@@ -30,73 +30,88 @@ struct Tap {
 // The positions that the threads of a block work out at a time, one each.
 constexpr int TAPS = HALF_THREADS;
 
+// A column of a tile: its part in the right factor, and its offset in a row of the result, negative if
+// there is no such column.
+struct Column {
+    int32_t offset, at[3], to;
+};
+
+// What the threads of a block know of a tile together.
+struct Places {
+    Tap taps[TAPS];
+    Column columns[COLUMNS];
+};
+
 // A thread's part in gathering tiles of the right factor: two neighbouring columns of some channels.
 template <class T, Pass PASS>
 struct Gather {
     using Tile = HalfTile<COLUMNS, false, DEPTH>;
     static constexpr int EACH = DEPTH / WARPS;
+    // The lines whose chunks are moved apart, eight, begin with a thread's first one.
+    static constexpr int CHUNKS_APART = 8;
 
     const Problem<PASS>& problem;
-    const T* right;
+    const uint16_t* right;
     // The distance of channels, and their number.
-    int64_t plane;
+    uint32_t plane;
     int channels;
     int line, pair;
-    // Of each column its place in a sample, and at the position of the kernel that is summed the
-    // offset of the element in the first channel, negative if none is there.
-    int32_t offset[2], at[2][3], from[2];
+    const Places& places;
+    // Of each column the offset of the element in the first channel at the position of the kernel that
+    // is summed, negative if none is there.
+    int32_t from[2];
     uint16_t halves[EACH][2];
 
-    __device__ Gather(const Problem<PASS>& problem, const Factors<T>& factors, int64_t col,
+    __device__ Gather(const Problem<PASS>& problem, const Factors<T>& factors, const Places& places,
                       int thread)
-        : problem(problem), right(factors.right), line(thread / 32 * EACH), pair(thread % 32) {
-        plane = PASS == Pass::OUTPUT ? problem.inputs : problem.outputs;
-        const int64_t all = PASS == Pass::OUTPUT ? problem.args.in_channels : problem.args.out_channels;
-        channels = static_cast<int>(all);
-#pragma unroll
-        for (int c = 0; c < 2; ++c) {
-            const int64_t own = col + 2 * pair + c;
-            const Part part = problem.column(own < problem.columns ? own : 0);
-            offset[c] = static_cast<int32_t>(part.offset);
-#pragma unroll
-            for (int d = 0; d < 3; ++d) at[c][d] = part.at[d];
-            if (own >= problem.columns) at[c][0] = NOWHERE;
-        }
+        : problem(problem),
+          right(reinterpret_cast<const uint16_t*>(factors.right)),
+          line(thread / 32 * EACH),
+          pair(thread % 32),
+          places(places) {
+        const Convolution& args = problem.args;
+        plane = static_cast<uint32_t>(PASS == Pass::OUTPUT ? problem.inputs : problem.outputs);
+        channels = static_cast<int>(PASS == Pass::OUTPUT ? args.in_channels : args.out_channels);
     }
 
     // Goes on to a position of the kernel.
     __device__ void move_to(const Tap& tap) {
 #pragma unroll
         for (int c = 0; c < 2; ++c) {
+            const Column& column = places.columns[2 * pair + c];
             bool is_inside = true;
 #pragma unroll
             for (int d = 0; d < 3; ++d) {
                 const int64_t size =
                     PASS == Pass::INPUT ? problem.args.output[d] : problem.args.input[d];
-                const uint32_t own = static_cast<uint32_t>(at[c][d] + tap.at[d]);
+                const uint32_t own = static_cast<uint32_t>(column.at[d] + tap.at[d]);
                 is_inside &= own < static_cast<uint32_t>(size);
             }
-            from[c] = is_inside ? offset[c] + tap.offset : -1;
+            from[c] = is_inside ? column.offset + tap.offset : -1;
         }
     }
 
-    // Loads elements of the channels from `channel` on.
+    // Loads elements of the channels from `channel` on. A tensor has less than 2^31 elements.
     __device__ void fetch(int channel) {
         const int first = channel + line;
 #pragma unroll
         for (int c = 0; c < 2; ++c) {
             const int count = from[c] < 0 ? 0 : channels - first;
-            const uint16_t* const own =
-                reinterpret_cast<const uint16_t*>(right) + from[c] + first * plane;
+            uint32_t own = from[c] + first * plane;
 #pragma unroll
-            for (int e = 0; e < EACH; ++e) halves[e][c] = e < count ? own[e * plane] : 0;
+            for (int e = 0; e < EACH; ++e, own += plane) halves[e][c] = e < count ? right[own] : 0;
         }
     }
 
     __device__ void put(uint32_t tile) const {
+        static_assert(EACH == CHUNKS_APART);
+        const uint32_t own = tile + pair_place<Tile>(line, pair);
 #pragma unroll
-        for (int e = 0; e < EACH; ++e)
-            store_pair(tile + pair_place<Tile>(line + e, pair), halves[e][0] | halves[e][1] << 16);
+        for (int e = 0; e < EACH; ++e) {
+            // The places of all lines are found from one: see HalfLines::place.
+            const uint32_t place = (own ^ e * CHUNK_BYTES) + e * COLUMNS * 2;
+            store_pair(place, halves[e][0] | halves[e][1] << 16);
+        }
     }
 };
 
@@ -113,10 +128,22 @@ struct TileConvolution {
 
     const Problem<PASS>& problem;
     const Factors<T>& factors;
-    const int64_t row, col;
+    const int row, col;
     const uint32_t shared;
-    Tap* const taps;
+    Places& places;
     const int thread = threadIdx.x;
+
+    __device__ void load_columns() const {
+        if (thread >= COLUMNS) return;
+        const int64_t own = col + thread;
+        const bool exists = own < problem.columns;
+        const Part part = problem.column(exists ? own : 0);
+        Column& column = places.columns[thread];
+        column.offset = static_cast<int32_t>(part.offset);
+#pragma unroll
+        for (int d = 0; d < 3; ++d) column.at[d] = exists ? part.at[d] : NOWHERE;
+        column.to = exists ? static_cast<int32_t>(problem.result(own)) : -1;
+    }
 
     // Works out the positions from `first` on. All threads call it together.
     __device__ void load_taps(int first) const {
@@ -124,7 +151,7 @@ struct TileConvolution {
         __syncthreads();
         if (first + thread < problem.weights) {
             const Term term = problem.term(first + thread);
-            Tap& tap = taps[thread];
+            Tap& tap = places.taps[thread];
             tap.number = static_cast<int32_t>(term.left);
             tap.offset = static_cast<int32_t>(term.right.offset);
 #pragma unroll
@@ -134,7 +161,8 @@ struct TileConvolution {
     }
 
     __device__ void run() const {
-        Gather<T, PASS> right(problem, factors, col, thread);
+        load_columns();
+        Gather<T, PASS> right(problem, factors, places, thread);
         const int channels = right.channels;
         const int64_t line = volume(problem.args.kernel) * channels;
         HalfLoader<T, ROWS, true, DEPTH> left({factors.left, problem.args.rows, channels, line, 1},
@@ -143,7 +171,7 @@ struct TileConvolution {
         const T* const first = left.from;
         Product product(thread);
         const int taps_met = static_cast<int>(problem.weights);
-        int tap = -1, channel = channels, reads = 0, writes = 0;
+        int tap = -1, channel = channels, slot = 0;
         // Begins to load the next tiles, if there are any.
         const auto fetch = [&] {
             if (channel >= channels && tap < taps_met) {
@@ -151,18 +179,18 @@ struct TileConvolution {
                 ++tap;
                 if (tap < taps_met) {
                     if (tap % TAPS == 0) load_taps(tap);
-                    const Tap& own = taps[tap % TAPS];
+                    const Tap& own = places.taps[tap % TAPS];
                     right.move_to(own);
                     left.from = first + static_cast<int64_t>(own.number) * channels;
                 }
             }
             if (tap < taps_met) {
-                left.fetch(shared + writes * Left::BYTES, channels - channel);
+                left.fetch(shared + slot * Left::BYTES, channels - channel);
                 right.fetch(channel);
                 channel += DEPTH;
             }
             end_group();
-            writes = writes + 1 < LEFT_STAGES ? writes + 1 : 0;
+            slot = slot + 1 < LEFT_STAGES ? slot + 1 : 0;
         };
         fetch();
         const int steps = taps_met * ((channels + DEPTH - 1) / DEPTH);
@@ -175,9 +203,10 @@ struct TileConvolution {
             right.put(shared + RIGHT_FROM + (step + 1) % RIGHT_STAGES * Right::BYTES);
             fetch();
             if (step < 0) continue;
-            product.template add<DEPTH>(shared + reads * Left::BYTES,
+            // What is loaded is two steps ahead, so what is multiplied is written to next.
+            static_assert(LEFT_STAGES == 3);
+            product.template add<DEPTH>(shared + slot * Left::BYTES,
                                         shared + RIGHT_FROM + step % RIGHT_STAGES * Right::BYTES);
-            reads = reads + 1 < LEFT_STAGES ? reads + 1 : 0;
         }
         store(product);
     }
@@ -192,26 +221,20 @@ struct TileConvolution {
         });
         __syncthreads();
         const int pair = thread % 32;
-        const int64_t own = col + 2 * pair, stride = problem.row();
-        if (own < problem.columns) {
-            const int64_t at = problem.result(own);
-            const bool has_second = own + 1 < problem.columns;
-            const int64_t second = has_second ? problem.result(own + 1) : at;
-            T* const to = factors.result + row * stride;
-            const bool is_whole = second == at + 1 && stride % 2 == 0 &&
-                                  misalignment(to + at, PAIR_BYTES) == 0;
+        const int at = places.columns[2 * pair].to, second = places.columns[2 * pair + 1].to;
+        const int64_t stride = problem.row();
+        uint16_t* const to = reinterpret_cast<uint16_t*>(factors.result) + row * stride;
+        const bool is_whole = second == at + 1 && stride % 2 == 0 &&
+                              misalignment(to + at, PAIR_BYTES) == 0;
 #pragma unroll 4
-            for (int r = thread / 32; r < ROWS && row + r < problem.args.rows; r += WARPS) {
-                const uint32_t word = load_pair(shared + pair_place<Result>(r, pair));
-                const Pack<uint16_t, 2> halves{{static_cast<uint16_t>(word),
-                                                static_cast<uint16_t>(word >> 16)}};
-                uint16_t* const target = reinterpret_cast<uint16_t*>(to + r * stride);
-                if (is_whole) {
-                    *reinterpret_cast<Pack<uint16_t, 2>*>(target + at) = halves;
-                } else {
-                    target[at] = halves.elements[0];
-                    if (has_second) target[second] = halves.elements[1];
-                }
+        for (int r = thread / 32; r < ROWS && row + r < problem.args.rows; r += WARPS) {
+            const uint32_t word = load_pair(shared + pair_place<Result>(r, pair));
+            uint16_t* const target = to + r * stride;
+            if (is_whole) {
+                *reinterpret_cast<uint32_t*>(target + at) = word;
+            } else {
+                if (at >= 0) target[at] = static_cast<uint16_t>(word);
+                if (second >= 0) target[second] = static_cast<uint16_t>(word >> 16);
             }
         }
         // Before the next tile comes, all must have read.
@@ -219,19 +242,27 @@ struct TileConvolution {
     }
 };
 
+// The groups and their phases one after the other, in tiles, whose columns are counted first.
 template <class T, Pass PASS, int ROWS>
 __device__ void convolve_halves(const Convolution& args) {
     using Tile = TileConvolution<T, PASS, ROWS>;
     __shared__ alignas(128) uint8_t stages[Tile::BYTES];
-    __shared__ Tap taps[TAPS];
-    for (int64_t job = blockIdx.z; job < args.groups * args.parts; job += gridDim.z) {
-        const Problem<PASS> problem(args, job % args.parts);
-        const Factors<T> own = factors<T, PASS>(problem, job / args.parts);
-        for (int64_t row = blockIdx.y * ROWS; row < args.rows; row += gridDim.y * ROWS) {
-            for (int64_t col = blockIdx.x * COLUMNS; col < problem.columns;
-                 col += gridDim.x * COLUMNS)
-                Tile{problem, own, row, col, shared_address(stages), taps}.run();
-        }
+    __shared__ Places places;
+    const auto tiles = [](int64_t size, int tile) {
+        return static_cast<uint32_t>((size + tile - 1) / tile);
+    };
+    const uint32_t across = tiles(args.columns, COLUMNS), down = tiles(args.rows, ROWS);
+    const auto jobs = static_cast<uint32_t>(args.groups * args.parts), phases = static_cast<uint32_t>(args.parts);
+    uint32_t tile = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+    for (; tile < jobs * down * across; tile += gridDim.x * gridDim.y * gridDim.z) {
+        const uint32_t line = tile / across, job = line / down;
+        const int row = static_cast<int>(line % down) * ROWS;
+        const int col = static_cast<int>(tile % across) * COLUMNS;
+        const Problem<PASS> problem(args, job % phases);
+        // The other phases may have fewer columns.
+        if (col >= problem.columns) continue;
+        const Factors<T> own = factors<T, PASS>(problem, job / phases);
+        Tile{problem, own, row, col, shared_address(stages), places}.run();
     }
 }
 

@@ -103,6 +103,7 @@ def run(driver, name, dtype, args, tile, tensors, parts=1):
     args.tile_rows, args.tile_columns = tile
     block = (16, 16, 1) if tile[0] == tile[1] else (256, 1, 1)
     block = (128, 1, 1) if is_on_tensor_cores else block
+    args.threads = math.prod(block)
     # Fewer blocks than tiles, so that the loops are tested, too.
     driver.launch(f"{name}_{dtype}", args, grid=(2, 1, 3), block=block)
     found = there[place].read()
