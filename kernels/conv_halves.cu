@@ -60,7 +60,9 @@ struct Gather {
     // Of each column the offset of the element in the first channel at the position of the kernel that
     // is summed, negative if none is there.
     int32_t from[2];
-    uint16_t halves[EACH][2];
+    // Whether all pairs of the warp lie side by side at that position; and whether they can at all.
+    bool whole, even;
+    PairLoader<EACH> pairs;
 
     __device__ Gather(const Problem<PASS>& problem, const Factors<T>& factors, const Places& places,
                       int thread)
@@ -72,6 +74,7 @@ struct Gather {
         const Convolution& args = problem.args;
         plane = static_cast<uint32_t>(PASS == Pass::OUTPUT ? problem.inputs : problem.outputs);
         channels = static_cast<int>(PASS == Pass::OUTPUT ? args.in_channels : args.out_channels);
+        even = plane % 2 == 0 && misalignment(right, PAIR_BYTES) == 0;
     }
 
     // Goes on to a position of the kernel.
@@ -89,17 +92,19 @@ struct Gather {
             }
             from[c] = is_inside ? column.offset + tap.offset : -1;
         }
+        whole = are_whole(from[0], from[1]) && even;
     }
 
-    // Loads elements of the channels from `channel` on. A tensor has less than 2^31 elements.
+    // Loads elements of the channels from `channel` on.
     __device__ void fetch(int channel) {
         const int first = channel + line;
-#pragma unroll
-        for (int c = 0; c < 2; ++c) {
-            const int count = from[c] < 0 ? 0 : channels - first;
-            uint32_t own = from[c] + first * plane;
-#pragma unroll
-            for (int e = 0; e < EACH; ++e, own += plane) halves[e][c] = e < count ? right[own] : 0;
+        const int count = channels - first;
+        const int firsts = from[0] < 0 ? 0 : count, seconds = from[1] < 0 ? 0 : count;
+        const uint32_t own = first * plane;
+        if (whole) {
+            pairs.fetch_whole(right, from[0] + own, firsts, plane);
+        } else {
+            pairs.fetch(right, from[0] + own, firsts, from[1] + own, seconds, plane);
         }
     }
 
@@ -110,7 +115,7 @@ struct Gather {
         for (int e = 0; e < EACH; ++e) {
             // The places of all lines are found from one: see HalfLines::place.
             const uint32_t place = (own ^ e * CHUNK_BYTES) + e * COLUMNS * 2;
-            store_pair(place, halves[e][0] | halves[e][1] << 16);
+            store_pair(place, pairs.pair(e));
         }
     }
 };

@@ -26,98 +26,125 @@ struct alignas(8) Place {
 // The outputs whose places the threads of a block work out at a time, one each.
 constexpr int PLACES = HALF_THREADS;
 
+// A tile: its group and part, its first row, its position of the kernel, as a number and as a part of the
+// places that it meets, and its first channel.
+struct Tile {
+    int group, part, row, position, channel;
+    Part tap;
+};
+
+// What the threads of a block know together, in shared memory, since registers are few: the tile, and
+// the places of outputs that are loaded now and next.
+struct Known {
+    Tile tile;
+    Place places[2][PLACES];
+};
+
 // A thread's part in loading tiles of a factor: two neighbouring outputs of some channels.
 template <class T>
 struct Lines {
     static constexpr int SIZE = ROWS;
     static_assert(ROWS == COLUMNS);
-    using Tile = HalfTile<SIZE, true, DEPTH>;
+    using Shape = HalfTile<SIZE, true, DEPTH>;
     static constexpr int PAIRS_ACROSS = DEPTH / 2;
     static constexpr int LINE_STEP = HALF_THREADS / PAIRS_ACROSS;
     static constexpr int EACH = SIZE / LINE_STEP;
 
-    // The first channel of this thread, the distance of lines, and how many channels there are from
-    // the first one on. A tensor has less than 2^31 elements.
+    // The first channel of this thread, the distance of lines, and how many lines there are from the
+    // first one on.
     const uint16_t* data;
     uint32_t distance;
-    int channels;
-    uint32_t pairs[EACH];
+    int count;
+    // Whether pairs can lie side by side at multiples of their size.
+    bool even;
+    PairLoader<EACH> pairs;
 
     __device__ Lines(const T* first, int64_t plane, int64_t left, int line)
         : data(reinterpret_cast<const uint16_t*>(first) + line * plane),
           distance(static_cast<uint32_t>(LINE_STEP * plane)),
-          channels(static_cast<int>(left < SIZE ? left : SIZE) - line) {}
-
-    // Loads the elements at two places.
-    __device__ void fetch(int32_t low, int32_t high) {
-        const int lows = low < 0 ? 0 : channels, highs = high < 0 ? 0 : channels;
-        uint32_t first = low, second = high;
-#pragma unroll
-        for (int e = 0; e < EACH; ++e, first += distance, second += distance) {
-            const uint32_t x = e * LINE_STEP < lows ? data[first] : 0;
-            const uint32_t y = e * LINE_STEP < highs ? data[second] : 0;
-            pairs[e] = x | y << 16;
-        }
+          even(plane % 2 == 0 && misalignment(first, PAIR_BYTES) == 0) {
+        const int channels = static_cast<int>(left < SIZE ? left : SIZE) - line;
+        count = (channels + LINE_STEP - 1) / LINE_STEP;
     }
 
-    // The same where the places lie side by side from an even one on.
-    __device__ void fetch_whole(int32_t low) {
-        const int count = low < 0 ? 0 : channels;
-        uint32_t first = low;
-#pragma unroll
-        for (int e = 0; e < EACH; ++e, first += distance) {
-            const bool exists = e * LINE_STEP < count;
-            pairs[e] = exists ? *reinterpret_cast<const uint32_t*>(data + first) : 0;
+    // Loads the elements at two places.
+    __device__ void fetch(int32_t first, int32_t second) {
+        const int firsts = first < 0 ? 0 : count, seconds = second < 0 ? 0 : count;
+        if (are_whole(first, second) && even) {
+            pairs.fetch_whole(data, first, firsts, distance);
+        } else {
+            pairs.fetch(data, first, firsts, second, seconds, distance);
         }
     }
 
     __device__ void put(uint32_t tile, int line, int pair) const {
         // Eight lines further the chunks are not moved, so all places are found from one.
         static_assert(LINE_STEP == 8);
-        const uint32_t own = tile + pair_place<Tile>(line, pair);
+        const uint32_t own = tile + pair_place<Shape>(line, pair);
 #pragma unroll
-        for (int e = 0; e < EACH; ++e) store_pair(own + e * LINE_STEP * DEPTH * 2, pairs[e]);
+        for (int e = 0; e < EACH; ++e)
+            store_pair(own + e * LINE_STEP * DEPTH * 2, pairs.pair(e));
     }
 };
 
-// Tiles of a group's part of the gradient.
+// The tiles that a block computes, one after the other.
 template <class T>
-struct TileGradient {
-    using Tile = typename Lines<T>::Tile;
-    using Product = HalfProduct<T, Tile, Tile, ROWS, COLUMNS>;
-    static constexpr int STAGE_BYTES = 2 * Tile::BYTES;
+struct TileGradients {
+    using Shape = typename Lines<T>::Shape;
+    using Product = HalfProduct<T, Shape, Shape, ROWS, COLUMNS>;
+    static constexpr int STAGE_BYTES = 2 * Shape::BYTES;
 
     const Problem<Pass::WEIGHT>& problem;
-    const Factors<T>& factors;
     const uint32_t shared;
-    Place (&places)[2][PLACES];
+    Known& known;
     const int thread = threadIdx.x;
 
-    // Works out the places of the outputs from `first` on, as they meet a position of the kernel.
-    __device__ void load_places(const Part& tap, int first, int to, int slot) const {
+    // Goes on to the tile of a number. The channels of a position come first, then positions, rows,
+    // parts and groups. All threads call it together.
+    __device__ void move_to(uint32_t number) const {
+        const Convolution& args = problem.args;
+        // Before it is written, all must have read the one before.
+        __syncthreads();
+        if (thread == 0) {
+            Tile& tile = known.tile;
+            const auto next = [&](int64_t size) {
+                const auto own = static_cast<uint32_t>(size), rest = number / own;
+                const auto index = static_cast<int>(number - rest * own);
+                number = rest;
+                return index;
+            };
+            tile.channel = next((args.in_channels + COLUMNS - 1) / COLUMNS) * COLUMNS;
+            tile.position = next(problem.weights);
+            tile.row = next((args.rows + ROWS - 1) / ROWS) * ROWS;
+            tile.part = next(args.parts);
+            tile.group = static_cast<int>(number);
+            tile.tap = problem.of_kernel(0, tile.position);
+        }
+        __syncthreads();
+    }
+
+    // Works out the places of the outputs from `first` on, as they meet the position of the kernel.
+    __device__ void load_places(int first, int to, int slot) const {
         const int own = first + thread;
         Place place{-1, -1};
         if (own < to) {
             const Term term = problem.term(own);
             place.left = static_cast<int32_t>(term.left);
-            place.right = static_cast<int32_t>(problem.place(tap, term.right));
+            place.right = static_cast<int32_t>(problem.place(known.tile.tap, term.right));
         }
-        places[slot][thread] = place;
+        known.places[slot][thread] = place;
     }
 
-    // The sums over the outputs from `from` to `to` of the rows from `row` on, and the channels from
-    // `channel` on at a position of the kernel.
-    __device__ void run(Product& product, int row, int position, int channel, int from,
-                        int to) const {
-        const Part tap = problem.of_kernel(0, position);
-        const int line = thread / Lines<T>::PAIRS_ACROSS, pair = thread % Lines<T>::PAIRS_ACROSS;
+    // Adds up the products of the outputs from `from` to `to`.
+    __device__ void add(Product& product, int from, int to) const {
         const Convolution& args = problem.args;
-        Lines<T> left(factors.left + row * problem.outputs, problem.outputs, args.rows - row, line);
-        Lines<T> right(factors.right + channel * problem.inputs, problem.inputs,
-                       args.in_channels - channel, line);
-        // Whether pairs in the left factor can be loaded whole.
-        const bool whole =
-            problem.outputs % 2 == 0 && misalignment(args.y, PAIR_BYTES) == 0;
+        const Tile& tile = known.tile;
+        const Factors<T> own = factors<T, Pass::WEIGHT>(problem, tile.group);
+        const int line = thread / Lines<T>::PAIRS_ACROSS, pair = thread % Lines<T>::PAIRS_ACROSS;
+        Lines<T> left(own.left + tile.row * problem.outputs, problem.outputs, args.rows - tile.row,
+                      line);
+        Lines<T> right(own.right + tile.channel * problem.inputs, problem.inputs,
+                       args.in_channels - tile.channel, line);
         const int steps = from < to ? (to - from + DEPTH - 1) / DEPTH : 0;
         constexpr int TURN = PLACES / DEPTH;
         // Step by step: works out places, loads elements, stores them, and multiplies. The first steps
@@ -126,67 +153,61 @@ struct TileGradient {
         for (int step = -3; step < steps; ++step) {
             // All have stored what is multiplied now, and nobody reads what was before.
             __syncthreads();
-            const int next = step + 1;
+            const int next = step + 1, fetched = step + 2, ahead = step + 3;
             if (next >= 0 && next < steps) {
                 const uint32_t stage = shared + next % STAGES * STAGE_BYTES;
                 left.put(stage, line, pair);
-                right.put(stage + Tile::BYTES, line, pair);
+                right.put(stage + Shape::BYTES, line, pair);
             }
-            const int ahead = step + 3;
             if (ahead % TURN == 0 && ahead < steps)
-                load_places(tap, from + ahead * DEPTH, to, ahead / TURN % 2);
-            const int fetched = step + 2;
+                load_places(from + ahead * DEPTH, to, ahead / TURN % 2);
             if (fetched >= 0 && fetched < steps) {
-                const Place* const own = places[fetched / TURN % 2] + fetched % TURN * DEPTH;
-                const Place low = own[2 * pair], high = own[2 * pair + 1];
-                if (whole) {
-                    left.fetch_whole(low.left);
-                } else {
-                    left.fetch(low.left, high.left);
-                }
+                const Place* const first = known.places[fetched / TURN % 2] + fetched % TURN * DEPTH;
+                const Place low = first[2 * pair], high = first[2 * pair + 1];
+                left.fetch(low.left, high.left);
                 right.fetch(low.right, high.right);
             }
             if (step < 0) continue;
             const uint32_t stage = shared + step % STAGES * STAGE_BYTES;
-            product.template add<DEPTH>(stage, stage + Tile::BYTES);
+            product.template add<DEPTH>(stage, stage + Shape::BYTES);
         }
+    }
+
+    __device__ void store(const Product& product) const {
+        const Convolution& args = problem.args;
+        const Tile tile = known.tile;
+        const Factors<T> own = factors<T, Pass::WEIGHT>(problem, tile.group);
+        const auto channels = static_cast<int>(args.in_channels);
+        product.for_pairs([&](int r, int c, float x, float y) {
+            const int row = tile.row + r, channel = tile.channel + c;
+            if (row >= args.rows) return;
+            const int64_t at = static_cast<int64_t>(tile.position) * channels + channel;
+            if (channel < channels) put(problem, own, tile.part, row, at, x);
+            if (channel + 1 < channels) put(problem, own, tile.part, row, at + 1, y);
+        });
     }
 };
 
-// The groups and parts one after the other, in tiles, of a position of the kernel each.
 template <class T>
 __device__ void sum_weights(const Convolution& args) {
-    using Gradient = TileGradient<T>;
-    __shared__ alignas(128) uint8_t stages[STAGES * Gradient::STAGE_BYTES];
-    __shared__ Place places[2][PLACES];
+    using Gradients = TileGradients<T>;
+    __shared__ alignas(128) uint8_t stages[STAGES * Gradients::STAGE_BYTES];
+    __shared__ Known known;
     const Problem<Pass::WEIGHT> problem(args, 0);
+    const Gradients gradients{problem, shared_address(stages), known};
     const auto depth = static_cast<int>(problem.depth()), parts = static_cast<int>(args.parts);
-    const int share = (depth + parts - 1) / parts;
     // Pairs are not cut.
-    const int each = (share + DEPTH - 1) / DEPTH * DEPTH;
-    const auto channels = static_cast<int>(args.in_channels);
-    const int blocks = (channels + COLUMNS - 1) / COLUMNS;
-    const int tiles = static_cast<int>(problem.weights) * blocks;
-    for (int64_t job = blockIdx.z; job < args.groups * parts; job += gridDim.z) {
-        const auto part = static_cast<int>(job % parts);
-        const int from = part * each < depth ? part * each : depth;
-        const int to = each < depth - from ? from + each : depth;
-        const Factors<T> own = factors<T, Pass::WEIGHT>(problem, job / parts);
-        const Gradient gradient{problem, own, shared_address(stages), places};
-        for (int64_t first = blockIdx.y * ROWS; first < args.rows; first += gridDim.y * ROWS) {
-            const auto row = static_cast<int>(first);
-            for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-                const int position = tile / blocks, channel = tile % blocks * COLUMNS;
-                typename Gradient::Product product(threadIdx.x);
-                gradient.run(product, row, position, channel, from, to);
-                product.for_pairs([&](int r, int c, float x, float y) {
-                    if (row + r >= args.rows) return;
-                    const int at = position * channels + channel + c;
-                    if (channel + c < channels) put(problem, own, part, row + r, at, x);
-                    if (channel + c + 1 < channels) put(problem, own, part, row + r, at + 1, y);
-                });
-            }
-        }
+    const int each = ((depth + parts - 1) / parts + DEPTH - 1) / DEPTH * DEPTH;
+    const int64_t tiles = (args.rows + ROWS - 1) / ROWS * problem.weights *
+                          ((args.in_channels + COLUMNS - 1) / COLUMNS);
+    const auto all = static_cast<uint32_t>(tiles * args.groups * parts);
+    uint32_t tile = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+    for (; tile < all; tile += gridDim.x * gridDim.y * gridDim.z) {
+        gradients.move_to(tile);
+        const int part = known.tile.part, from = part * each < depth ? part * each : depth;
+        typename Gradients::Product product(threadIdx.x);
+        gradients.add(product, from, each < depth - from ? from + each : depth);
+        gradients.store(product);
     }
 }
 

@@ -63,10 +63,48 @@ struct HalfProduct {
     }
 };
 
-// A thread's pair of neighbouring halves in a line of a tile: where it lies in its chunk, and how it
-// is stored.
+// Two neighbouring halves in a line of a tile, which a thread loads from memory, and how they lie in
+// shared memory.
 constexpr int PAIR_BYTES = 4;
 constexpr int PAIRS = CHUNK / 2;
+
+// A thread's pairs of COUNT lines on their way from memory: they are put together only when they are
+// stored, so that nothing waits for them before. There are less than 2^31 halves.
+template <int COUNT>
+struct PairLoader {
+    uint32_t low[COUNT], high[COUNT];
+
+    // Loads pairs of lines that lie `distance` apart. Of each half there are as many as are counted;
+    // others are zeros.
+    __device__ void fetch(const uint16_t* data, uint32_t first, int firsts, uint32_t second,
+                          int seconds, uint32_t distance) {
+#pragma unroll
+        for (int e = 0; e < COUNT; ++e, first += distance, second += distance) {
+            low[e] = e < firsts ? data[first] : 0;
+            high[e] = e < seconds ? data[second] : 0;
+        }
+    }
+
+    // The same for pairs that lie side by side at multiples of their size.
+    __device__ void fetch_whole(const uint16_t* data, uint32_t first, int count,
+                                uint32_t distance) {
+#pragma unroll
+        for (int e = 0; e < COUNT; ++e, first += distance) {
+            low[e] = e < count ? *reinterpret_cast<const uint32_t*>(data + first) : 0;
+            high[e] = 0;
+        }
+    }
+
+    __device__ uint32_t pair(int e) const { return low[e] + (high[e] << 16); }
+};
+
+// Whether the offsets of a thread's halves, negative where there is none, are those of a pair that lies
+// side by side at an even one, for all threads of the warp.
+__device__ inline bool are_whole(int32_t first, int32_t second) {
+    const bool are_none = (first & second) < 0;
+    const bool is_whole = first % 2 == 0 && second == first + 1;
+    return __all_sync(~0u, are_none || is_whole);
+}
 
 template <class Lines>
 __device__ uint32_t pair_place(int line, int pair) {
