@@ -61,12 +61,12 @@ impl ConvTiling {
         let ResolvedDevice::Cuda(device) = device else { return Ok(ConvTiling::Host) };
         let product = geometry.product(pass);
         let is_half = matches!(dtype, DType::F16 | DType::BF16);
-        if is_half && fits_tensor_cores(geometry, &product) {
-            if device.compute_capability()? >= TENSOR_CORES {
-                return Ok(Self::on_tensor_cores(pass, &product));
-            }
-        }
-        Ok(Self::elsewhere(pass, &product))
+        let fits = is_half && fits_tensor_cores(geometry, &product);
+        let on_tensor_cores = fits && device.compute_capability()? >= TENSOR_CORES;
+        Ok(match on_tensor_cores {
+            true => Self::on_tensor_cores(pass, &product),
+            false => Self::elsewhere(pass, &product),
+        })
     }
 
     fn on_tensor_cores(pass: ConvPass, product: &ConvProduct) -> ConvTiling {

@@ -4,9 +4,9 @@ use cpu_kernels::conv::ConvPass;
 use gpu_runtime::Access;
 use smallvec::SmallVec;
 
-use super::{Operands, Operator};
 use super::abi::Convolution;
 use super::conv_tiling::{ConvTiling, ConvolutionKernels};
+use super::{Operands, Operator};
 use crate::{DType, Error, Result, Shape, Tensor, no_grad};
 
 /// The largest sum of a coordinate's parts on CUDA, and one more than the largest coordinate there.
