@@ -257,7 +257,8 @@ __device__ void convolve_halves(const Convolution& args) {
         return static_cast<uint32_t>((size + tile - 1) / tile);
     };
     const uint32_t across = tiles(args.columns, COLUMNS), down = tiles(args.rows, ROWS);
-    const auto jobs = static_cast<uint32_t>(args.groups * args.parts), phases = static_cast<uint32_t>(args.parts);
+    const auto phases = static_cast<uint32_t>(args.parts);
+    const uint32_t jobs = static_cast<uint32_t>(args.groups) * phases;
     uint32_t tile = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
     for (; tile < jobs * down * across; tile += gridDim.x * gridDim.y * gridDim.z) {
         const uint32_t line = tile / across, job = line / down;
@@ -271,6 +272,7 @@ __device__ void convolve_halves(const Convolution& args) {
     }
 }
 
+// The blocks that a multiprocessor must have registers for hide each other's waits.
 #define CONVOLUTION(name, PASS, ROWS, T)                                                 \
     extern "C" __global__ void __launch_bounds__(HALF_THREADS, ROWS == 64 ? 4 : 3)       \
         name##_##T(Convolution args) {                                                   \

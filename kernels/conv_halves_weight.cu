@@ -173,17 +173,35 @@ struct TileGradients {
         }
     }
 
+    // Stores the tile. Parts are added up later, and rounded once.
     __device__ void store(const Product& product) const {
         const Convolution& args = problem.args;
-        const Tile tile = known.tile;
-        const Factors<T> own = factors<T, Pass::WEIGHT>(problem, tile.group);
-        const auto channels = static_cast<int>(args.in_channels);
-        product.for_pairs([&](int r, int c, float x, float y) {
-            const int row = tile.row + r, channel = tile.channel + c;
-            if (row >= args.rows) return;
-            const int64_t at = static_cast<int64_t>(tile.position) * channels + channel;
-            if (channel < channels) put(problem, own, tile.part, row, at, x);
-            if (channel + 1 < channels) put(problem, own, tile.part, row, at + 1, y);
+        const Tile& tile = known.tile;
+        const int64_t all = args.groups * args.rows * args.columns;
+        const int64_t first = (tile.group * args.rows + tile.row) * args.columns +
+                              tile.position * args.in_channels + tile.channel;
+        if (args.parts > 1) {
+            store(product, static_cast<float*>(args.weight) + tile.part * all + first);
+        } else {
+            store(product, static_cast<T*>(args.weight) + first);
+        }
+    }
+
+    template <class Out>
+    __device__ void store(const Product& product, Out* first) const {
+        const Convolution& args = problem.args;
+        const auto rows = static_cast<int>(args.rows) - known.tile.row;
+        const auto channels = static_cast<int>(args.in_channels) - known.tile.channel;
+        const bool even = args.in_channels % 2 == 0;
+        product.for_pairs([&](int row, int channel, float x, float y) {
+            if (row >= rows || channel >= channels) return;
+            Out* const to = first + row * args.columns + channel;
+            if (even) {
+                *reinterpret_cast<Pack<Out, 2>*>(to) = {convert<Out>(x), convert<Out>(y)};
+            } else {
+                to[0] = convert<Out>(x);
+                if (channel + 1 < channels) to[1] = convert<Out>(y);
+            }
         });
     }
 };

@@ -21,7 +21,7 @@ SIZES = [
 # The same for tensor cores: a few channels more than a step has, whole tiles and parts of them, one to
 # three dimensions, a kernel of one position, and one of more positions than a block has threads.
 SIZES_OF_HALVES = [
-    (2, 1, 40, 72, (1, 9, 10), (1, 3, 3), (1, 1, 1), (0, 1, 1), (1, 1, 1)),
+    (2, 1, 72, 40, (1, 9, 10), (1, 3, 3), (1, 1, 1), (0, 1, 1), (1, 1, 1)),
     (2, 2, 17, 19, (3, 6, 5), (2, 3, 3), (2, 3, 2), (1, 2, 0), (1, 1, 2)),
     (3, 1, 32, 16, (1, 1, 37), (1, 1, 5), (1, 1, 2), (0, 0, 2), (1, 1, 1)),
     (1, 1, 64, 130, (1, 8, 8), (1, 1, 1), (1, 1, 1), (0, 0, 0), (1, 1, 1)),
