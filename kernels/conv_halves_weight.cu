@@ -50,30 +50,32 @@ struct Lines {
     static constexpr int LINE_STEP = HALF_THREADS / PAIRS_ACROSS;
     static constexpr int EACH = SIZE / LINE_STEP;
 
-    // The first channel of this thread, the distance of lines, and how many lines there are from the
-    // first one on.
+    // The tensor, this thread's first channel in it, the distance of lines, and how many lines there
+    // are from the first one on.
     const uint16_t* data;
-    uint32_t distance;
+    uint32_t start, distance;
     int count;
     // Whether pairs can lie side by side at multiples of their size.
     bool even;
     PairLoader<EACH> pairs;
 
-    __device__ Lines(const T* first, int64_t plane, int64_t left, int line)
-        : data(reinterpret_cast<const uint16_t*>(first) + line * plane),
+    __device__ Lines(const T* tensor, int first, int64_t channels, int64_t plane, int line)
+        : data(reinterpret_cast<const uint16_t*>(tensor)),
+          start(static_cast<uint32_t>((first + line) * plane)),
           distance(static_cast<uint32_t>(LINE_STEP * plane)),
-          even(plane % 2 == 0 && misalignment(first, PAIR_BYTES) == 0) {
-        const int channels = static_cast<int>(left < SIZE ? left : SIZE) - line;
-        count = (channels + LINE_STEP - 1) / LINE_STEP;
+          even(plane % 2 == 0 && misalignment(tensor, PAIR_BYTES) == 0) {
+        const int64_t left = channels - first;
+        const int lines = static_cast<int>(left < SIZE ? left : SIZE) - line;
+        count = (lines + LINE_STEP - 1) / LINE_STEP;
     }
 
     // Loads the elements at two places.
     __device__ void fetch(int32_t first, int32_t second) {
         const int firsts = first < 0 ? 0 : count, seconds = second < 0 ? 0 : count;
         if (are_whole(first, second) && even) {
-            pairs.fetch_whole(data, first, firsts, distance);
+            pairs.fetch_whole(data, start + first, firsts, distance);
         } else {
-            pairs.fetch(data, first, firsts, second, seconds, distance);
+            pairs.fetch(data, start + first, firsts, start + second, seconds, distance);
         }
     }
 
@@ -141,10 +143,8 @@ struct TileGradients {
         const Tile& tile = known.tile;
         const Factors<T> own = factors<T, Pass::WEIGHT>(problem, tile.group);
         const int line = thread / Lines<T>::PAIRS_ACROSS, pair = thread % Lines<T>::PAIRS_ACROSS;
-        Lines<T> left(own.left + tile.row * problem.outputs, problem.outputs, args.rows - tile.row,
-                      line);
-        Lines<T> right(own.right + tile.channel * problem.inputs, problem.inputs,
-                       args.in_channels - tile.channel, line);
+        Lines<T> left(own.left, tile.row, args.rows, problem.outputs, line);
+        Lines<T> right(own.right, tile.channel, args.in_channels, problem.inputs, line);
         const int steps = from < to ? (to - from + DEPTH - 1) / DEPTH : 0;
         constexpr int TURN = PLACES / DEPTH;
         // Step by step: works out places, loads elements, stores them, and multiplies. The first steps
