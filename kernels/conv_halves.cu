@@ -1,9 +1,9 @@
 // Convolutions of halves, and the gradients of their inputs, on tensor cores with sums in float: see
 // convolution.cuh.
 //
-// What is summed goes through the positions of the kernel, and at each one through all channels, which
-// are met at the same place of their planes: a thread works out places once for each position. So the
-// weight must lie as [groups, rows, kernel, channels that are summed].
+// What is summed goes through the positions of the kernel, and at each one through channels, which are
+// met at the same place of their planes: a thread works out places once for all of them. So the weight
+// must lie as [groups, rows, kernel, channels that are summed].
 //
 // Tiles of the weight are copied to shared memory as they lie. Elements of the right factor lie side
 // by side along the columns, but begin anywhere: a thread loads them one by one into registers, a step
@@ -15,6 +15,10 @@
 // The columns and the depth of a tile.
 constexpr int COLUMNS = 64;
 constexpr int DEPTH = 32;
+
+// The channels that are summed at all positions before the next ones are: what neighbouring positions
+// share of them is then still in the multiprocessor's cache.
+constexpr int BLOCK = 2 * DEPTH;
 
 // The tiles of each factor that are in shared memory.
 constexpr int LEFT_STAGES = 3;
@@ -92,20 +96,13 @@ struct Gather {
             }
             from[c] = is_inside ? column.offset + tap.offset : -1;
         }
-        whole = are_whole(from[0], from[1]) && even;
+        whole = are_whole(from) && even;
     }
 
     // Loads elements of the channels from `channel` on.
     __device__ void fetch(int channel) {
         const int first = channel + line;
-        const int count = channels - first;
-        const int firsts = from[0] < 0 ? 0 : count, seconds = from[1] < 0 ? 0 : count;
-        const uint32_t own = first * plane;
-        if (whole) {
-            pairs.fetch_whole(right, from[0] + own, firsts, plane);
-        } else {
-            pairs.fetch(right, from[0] + own, firsts, from[1] + own, seconds, plane);
-        }
+        pairs.fetch(right, first * plane, from, whole, plane, channels - first);
     }
 
     __device__ void put(uint32_t tile) const {
@@ -176,20 +173,22 @@ struct TileConvolution {
         const T* const first = left.from;
         Product product(thread);
         const int taps_met = static_cast<int>(problem.weights);
-        int tap = -1, channel = channels, slot = 0;
-        // Begins to load the next tiles, if there are any.
-        const auto fetch = [&] {
-            if (channel >= channels && tap < taps_met) {
-                channel = 0;
-                ++tap;
-                if (tap < taps_met) {
-                    if (tap % TAPS == 0) load_taps(tap);
+        const int steps = taps_met * ((channels + DEPTH - 1) / DEPTH);
+        int tap = -1, channel = BLOCK, slot = 0;
+        // Begins to load the tiles of a step, the next one each time.
+        const auto fetch = [&](int step) {
+            if (step < steps) {
+                if (channel >= channels || channel % BLOCK == 0) {
+                    channel = (channel - 1) / BLOCK * BLOCK;
+                    if (++tap == taps_met) {
+                        tap = 0;
+                        channel += BLOCK;
+                    }
+                    if (tap % TAPS == 0 && (channel == 0 || taps_met > TAPS)) load_taps(tap);
                     const Tap& own = places.taps[tap % TAPS];
                     right.move_to(own);
-                    left.from = first + static_cast<int64_t>(own.number) * channels;
+                    left.from = first + own.number * channels + channel;
                 }
-            }
-            if (tap < taps_met) {
                 left.fetch(shared + slot * Left::BYTES, channels - channel);
                 right.fetch(channel);
                 channel += DEPTH;
@@ -197,8 +196,7 @@ struct TileConvolution {
             end_group();
             slot = slot + 1 < LEFT_STAGES ? slot + 1 : 0;
         };
-        fetch();
-        const int steps = taps_met * ((channels + DEPTH - 1) / DEPTH);
+        fetch(0);
         // A step stores the right factor of the next one; the first one multiplies nothing.
 #pragma unroll 1
         for (int step = -1; step < steps; ++step) {
@@ -206,7 +204,7 @@ struct TileConvolution {
             // The tiles of this step have come, and nobody reads those of the one before any more.
             __syncthreads();
             right.put(shared + RIGHT_FROM + (step + 1) % RIGHT_STAGES * Right::BYTES);
-            fetch();
+            fetch(step + 2);
             if (step < 0) continue;
             // What is loaded is two steps ahead, so what is multiplied is written to next.
             static_assert(LEFT_STAGES == 3);

@@ -70,13 +70,8 @@ struct Lines {
     }
 
     // Loads the elements at two places.
-    __device__ void fetch(int32_t first, int32_t second) {
-        const int firsts = first < 0 ? 0 : count, seconds = second < 0 ? 0 : count;
-        if (are_whole(first, second) && even) {
-            pairs.fetch_whole(data, start + first, firsts, distance);
-        } else {
-            pairs.fetch(data, start + first, firsts, start + second, seconds, distance);
-        }
+    __device__ void fetch(const int32_t (&places)[2]) {
+        pairs.fetch(data, start, places, are_whole(places) && even, distance, count);
     }
 
     __device__ void put(uint32_t tile, int line, int pair) const {
@@ -164,8 +159,8 @@ struct TileGradients {
             if (fetched >= 0 && fetched < steps) {
                 const Place* const first = known.places[fetched / TURN % 2] + fetched % TURN * DEPTH;
                 const Place low = first[2 * pair], high = first[2 * pair + 1];
-                left.fetch(low.left, high.left);
-                right.fetch(low.right, high.right);
+                left.fetch({low.left, high.left});
+                right.fetch({low.right, high.right});
             }
             if (step < 0) continue;
             const uint32_t stage = shared + step % STAGES * STAGE_BYTES;

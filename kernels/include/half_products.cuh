@@ -74,24 +74,41 @@ template <int COUNT>
 struct PairLoader {
     uint32_t low[COUNT], high[COUNT];
 
-    // Loads pairs of lines that lie `distance` apart. Of each half there are as many as are counted;
-    // others are zeros.
-    __device__ void fetch(const uint16_t* data, uint32_t first, int firsts, uint32_t second,
-                          int seconds, uint32_t distance) {
+    // Loads the halves that exist, from two offsets on in lines that lie `distance` apart, of which
+    // there are `count`; others are zeros.
+    template <bool ALL>
+    __device__ void fetch(const uint16_t* data, uint32_t first, bool has_first, uint32_t second,
+                          bool has_second, uint32_t distance, int count) {
 #pragma unroll
         for (int e = 0; e < COUNT; ++e, first += distance, second += distance) {
-            low[e] = e < firsts ? data[first] : 0;
-            high[e] = e < seconds ? data[second] : 0;
+            const bool exists = ALL || e < count;
+            low[e] = has_first && exists ? data[first] : 0;
+            high[e] = has_second && exists ? data[second] : 0;
         }
     }
 
     // The same for pairs that lie side by side at multiples of their size.
-    __device__ void fetch_whole(const uint16_t* data, uint32_t first, int count,
+    __device__ void fetch_whole(const uint16_t* data, uint32_t first, bool exists,
                                 uint32_t distance) {
 #pragma unroll
         for (int e = 0; e < COUNT; ++e, first += distance) {
-            low[e] = e < count ? *reinterpret_cast<const uint32_t*>(data + first) : 0;
+            low[e] = exists ? *reinterpret_cast<const uint32_t*>(data + first) : 0;
             high[e] = 0;
+        }
+    }
+
+    // Loads the pairs at two offsets from `start` on, negative where there is nothing. All of the
+    // warp may be whole.
+    __device__ void fetch(const uint16_t* data, uint32_t start, const int32_t (&at)[2], bool whole,
+                          uint32_t distance, int count) {
+        const uint32_t first = start + at[0], second = start + at[1];
+        const bool has_first = at[0] >= 0, has_second = at[1] >= 0;
+        if (count < COUNT) {
+            fetch<false>(data, first, has_first, second, has_second, distance, count);
+        } else if (whole) {
+            fetch_whole(data, first, has_first, distance);
+        } else {
+            fetch<true>(data, first, has_first, second, has_second, distance, count);
         }
     }
 
@@ -100,9 +117,9 @@ struct PairLoader {
 
 // Whether the offsets of a thread's halves, negative where there is none, are those of a pair that lies
 // side by side at an even one, for all threads of the warp.
-__device__ inline bool are_whole(int32_t first, int32_t second) {
-    const bool are_none = (first & second) < 0;
-    const bool is_whole = first % 2 == 0 && second == first + 1;
+__device__ inline bool are_whole(const int32_t (&at)[2]) {
+    const bool are_none = (at[0] & at[1]) < 0;
+    const bool is_whole = at[0] % 2 == 0 && at[1] == at[0] + 1;
     return __all_sync(~0u, are_none || is_whole);
 }
 
