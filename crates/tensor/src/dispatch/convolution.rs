@@ -227,6 +227,12 @@ impl ConvRun {
             ConvPass::Output => [1, 2, 0],
         };
         let sizes = |sizes: [usize; 3]| sizes.map(|size| size as i64);
+        let mut tile = tiling.tile(pass);
+        if pass == ConvPass::Weight && tiling.is_on_tensor_cores() {
+            // There a tile is at one position of the kernel.
+            let channels = geometry.in_channels;
+            tile[1] = (channels / channels.div_ceil(tile[1] as usize)) as i32;
+        }
         Convolution {
             x: operands.address(x),
             weight: operands.address(weight),
@@ -246,7 +252,7 @@ impl ConvRun {
             rows: product.rows as i64,
             columns: product.columns as i64,
             parts: (parts * product.phases) as i64,
-            tile: tiling.tile(pass),
+            tile,
             threads: tiling.threads().into(),
         }
     }
