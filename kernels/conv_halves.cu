@@ -127,10 +127,12 @@ struct TileConvolution {
     static constexpr int RIGHT_FROM = LEFT_STAGES * Left::BYTES;
     static constexpr int BYTES = RIGHT_FROM + RIGHT_STAGES * Right::BYTES;
     static_assert(BYTES >= Result::BYTES);
+    // Outputs of few tiles are summed in parts, but there are many larger tiles where they are used.
+    static constexpr bool HAS_PARTS = PASS == Pass::OUTPUT && ROWS == 64;
 
     const Problem<PASS>& problem;
     const Factors<T>& factors;
-    const int row, col;
+    const int row, col, part;
     const uint32_t shared;
     Places& places;
     const int thread = threadIdx.x;
@@ -173,18 +175,21 @@ struct TileConvolution {
         const T* const first = left.from;
         Product product(thread);
         const int taps_met = static_cast<int>(problem.weights);
-        const int steps = taps_met * ((channels + DEPTH - 1) / DEPTH);
-        int tap = -1, channel = BLOCK, slot = 0;
+        // The channels of this part.
+        const int each = channels_of_part(channels), from = part * each;
+        const int to = from + each < channels ? from + each : channels;
+        const int steps = from < to ? taps_met * ((to - from + DEPTH - 1) / DEPTH) : 0;
+        int tap = -1, channel = from + BLOCK, slot = 0;
         // Begins to load the tiles of a step, the next one each time.
         const auto fetch = [&](int step) {
             if (step < steps) {
-                if (channel >= channels || channel % BLOCK == 0) {
+                if (channel >= to || channel % BLOCK == 0) {
                     channel = (channel - 1) / BLOCK * BLOCK;
                     if (++tap == taps_met) {
                         tap = 0;
                         channel += BLOCK;
                     }
-                    if (tap % TAPS == 0 && (channel == 0 || taps_met > TAPS)) load_taps(tap);
+                    if (tap % TAPS == 0 && (channel == from || taps_met > TAPS)) load_taps(tap);
                     const Tap& own = places.taps[tap % TAPS];
                     right.move_to(own);
                     left.from = first + own.number * channels + channel;
@@ -211,7 +216,39 @@ struct TileConvolution {
             product.template add<DEPTH>(shared + slot * Left::BYTES,
                                         shared + RIGHT_FROM + step % RIGHT_STAGES * Right::BYTES);
         }
-        store(product);
+        if (HAS_PARTS && problem.args.parts > 1) {
+            store_part(product);
+        } else {
+            store(product);
+        }
+    }
+
+    // The channels that are summed in a part of an output.
+    __device__ int channels_of_part(int channels) const {
+        if (!HAS_PARTS) return channels;
+        const int blocks = (channels + BLOCK - 1) / BLOCK;
+        const auto parts = static_cast<int>(problem.args.parts);
+        return (blocks + parts - 1) / parts * BLOCK;
+    }
+
+    // Stores a part of an output, which is added to the others later, and rounded then. The first one
+    // has the bias.
+    __device__ void store_part(const Product& product) const {
+        const Convolution& args = problem.args;
+        const int64_t all = args.batch * args.groups * args.rows * problem.outputs;
+        const int64_t first = factors.result - static_cast<T*>(args.y);
+        float* const to = static_cast<float*>(args.y) + part * all + first;
+        product.for_pairs([&](int r, int c, float x, float y) {
+            if (row + r >= args.rows) return;
+            const bool has_bias = factors.bias != nullptr && part == 0;
+            const float bias = has_bias ? load<T>(factors.bias[row + r]) : 0;
+            float* const line = to + (row + r) * problem.outputs;
+            const int at = places.columns[c].to, second = places.columns[c + 1].to;
+            if (at >= 0) line[at] = x + bias;
+            if (second >= 0) line[second] = y + bias;
+        });
+        // Before the next tile comes, all must have read.
+        __syncthreads();
     }
 
     // Stores the result, which goes through shared memory, so that a warp stores a row.
@@ -245,7 +282,7 @@ struct TileConvolution {
     }
 };
 
-// The groups and their phases one after the other, in tiles, whose columns are counted first.
+// The groups and their phases, or parts, one after the other, in tiles, whose columns are counted first.
 template <class T, Pass PASS, int ROWS>
 __device__ void convolve_halves(const Convolution& args) {
     using Tile = TileConvolution<T, PASS, ROWS>;
@@ -255,18 +292,20 @@ __device__ void convolve_halves(const Convolution& args) {
         return static_cast<uint32_t>((size + tile - 1) / tile);
     };
     const uint32_t across = tiles(args.columns, COLUMNS), down = tiles(args.rows, ROWS);
-    const auto phases = static_cast<uint32_t>(args.parts);
-    const uint32_t jobs = static_cast<uint32_t>(args.groups) * phases;
+    const auto parts = static_cast<uint32_t>(args.parts);
+    const uint32_t jobs = static_cast<uint32_t>(args.groups) * parts;
     uint32_t tile = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
     for (; tile < jobs * down * across; tile += gridDim.x * gridDim.y * gridDim.z) {
         const uint32_t line = tile / across, job = line / down;
         const int row = static_cast<int>(line % down) * ROWS;
         const int col = static_cast<int>(tile % across) * COLUMNS;
-        const Problem<PASS> problem(args, job % phases);
+        const auto number = static_cast<int>(job % parts);
+        const Problem<PASS> problem(args, number);
         // The other phases may have fewer columns.
         if (col >= problem.columns) continue;
-        const Factors<T> own = factors<T, PASS>(problem, job / phases);
-        Tile{problem, own, row, col, shared_address(stages), places}.run();
+        const Factors<T> own = factors<T, PASS>(problem, job / parts);
+        const int part = Tile::HAS_PARTS ? number : 0;
+        Tile{problem, own, row, col, part, shared_address(stages), places}.run();
     }
 }
 

@@ -152,8 +152,9 @@ struct Scan {
 // computed, with channels of `groups` groups each: output o meets at kernel position k the input at
 // o * stride + k * dilation - padding. `bias`, a number for each channel of the result, may be null.
 // For each group that is a product of `rows` by `columns`, in tiles of `tile_rows` by `tile_columns`. A
-// weight is summed in `parts`, which lie one after the other, in the dtype that is computed with, and
-// are to be added up; an input is computed in so many phases, of which `columns` are the first one's.
+// weight, and an output on tensor cores, is summed in `parts`, which lie one after the other, in the
+// dtype that is computed with, and are to be added up; an input is computed in so many phases, of which
+// `columns` are the first one's.
 // Positions of the kernel that are `tap_step` apart, stride / gcd(stride, dilation), meet the inputs
 // of one phase. A block has so many `threads`, 128 where tensor cores multiply halves: weights lie as
 // conv_halves.cu and conv_halves_weight.cu say there.

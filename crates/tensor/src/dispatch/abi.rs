@@ -302,7 +302,8 @@ pub(crate) struct Convolution {
     /// first phase.
     pub(crate) rows: i64,
     pub(crate) columns: i64,
-    /// The number of parts in which CUDA sums a weight, or of the phases of an input; else 1.
+    /// The number of parts in which CUDA sums a weight, or an output on tensor cores, or of the phases
+    /// of an input; else 1.
     pub(crate) parts: i64,
     /// The rows and columns of the tiles that CUDA's blocks compute; 0 on the CPU.
     pub(crate) tile: [i32; 2],

@@ -26,6 +26,15 @@ const MIN_FOR_TENSOR_CORES: usize = 16;
 /// The number of blocks that are worth the larger tiles on tensor cores.
 const ENOUGH_LARGE: usize = 128;
 
+/// The number of blocks on tensor cores that are too few to keep a large GPU busy, and the number that
+/// an output is cut into then.
+const FEW_BLOCKS: usize = 64;
+const BLOCKS_OF_PARTS: usize = 256;
+
+/// The least number of channels, and of summed elements, that are worth a part of an output.
+const MIN_CHANNELS: usize = 64;
+const MIN_DEPTH_OF_OUTPUT: usize = 512;
+
 /// The tiles of a product that a block computes on CUDA. The shape alone chooses, and whether there are
 /// tensor cores, so results do not depend on the size of the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,6 +142,17 @@ impl ConvTiling {
         }
         let blocks = self.blocks(ConvPass::Weight, product).max(1);
         (BUSY / blocks).min(product.depth / MIN_DEPTH).max(1)
+    }
+
+    /// The number of parts that the channels of an output's sums are cut into: on tensor cores, where it
+    /// has few tiles, as the layers of a network at its end have for few samples.
+    pub(super) fn parts_of_channels(self, product: &ConvProduct, channels: usize) -> usize {
+        let blocks = self.blocks(ConvPass::Output, product);
+        if self != ConvTiling::TensorCores || blocks == 0 || blocks >= FEW_BLOCKS {
+            return 1;
+        }
+        let most = (channels / MIN_CHANNELS).min(product.depth / MIN_DEPTH_OF_OUTPUT);
+        (BLOCKS_OF_PARTS / blocks).min(most).max(1)
     }
 }
 

@@ -126,7 +126,8 @@ pub(crate) fn convolve(
     let geometry = if first.is_cuda() { geometry.for_cuda(operator.name())? } else { *geometry };
     let parts = match pass {
         ConvPass::Weight => tiling.parts_of_depth(&product),
-        ConvPass::Input | ConvPass::Output => 1,
+        ConvPass::Output => tiling.parts_of_channels(&product, geometry.in_channels),
+        ConvPass::Input => 1,
     };
     let run = ConvRun { operator, pass, geometry, product, tiling, parts };
     let turned;

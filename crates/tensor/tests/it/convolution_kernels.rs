@@ -92,7 +92,8 @@ fn a_weight_s_gradient_in_halves_is_rounded_once_though_it_is_summed_in_parts() 
     Ok(())
 }
 
-/// Sizes for tensor cores: channels that fill tiles and others, strides, groups, one position.
+/// Sizes for tensor cores: channels that fill tiles and others, strides, groups, one position, and so
+/// many channels of so few outputs that they are summed in parts.
 fn sizes_of_many_channels() -> Vec<Sizes> {
     let new = ConvOptions::<2>::new;
     let sizes = |x, weight, options| Sizes { x, weight, options };
@@ -101,6 +102,7 @@ fn sizes_of_many_channels() -> Vec<Sizes> {
         sizes([3, 34, 9, 7], [50, 17, 3, 2], new().padding([1, 0]).stride([2, 3]).groups(2)),
         sizes([2, 16, 12, 12], [16, 16, 2, 3], new().padding(2).dilation([1, 2])),
         sizes([2, 72, 8, 8], [24, 72, 1, 1], new()),
+        sizes([1, 192, 5, 5], [16, 192, 3, 3], new().padding(1)),
     ]
 }
 
