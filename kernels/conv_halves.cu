@@ -6,8 +6,8 @@
 // must lie as [groups, rows, kernel, channels that are summed].
 //
 // Tiles of the weight are copied to shared memory as they lie. Elements of the right factor lie side
-// by side along the columns, but begin anywhere: a thread loads them one by one into registers, a step
-// before they are stored.
+// by side along the columns, but begin anywhere: a thread loads them into registers, a step before they
+// are stored.
 #include "convolution.cuh"
 #include "half_products.cuh"
 #include "vector.cuh"

@@ -2,10 +2,10 @@
 // convolution.cuh.
 //
 // What is summed goes through the outputs of all samples, which lie side by side in both factors, but
-// begin anywhere in the right one: a thread loads elements one by one into registers, a step before
-// they are stored. The columns of a tile are channels at one position of the kernel, so that their
-// elements lie at the same places of their planes, which are worked out once for all. So the channels
-// of the result lie side by side: [groups, rows, kernel, channels of the input].
+// begin anywhere in the right one: a thread loads them into registers, a step before they are stored.
+// The columns of a tile are channels at one position of the kernel, so that their elements lie at the
+// same places of their planes, which are worked out once for all. So the channels of the result lie
+// side by side: [groups, rows, kernel, channels of the input].
 #include "convolution.cuh"
 #include "half_products.cuh"
 #include "vector.cuh"

@@ -97,8 +97,8 @@ struct PairLoader {
         }
     }
 
-    // Loads the pairs at two offsets from `start` on, negative where there is nothing. All of the
-    // warp may be whole.
+    // Loads the halves at two offsets from `start` on, negative where there is nothing. They lie side
+    // by side for all of the warp if `whole`.
     __device__ void fetch(const uint16_t* data, uint32_t start, const int32_t (&at)[2], bool whole,
                           uint32_t distance, int count) {
         const uint32_t first = start + at[0], second = start + at[1];
