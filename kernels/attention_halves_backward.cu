@@ -317,8 +317,8 @@ __device__ void backward_keys(const Attention& args, int64_t job) {
             function<T, WIDTH>(args, job);                                                   \
     }
 
-ATTENTION_HALVES(attention_halves_backward_queries_64, backward_queries, 2, 64, f16)
-ATTENTION_HALVES(attention_halves_backward_queries_64, backward_queries, 2, 64, bf16)
+ATTENTION_HALVES(attention_halves_backward_queries_64, backward_queries, 3, 64, f16)
+ATTENTION_HALVES(attention_halves_backward_queries_64, backward_queries, 3, 64, bf16)
 ATTENTION_HALVES(attention_halves_backward_queries_128, backward_queries, 2, 128, f16)
 ATTENTION_HALVES(attention_halves_backward_queries_128, backward_queries, 2, 128, bf16)
 ATTENTION_HALVES(attention_halves_backward_keys_64, backward_keys, 2, 64, f16)

@@ -6,6 +6,10 @@ use std::marker::PhantomData;
 use super::tile::MAX_HEIGHT;
 use crate::instruction_set::{InstructionSet, Isa, Multiversioned};
 
+/// The rows that are packed together: a line of the caches has as many floats of four bytes. Columns
+/// are often a multiple of a page apart, and then a line is gone before the next band comes.
+const TOGETHER: usize = 2 * MAX_HEIGHT;
+
 /// A part of a factor, and where it is packed. Strides are in elements.
 pub(super) struct Bands<T> {
     pub(super) to: *mut T,
@@ -47,20 +51,22 @@ impl<T: Copy + 'static> Multiversioned for Pack<T> {
     /// The conditions of [`Bands::pack`].
     #[inline(always)]
     unsafe fn run<I: Isa>(Bands { to, from, strides, rows, columns }: Bands<T>) {
-        for row in (0..rows).step_by(MAX_HEIGHT) {
-            let height = MAX_HEIGHT.min(rows - row);
+        for first in (0..rows).step_by(TOGETHER) {
             for column in 0..columns {
-                let to = to.wrapping_add(row * columns + column * MAX_HEIGHT);
-                let offset = row as isize * strides[0] + column as isize * strides[1];
-                let from = from.wrapping_offset(offset);
-                // SAFETY: the rows of the band are in the part, and there is room for whole bands.
-                unsafe {
-                    if height == MAX_HEIGHT && strides[0] == 1 {
-                        let together = from.cast::<[T; MAX_HEIGHT]>().read_unaligned();
-                        to.cast::<[T; MAX_HEIGHT]>().write_unaligned(together);
-                    } else {
-                        for row in 0..height {
-                            to.add(row).write(from.offset(row as isize * strides[0]).read());
+                for row in (first..rows.min(first + TOGETHER)).step_by(MAX_HEIGHT) {
+                    let height = MAX_HEIGHT.min(rows - row);
+                    let to = to.wrapping_add(row * columns + column * MAX_HEIGHT);
+                    let offset = row as isize * strides[0] + column as isize * strides[1];
+                    let from = from.wrapping_offset(offset);
+                    // SAFETY: the rows of the band are in the part, and there is room for whole bands.
+                    unsafe {
+                        if height == MAX_HEIGHT && strides[0] == 1 {
+                            let together = from.cast::<[T; MAX_HEIGHT]>().read_unaligned();
+                            to.cast::<[T; MAX_HEIGHT]>().write_unaligned(together);
+                        } else {
+                            for row in 0..height {
+                                to.add(row).write(from.offset(row as isize * strides[0]).read());
+                            }
                         }
                     }
                 }

@@ -53,15 +53,16 @@ impl Tensor {
         let sum = weights.sum(())?;
         let centred = x.sub(&x.mul(&weights)?.sum(1)?.true_divide(&sum)?.unsqueeze(1)?)?;
         let norm = match aweights {
+            // No weight is negative.
             _ if correction == 0 => sum,
-            None => sum.sub(correction)?,
+            None => sum.sub(correction)?.clamp_min(0)?,
             Some(aweights) => {
                 let squares = weights.mul(aweights)?.sum(())?;
-                sum.sub(&squares.mul(correction)?.true_divide(&sum)?)?
+                sum.sub(&squares.mul(correction)?.true_divide(&sum)?)?.clamp_min(0)?
             }
         };
         let products = centred.mul(&weights)?.matmul(&centred.t()?)?;
-        products.true_divide(&norm.clamp_min(0)?)?.squeeze_all()
+        products.true_divide(&norm)?.squeeze_all()
     }
 
     /// Pearson's coefficients of correlation of the rows, each of which has the observations of one
