@@ -86,7 +86,7 @@ class Convolution(Structure):
         *[(name, c_int64) for name in "batch groups in_channels out_channels".split()],
         *[(name, Axes) for name in "input kernel output stride padding dilation tap_step".split()],
         *[(name, c_int64) for name in "rows columns parts".split()],
-        ("tile_rows", c_int32), ("tile_columns", c_int32),
+        ("tile_rows", c_int32), ("tile_columns", c_int32), ("threads", c_int64),
     ]
 
 

@@ -18,13 +18,30 @@ SIZES = [
     (2, 1, 2, 3, (1, 1, 5), (1, 1, 2), (1, 1, 7), (0, 0, 0), (1, 1, 1)),
     (1, 1, 66, 65, (1, 6, 5), (1, 3, 2), (1, 2, 1), (0, 1, 0), (1, 1, 1)),
 ]
+# The same for tensor cores: a few channels more than a step has, whole tiles and parts of them, one to
+# three dimensions, a kernel of one position, and one of more positions than a block has threads.
+SIZES_OF_HALVES = [
+    (2, 1, 72, 40, (1, 9, 10), (1, 3, 3), (1, 1, 1), (0, 1, 1), (1, 1, 1)),
+    (2, 2, 17, 19, (3, 6, 5), (2, 3, 3), (2, 3, 2), (1, 2, 0), (1, 1, 2)),
+    (3, 1, 32, 16, (1, 1, 37), (1, 1, 5), (1, 1, 2), (0, 0, 2), (1, 1, 1)),
+    (1, 1, 64, 130, (1, 8, 8), (1, 1, 1), (1, 1, 1), (0, 0, 0), (1, 1, 1)),
+    (2, 1, 24, 16, (1, 12, 13), (1, 3, 3), (1, 4, 2), (0, 1, 1), (1, 2, 3)),
+    (1, 1, 66, 18, (1, 13, 14), (1, 12, 11), (1, 1, 1), (0, 1, 1), (1, 1, 1)),
+]
 # Kernels of a pass, with their tiles.
 OF_PLACES = {"": (16, 16), "_large": (64, 64), "_few": (4, 256), "_thin": (16, 256)}
 OF_WEIGHT = {"": (16, 16), "_large": (64, 64), "_few": (1, 9)}
+OF_HALVES = {"_halves": (64, 64), "_halves_large": (128, 64)}
+WEIGHT_OF_HALVES = {"_halves": (64, 64)}
 
 
 def check(driver):
-    for dtype, sizes in itertools.product(FLOATS, SIZES):
+    yield from check_kernels(driver, FLOATS, SIZES, OF_PLACES, OF_WEIGHT)
+    yield from check_kernels(driver, ["f16", "bf16"], SIZES_OF_HALVES, OF_HALVES, WEIGHT_OF_HALVES)
+
+
+def check_kernels(driver, dtypes, all_sizes, of_places, of_weight):
+    for dtype, sizes in itertools.product(dtypes, all_sizes):
         batch, groups, inner, outer, input, kernel, stride, padding, dilation = sizes
         x = sample(DTYPES[dtype], (batch, groups * inner, *input), special=False)
         weight = sample(DTYPES[dtype], (groups * outer, inner, *kernel), special=False)
@@ -38,21 +55,36 @@ def check(driver):
             stride=Axes(*stride), padding=Axes(*padding), dilation=Axes(*dilation),
             tap_step=Axes(*[s // math.gcd(s, d) for s, d in zip(stride, dilation)]),
         )
-        for name, tile in OF_PLACES.items():
+        for name, tile in of_places.items():
             bias = sample(DTYPES[dtype], (groups * outer,), special=False)
             expected = y.detach() + bias.double().reshape(-1, 1, 1, 1)
-            yield run(driver, f"conv_output{name}", dtype, args, tile, (x, weight, expected, bias))
+            # Tensor cores sum outputs of few tiles in parts, too.
+            for parts in [1, 2] if name == "_halves" else [1]:
+                tensors = (x, weight, expected, bias)
+                yield run(driver, f"conv_output{name}", dtype, args, tile, tensors, parts)
             bias = sample(DTYPES[dtype], (groups * inner,), special=False)
             expected = operands[0].grad + bias.double().reshape(-1, 1, 1, 1)
             yield run(driver, f"conv_input{name}", dtype, args, tile, (expected, weight, grad, bias))
-        for (name, tile), parts in itertools.product(OF_WEIGHT.items(), [1, 3]):
+        for (name, tile), parts in itertools.product(of_weight.items(), [1, 3]):
             expected = operands[1].grad
             yield run(driver, f"conv_weight{name}", dtype, args, tile, (x, expected, grad), parts)
+
+
+def channels_last(weight, groups, place):
+    """A weight as kernels for tensor cores have it: rows, positions, and the channels that are summed."""
+    by_group = weight.reshape(groups, -1, weight.shape[1], weight[0, 0].numel())
+    order = (0, 2, 3, 1) if place == 0 else (0, 1, 3, 2)
+    return by_group.permute(order).contiguous()
 
 
 def run(driver, name, dtype, args, tile, tensors, parts=1):
     """Computes the one of input, weight and output that is in doubles to be compared with."""
     place = [at for at in range(3) if name.startswith(("conv_input", "conv_weight", "conv_output")[at])][0]
+    is_on_tensor_cores = "_halves" in name
+    if is_on_tensor_cores:
+        # The channels of weights lie side by side there.
+        x, weight, *others = tensors
+        tensors = (x, channels_last(weight, args.groups, place), *others)
     expected, kind = tensors[place], DTYPES[dtype]
     halves = kind in HALVES
     shape = (parts, *expected.shape) if parts > 1 else expected.shape
@@ -73,6 +105,8 @@ def run(driver, name, dtype, args, tile, tensors, parts=1):
         args.rows, args.columns = outer, batch * math.prod(args.output)
     args.tile_rows, args.tile_columns = tile
     block = (16, 16, 1) if tile[0] == tile[1] else (256, 1, 1)
+    block = (128, 1, 1) if is_on_tensor_cores else block
+    args.threads = math.prod(block)
     # Fewer blocks than tiles, so that the loops are tested, too.
     driver.launch(f"{name}_{dtype}", args, grid=(2, 1, 3), block=block)
     found = there[place].read()

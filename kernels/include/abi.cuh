@@ -152,10 +152,12 @@ struct Scan {
 // computed, with channels of `groups` groups each: output o meets at kernel position k the input at
 // o * stride + k * dilation - padding. `bias`, a number for each channel of the result, may be null.
 // For each group that is a product of `rows` by `columns`, in tiles of `tile_rows` by `tile_columns`. A
-// weight is summed in `parts`, which lie one after the other, in the dtype that is computed with, and
-// are to be added up; an input is computed in so many phases, of which `columns` are the first one's.
+// weight, and an output on tensor cores, is summed in `parts`, which lie one after the other, in the
+// dtype that is computed with, and are to be added up; an input is computed in so many phases, of which
+// `columns` are the first one's.
 // Positions of the kernel that are `tap_step` apart, stride / gcd(stride, dilation), meet the inputs
-// of one phase.
+// of one phase. A block has so many `threads`, 128 where tensor cores multiply halves: weights lie as
+// conv_halves.cu and conv_halves_weight.cu say there.
 struct Convolution {
     void* x;
     void* weight;
@@ -171,6 +173,7 @@ struct Convolution {
     int64_t tap_step[3];
     int64_t rows, columns, parts;
     int32_t tile_rows, tile_columns;
+    int64_t threads;
 };
 
 // The order of `rows` dense rows of `size` elements, of which the places from `first` on, `count` of
@@ -225,7 +228,7 @@ static_assert(sizeof(Scan) == 56 && offsetof(Scan, parts) == 48);
 static_assert(sizeof(Sort) == 88 && offsetof(Sort, width) == 64);
 static_assert(sizeof(Search) == 64);
 static_assert(sizeof(Range) == 48 && offsetof(Range, istart) == 32);
-static_assert(sizeof(Convolution) == 264 && offsetof(Convolution, input) == 64 &&
+static_assert(sizeof(Convolution) == 272 && offsetof(Convolution, input) == 64 &&
               offsetof(Convolution, rows) == 232);
 static_assert(sizeof(Cat) == 1832 && offsetof(Cat, starts) == 544 &&
               offsetof(Cat, first_blocks) == 1568);

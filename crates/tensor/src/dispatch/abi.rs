@@ -302,10 +302,13 @@ pub(crate) struct Convolution {
     /// first phase.
     pub(crate) rows: i64,
     pub(crate) columns: i64,
-    /// The number of parts in which CUDA sums a weight, or of the phases of an input; else 1.
+    /// The number of parts in which CUDA sums a weight, or an output on tensor cores, or of the phases
+    /// of an input; else 1.
     pub(crate) parts: i64,
     /// The rows and columns of the tiles that CUDA's blocks compute; 0 on the CPU.
     pub(crate) tile: [i32; 2],
+    /// The threads of a block on CUDA.
+    pub(crate) threads: i64,
 }
 
 /// The most arrays that one launch of `cat` joins.
@@ -345,7 +348,7 @@ const _: () = {
     assert!(size_of::<Radix>() == 160 && offset_of!(Radix, known) == 136);
     assert!(size_of::<Search>() == 64);
     assert!(size_of::<Range>() == 48 && offset_of!(Range, istart) == 32);
-    assert!(size_of::<Convolution>() == 264 && offset_of!(Convolution, input) == 64);
+    assert!(size_of::<Convolution>() == 272 && offset_of!(Convolution, input) == 64);
     assert!(offset_of!(Convolution, rows) == 232);
     assert!(size_of::<Cat>() == 1832 && offset_of!(Cat, first_blocks) == 1568);
 };

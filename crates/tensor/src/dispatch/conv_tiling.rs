@@ -3,8 +3,12 @@
 use cpu_kernels::conv::ConvPass;
 
 use super::abi::Convolution;
-use super::convolution::ConvProduct;
+use super::convolution::{ConvGeometry, ConvProduct};
+use super::kernel_args::{TENSOR_CORE_THREADS, TILE_THREADS};
+use super::product_plan::TENSOR_CORES;
 use super::{HostKernels, Operator};
+use crate::resolved_device::ResolvedDevice;
+use crate::{DType, Result};
 
 /// The number of blocks that are worth a kernel for few rows.
 const ENOUGH: usize = 32;
@@ -15,8 +19,24 @@ const BUSY: usize = 512;
 /// The least number of summed elements that is worth a part of its own.
 const MIN_DEPTH: usize = 1024;
 
-/// The tiles of a product that a block computes on CUDA. The shape alone chooses, so results do not
-/// depend on the GPU.
+/// The least number of channels in a group, of columns, and of summed elements, that are worth tensor
+/// cores.
+const MIN_FOR_TENSOR_CORES: usize = 16;
+
+/// The number of blocks that are worth the larger tiles on tensor cores.
+const ENOUGH_LARGE: usize = 128;
+
+/// The number of blocks on tensor cores that are too few to keep a large GPU busy, and the number that
+/// an output is cut into then.
+const FEW_BLOCKS: usize = 64;
+const BLOCKS_OF_PARTS: usize = 256;
+
+/// The least number of channels, and of summed elements, that are worth a part of an output.
+const MIN_CHANNELS: usize = 64;
+const MIN_DEPTH_OF_OUTPUT: usize = 512;
+
+/// The tiles of a product that a block computes on CUDA. The shape alone chooses, and whether there are
+/// tensor cores, so results do not depend on the size of the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConvTiling {
     /// The CPU's kernel, which does not ask.
@@ -30,11 +50,44 @@ pub(super) enum ConvTiling {
     Few,
     /// 16 rows and 256 columns.
     Thin,
+    /// Squares of 64 halves on tensor cores.
+    TensorCores,
+    /// 128 rows and 64 columns of halves on tensor cores.
+    LargeTensorCores,
 }
 
 impl ConvTiling {
-    /// The tiles that suit a product.
-    pub(super) fn suiting(pass: ConvPass, product: &ConvProduct) -> ConvTiling {
+    /// The tiles that suit a pass on a device.
+    ///
+    /// # Errors
+    /// The driver does not tell what the device can do.
+    pub(super) fn suiting(
+        pass: ConvPass,
+        geometry: &ConvGeometry,
+        dtype: DType,
+        device: ResolvedDevice,
+    ) -> Result<ConvTiling> {
+        let ResolvedDevice::Cuda(device) = device else { return Ok(ConvTiling::Host) };
+        let product = geometry.product(pass);
+        let is_half = matches!(dtype, DType::F16 | DType::BF16);
+        let fits = is_half && fits_tensor_cores(geometry, &product);
+        let on_tensor_cores = fits && device.compute_capability()? >= TENSOR_CORES;
+        Ok(match on_tensor_cores {
+            true => Self::on_tensor_cores(pass, &product),
+            false => Self::elsewhere(pass, &product),
+        })
+    }
+
+    fn on_tensor_cores(pass: ConvPass, product: &ConvProduct) -> ConvTiling {
+        let large = ConvTiling::LargeTensorCores;
+        let fits = pass != ConvPass::Weight && product.rows >= large.tile(pass)[0] as usize;
+        match fits && large.blocks(pass, product) >= ENOUGH_LARGE {
+            true => large,
+            false => ConvTiling::TensorCores,
+        }
+    }
+
+    fn elsewhere(pass: ConvPass, product: &ConvProduct) -> ConvTiling {
         let &ConvProduct { rows, columns, .. } = product;
         let [few, large] = [ConvTiling::Few, ConvTiling::Large].map(|tiling| tiling.tile(pass)[0]);
         let is_busy = |tiling: ConvTiling| tiling.blocks(pass, product) >= ENOUGH;
@@ -60,7 +113,19 @@ impl ConvTiling {
             ConvTiling::Few if pass == ConvPass::Weight => [1, 9],
             ConvTiling::Few => [MAX_FEW as i32, 256],
             ConvTiling::Thin => [16, 256],
+            ConvTiling::TensorCores => [64, 64],
+            ConvTiling::LargeTensorCores => [128, 64],
         }
+    }
+
+    /// Whether the kernels want the channels of a weight side by side.
+    pub(super) fn is_on_tensor_cores(self) -> bool {
+        matches!(self, ConvTiling::TensorCores | ConvTiling::LargeTensorCores)
+    }
+
+    /// The threads of a block.
+    pub(super) fn threads(self) -> i32 {
+        if self.is_on_tensor_cores() { TENSOR_CORE_THREADS } else { TILE_THREADS }
     }
 
     fn blocks(self, pass: ConvPass, product: &ConvProduct) -> usize {
@@ -78,16 +143,37 @@ impl ConvTiling {
         let blocks = self.blocks(ConvPass::Weight, product).max(1);
         (BUSY / blocks).min(product.depth / MIN_DEPTH).max(1)
     }
+
+    /// The number of parts that the channels of an output's sums are cut into: on tensor cores, where it
+    /// has few tiles, as the layers of a network at its end have for few samples.
+    pub(super) fn parts_of_channels(self, product: &ConvProduct, channels: usize) -> usize {
+        let blocks = self.blocks(ConvPass::Output, product);
+        if self != ConvTiling::TensorCores || blocks == 0 || blocks >= FEW_BLOCKS {
+            return 1;
+        }
+        let most = (channels / MIN_CHANNELS).min(product.depth / MIN_DEPTH_OF_OUTPUT);
+        (BLOCKS_OF_PARTS / blocks).min(most).max(1)
+    }
 }
 
 /// The most rows of a product that its columns' threads sum by themselves.
 const MAX_FEW: usize = 4;
 
+/// Whether a pass has enough to do for tensor cores, and few enough elements for their kernels, which
+/// count them in 32 bits.
+fn fits_tensor_cores(geometry: &ConvGeometry, product: &ConvProduct) -> bool {
+    let channels = geometry.in_channels.min(geometry.out_channels);
+    let least = channels.min(product.columns).min(product.depth);
+    let is_small = |tensor| geometry.shape(tensor).numel() <= i32::MAX as usize;
+    let all = [ConvPass::Input, ConvPass::Weight, ConvPass::Output];
+    least >= MIN_FOR_TENSOR_CORES && all.into_iter().all(is_small)
+}
+
 /// The kernels of convolutions. A driver compiles a kernel as a whole, so each size of tiles has its own.
 pub(crate) struct ConvolutionKernels {
-    output: [Operator<Convolution>; 4],
-    input: [Operator<Convolution>; 4],
-    weight: [Operator<Convolution>; 3],
+    output: [Operator<Convolution>; 6],
+    input: [Operator<Convolution>; 6],
+    weight: [Operator<Convolution>; 4],
 }
 
 impl ConvolutionKernels {
@@ -97,18 +183,23 @@ impl ConvolutionKernels {
                 Operator::new("conv_output", output),
                 Operator::new("conv_output_large", output),
                 Operator::new("conv_output_few", output),
+                Operator::new("conv_output_halves", output),
                 Operator::new("conv_output_thin", output),
+                Operator::new("conv_output_halves_large", output),
             ],
             input: [
                 Operator::new("conv_input", input),
                 Operator::new("conv_input_large", input),
                 Operator::new("conv_input_few", input),
+                Operator::new("conv_input_halves", input),
                 Operator::new("conv_input_thin", input),
+                Operator::new("conv_input_halves_large", input),
             ],
             weight: [
                 Operator::new("conv_weight", weight),
                 Operator::new("conv_weight_large", weight),
                 Operator::new("conv_weight_few", weight),
+                Operator::new("conv_weight_halves", weight),
             ],
         }
     }
@@ -127,7 +218,10 @@ impl ConvolutionKernels {
             ConvTiling::Host | ConvTiling::Small => &kernels[0],
             ConvTiling::Large => &kernels[1],
             ConvTiling::Few => &kernels[2],
-            ConvTiling::Thin => &kernels[3],
+            ConvTiling::TensorCores => &kernels[3],
+            // Weights have none of these.
+            ConvTiling::Thin => &kernels[4],
+            ConvTiling::LargeTensorCores => &kernels[5],
         }
     }
 }

@@ -4,10 +4,10 @@ use cpu_kernels::conv::ConvPass;
 use gpu_runtime::Access;
 use smallvec::SmallVec;
 
-use super::Operands;
 use super::abi::Convolution;
 use super::conv_tiling::{ConvTiling, ConvolutionKernels};
-use crate::{DType, Error, Result, Shape, Tensor};
+use super::{Operands, Operator};
+use crate::{DType, Error, Result, Shape, Tensor, no_grad};
 
 /// The largest sum of a coordinate's parts on CUDA, and one more than the largest coordinate there.
 const MAX_EXTENT: usize = 1 << 30;
@@ -120,65 +120,143 @@ pub(crate) fn convolve(
 ) -> Result<Tensor> {
     let (dtype, device) = (first.dtype(), first.resolved_device());
     let product = geometry.product(pass);
-    let tiling =
-        if first.is_cuda() { ConvTiling::suiting(pass, &product) } else { ConvTiling::Host };
+    let tiling = ConvTiling::suiting(pass, geometry, dtype, device)?;
     let operator = kernels.of(pass, tiling);
     operator.check_dtype(dtype, device)?;
     let geometry = if first.is_cuda() { geometry.for_cuda(operator.name())? } else { *geometry };
     let parts = match pass {
         ConvPass::Weight => tiling.parts_of_depth(&product),
-        ConvPass::Input | ConvPass::Output => 1,
+        ConvPass::Output => tiling.parts_of_channels(&product, geometry.in_channels),
+        ConvPass::Input => 1,
     };
-    let shape = geometry.shape(pass);
-    let result = match parts {
-        1 => Tensor::uninit(shape, dtype, device)?,
-        // Halves are rounded when the parts are added up.
-        _ => {
-            let shape = std::iter::once(parts).chain(shape.iter().copied()).collect();
-            Tensor::uninit(shape, computed(dtype), device)?
+    let run = ConvRun { operator, pass, geometry, product, tiling, parts };
+    let turned;
+    let operands = match pass {
+        ConvPass::Input if tiling.is_on_tensor_cores() => {
+            turned = run.with_channels_last(first)?;
+            [&turned, second]
         }
+        ConvPass::Output if tiling.is_on_tensor_cores() => {
+            turned = run.with_channels_last(second)?;
+            [first, &turned]
+        }
+        _ => [first, second],
     };
-    if result.numel() == 0 {
-        return Ok(result);
+    let result = run.result(operands, bias)?;
+    let whole = if parts == 1 { result } else { result.sum(0)?.to(dtype)? };
+    if !run.leaves_channels_last() {
+        return Ok(whole);
     }
-    let mut tensors: SmallVec<[(&Tensor, Access); 4]> = SmallVec::new();
-    tensors.push((&result, Access::Write));
-    let others = [Some(first), Some(second), bias].into_iter().flatten();
-    tensors.extend(others.map(|tensor| (tensor, Access::Read)));
-    let operands = Operands::hold_for_new(operator.name(), device, &tensors)?;
-    // Places among the operands, in the order input, weight, output.
-    let [x, weight, y] = match pass {
-        ConvPass::Input => [0, 1, 2],
-        ConvPass::Weight => [1, 0, 2],
-        ConvPass::Output => [1, 2, 0],
-    };
-    let sizes = |sizes: [usize; 3]| sizes.map(|size| size as i64);
-    let call = Convolution {
-        x: operands.address(x),
-        weight: operands.address(weight),
-        y: operands.address(y),
-        bias: bias.map_or(0, |_| operands.address(3)),
-        batch: geometry.batch as i64,
-        groups: geometry.groups as i64,
-        in_channels: geometry.in_channels as i64,
-        out_channels: geometry.out_channels as i64,
-        input: sizes(geometry.input),
-        kernel: sizes(geometry.kernel),
-        output: sizes(geometry.output),
-        stride: sizes(geometry.stride),
-        padding: sizes(geometry.padding),
-        dilation: sizes(geometry.dilation),
-        tap_step: sizes(geometry.tap_step()),
-        rows: product.rows as i64,
-        columns: product.columns as i64,
-        parts: (parts * product.phases) as i64,
-        tile: tiling.tile(pass),
-    };
-    // SAFETY: the three are dense and of the geometry's shapes, the result in parts as the call says.
-    unsafe { operator.run(dtype, &operands, &call)? };
-    drop(operands);
-    drop(tensors);
-    if parts == 1 { Ok(result) } else { result.sum(0)?.to(dtype) }
+    let last = whole.dims() as isize - 1;
+    let order: SmallVec<[isize; 5]> = [0, last].into_iter().chain(1..last).collect();
+    whole.permute(&order[..])?.contiguous()
+}
+
+/// A pass with all that was decided about it.
+struct ConvRun {
+    operator: &'static Operator<Convolution>,
+    pass: ConvPass,
+    geometry: ConvGeometry,
+    product: ConvProduct,
+    tiling: ConvTiling,
+    parts: usize,
+}
+
+impl ConvRun {
+    /// A weight as the kernels for tensor cores read it: rows of the product, positions of the kernel,
+    /// and the channels that are summed, side by side.
+    fn with_channels_last(&self, weight: &Tensor) -> Result<Tensor> {
+        let ConvGeometry { groups, in_channels, out_channels, kernel, .. } = self.geometry;
+        let positions = kernel.iter().product();
+        let order = match self.pass {
+            ConvPass::Input => [0, 2, 3, 1],
+            ConvPass::Output | ConvPass::Weight => [0, 1, 3, 2],
+        };
+        let shape = [groups, out_channels, in_channels, positions];
+        no_grad(|| weight.reshape(shape)?.permute(order)?.contiguous())
+    }
+
+    /// Whether the kernel leaves a weight with its channels side by side, which are not so already.
+    fn leaves_channels_last(&self) -> bool {
+        let is_one_position = self.geometry.kernel == [1; 3];
+        self.pass == ConvPass::Weight && self.tiling.is_on_tensor_cores() && !is_one_position
+    }
+
+    /// The shape of the result as the kernel leaves it.
+    fn shape(&self) -> Shape {
+        let mut shape = self.geometry.shape(self.pass).to_vec();
+        if self.leaves_channels_last() {
+            shape[1..].rotate_left(1);
+        }
+        if self.parts > 1 {
+            shape.insert(0, self.parts);
+        }
+        shape.into_iter().collect()
+    }
+
+    /// Computes the result, or its parts, in the dtype in which these are summed.
+    #[track_caller]
+    fn result(&self, [first, second]: [&Tensor; 2], bias: Option<&Tensor>) -> Result<Tensor> {
+        let (dtype, device) = (first.dtype(), first.resolved_device());
+        // Halves are rounded when the parts are added up.
+        let result_dtype = if self.parts == 1 { dtype } else { computed(dtype) };
+        let result = Tensor::uninit(self.shape(), result_dtype, device)?;
+        if result.numel() == 0 {
+            return Ok(result);
+        }
+        let mut tensors: SmallVec<[(&Tensor, Access); 4]> = SmallVec::new();
+        tensors.push((&result, Access::Write));
+        let others = [Some(first), Some(second), bias].into_iter().flatten();
+        tensors.extend(others.map(|tensor| (tensor, Access::Read)));
+        let operands = Operands::hold_for_new(self.operator.name(), device, &tensors)?;
+        let call = self.call(&operands, bias.is_some());
+        // SAFETY: the three are dense and of the geometry's shapes, or as `with_channels_last` and
+        // `shape` say, the result in parts as the call says.
+        unsafe { self.operator.run(dtype, &operands, &call)? };
+        drop(operands);
+        drop(tensors);
+        Ok(result)
+    }
+
+    /// The arguments of the kernel, of operands in the order of `result`.
+    fn call(&self, operands: &Operands<'_>, has_bias: bool) -> Convolution {
+        let ConvRun { pass, ref geometry, ref product, tiling, parts, .. } = *self;
+        // Places among the operands, in the order input, weight, output.
+        let [x, weight, y] = match pass {
+            ConvPass::Input => [0, 1, 2],
+            ConvPass::Weight => [1, 0, 2],
+            ConvPass::Output => [1, 2, 0],
+        };
+        let sizes = |sizes: [usize; 3]| sizes.map(|size| size as i64);
+        let mut tile = tiling.tile(pass);
+        if pass == ConvPass::Weight && tiling.is_on_tensor_cores() {
+            // There a tile is at one position of the kernel.
+            let channels = geometry.in_channels;
+            tile[1] = (channels / channels.div_ceil(tile[1] as usize)) as i32;
+        }
+        Convolution {
+            x: operands.address(x),
+            weight: operands.address(weight),
+            y: operands.address(y),
+            bias: if has_bias { operands.address(3) } else { 0 },
+            batch: geometry.batch as i64,
+            groups: geometry.groups as i64,
+            in_channels: geometry.in_channels as i64,
+            out_channels: geometry.out_channels as i64,
+            input: sizes(geometry.input),
+            kernel: sizes(geometry.kernel),
+            output: sizes(geometry.output),
+            stride: sizes(geometry.stride),
+            padding: sizes(geometry.padding),
+            dilation: sizes(geometry.dilation),
+            tap_step: sizes(geometry.tap_step()),
+            rows: product.rows as i64,
+            columns: product.columns as i64,
+            parts: (parts * product.phases) as i64,
+            tile,
+            threads: tiling.threads().into(),
+        }
+    }
 }
 
 /// The dtype in which products are summed.

@@ -61,8 +61,9 @@ impl KernelArgs for Convolution {
         let products = self.groups.saturating_mul(self.parts);
         let [rows, columns] = self.tile;
         let grid = in_tiles([self.rows, self.columns], products, [rows.into(), columns.into()]);
-        // Where a tile is no square, a thread has a column of its own.
-        let block = if rows == columns { [SIDE, SIDE, 1] } else { [THREADS, 1, 1] };
+        let is_square = rows == columns && self.threads == i64::from(TILE_THREADS);
+        // Where a tile is no square, a thread has a column of its own; and warps lie along x.
+        let block = if is_square { [SIDE, SIDE, 1] } else { [self.threads as u32, 1, 1] };
         LaunchConfig { grid, block, shared_bytes: 0 }
     }
 }

@@ -69,7 +69,7 @@ fn every_kernel_gives_what_the_cpu_gives_and_the_same_bits_each_time() -> Result
 #[test]
 fn a_weight_s_gradient_in_halves_is_rounded_once_though_it_is_summed_in_parts() -> Result<()> {
     for device in cuda_devices() {
-        for (channels, groups) in [([4, 8], 1), ([8, 8], 8)] {
+        for (channels, groups) in [([4, 8], 1), ([8, 8], 8), ([16, 32], 1), ([32, 48], 2)] {
             let [input, output] = channels;
             let shape = [8, input, 32, 32];
             let x = Tensor::rand(shape, Device::Cpu)?.to(DType::BF16)?;
@@ -87,6 +87,51 @@ fn a_weight_s_gradient_in_halves_is_rounded_once_though_it_is_summed_in_parts() 
             let expected = gradient[0].as_ref().expect("it is there");
             assert_eq!(own[2].dtype(), DType::BF16);
             assert!(own[2].cpu()?.to(exact)?.allclose(expected, 1.0 / 255.0, 0.0)?, "{device}");
+        }
+    }
+    Ok(())
+}
+
+/// Sizes for tensor cores: channels that fill tiles and others, strides, groups, one position, and so
+/// many channels of so few outputs that they are summed in parts.
+fn sizes_of_many_channels() -> Vec<Sizes> {
+    let new = ConvOptions::<2>::new;
+    let sizes = |x, weight, options| Sizes { x, weight, options };
+    vec![
+        sizes([2, 32, 9, 10], [40, 32, 3, 3], new().padding(1)),
+        sizes([3, 34, 9, 7], [50, 17, 3, 2], new().padding([1, 0]).stride([2, 3]).groups(2)),
+        sizes([2, 16, 12, 12], [16, 16, 2, 3], new().padding(2).dilation([1, 2])),
+        sizes([2, 72, 8, 8], [24, 72, 1, 1], new()),
+        sizes([1, 192, 5, 5], [16, 192, 3, 3], new().padding(1)),
+    ]
+}
+
+#[test]
+fn halves_of_many_channels_give_what_doubles_give_rounded_once() -> Result<()> {
+    for Sizes { x, weight, options } in sizes_of_many_channels() {
+        // All are positive, so no sum is much smaller than what is summed.
+        let bias = Tensor::rand([weight[0]], Device::Cpu)?;
+        let (x, weight) = (Tensor::rand(x, Device::Cpu)?, Tensor::rand(weight, Device::Cpu)?);
+        for dtype in [DType::F16, DType::BF16] {
+            let halves = [&x, &weight, &bias].map(|x| x.to(dtype));
+            let [x, weight, bias] = halves;
+            let (x, weight, bias) = (x?, weight?, bias?);
+            let exact = [&x, &weight, &bias].map(|x| x.to(DType::F64));
+            let [exact_x, exact_weight, exact_bias] = exact;
+            let expected = results([&exact_x?, &exact_weight?, &exact_bias?], options)?;
+            for device in cuda_devices() {
+                let there = [&x, &weight, &bias].map(|x| x.to(device));
+                let [x, weight, bias] = there;
+                let own = results([&x?, &weight?, &bias?], options)?;
+                for (part, expected) in expected.iter().enumerate() {
+                    let own = own[part].cpu()?.to(DType::F64)?;
+                    // The gradients are of a result that was rounded, too.
+                    assert!(
+                        own.allclose(expected, 1.0 / 100.0, 0.0)?,
+                        "{part} in {dtype:?} on {device}"
+                    );
+                }
+            }
         }
     }
     Ok(())
