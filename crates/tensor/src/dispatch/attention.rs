@@ -4,7 +4,7 @@ use gpu_runtime::Access;
 use smallvec::SmallVec;
 
 use super::abi::Attention;
-use super::attention_plan::{AttentionPlan, Pass, TensorCoreAttention, TensorCoreKernels};
+use super::attention_plan::{AttentionPass, AttentionPlan, TensorCoreAttention, TensorCoreKernels};
 use super::cuda::{self, KernelTable};
 use super::{HostKernels, Operands, Operator};
 use crate::resolved_device::ResolvedDevice;
@@ -44,11 +44,11 @@ impl AttentionKernels {
     /// Runs a pass. All gradients are one pass on the CPU, and that of keys and values of CUDA alone.
     ///
     /// # Safety
-    /// As `Operator::run`.
+    /// The call describes the operands for `dtype`, and all that it leads to is among them.
     #[track_caller]
     unsafe fn run(
         &'static self,
-        (plan, pass): (AttentionPlan, Pass),
+        (plan, pass): (AttentionPlan, AttentionPass),
         dtype: DType,
         operands: &Operands<'_>,
         call: &Attention,
@@ -60,13 +60,13 @@ impl AttentionKernels {
             // SAFETY: the call describes the operands (a condition of this function).
             return unsafe { cuda::launch(name, table, dtype, device, operands.tensors, &call) };
         }
-        // SAFETY: as above.
+        // SAFETY: the call describes the operands for `dtype` (a condition of this function).
         unsafe {
             match (pass, device) {
-                (Pass::Forward, _) => self.forward.run(dtype, operands, call),
-                (Pass::Queries, _) => self.backward.run(dtype, operands, call),
-                (Pass::Keys, ResolvedDevice::Cpu) => Ok(()),
-                (Pass::Keys, ResolvedDevice::Cuda(device)) => {
+                (AttentionPass::Forward, _) => self.forward.run(dtype, operands, call),
+                (AttentionPass::Queries, _) => self.backward.run(dtype, operands, call),
+                (AttentionPass::Keys, ResolvedDevice::Cpu) => Ok(()),
+                (AttentionPass::Keys, ResolvedDevice::Cuda(device)) => {
                     let name = "attention_backward_keys";
                     cuda::launch(name, &self.of_keys, dtype, device, operands.tensors, call)
                 }
@@ -134,11 +134,11 @@ pub(crate) fn attention(
         let call = Attention {
             out: operands.address(0),
             log_sum: operands.address(1),
-            jobs: plan.jobs(Pass::Forward, dtype, [batch * heads, queries, v.shape()[3]]),
+            jobs: plan.jobs(AttentionPass::Forward, dtype, [batch * heads, queries, v.shape()[3]]),
             ..problem.call(&operands, 2)
         };
         // SAFETY: the operands are of the problem's sizes, and the results of theirs.
-        unsafe { kernels.run((plan, Pass::Forward), dtype, &operands, &call)? };
+        unsafe { kernels.run((plan, AttentionPass::Forward), dtype, &operands, &call)? };
     }
     Ok([by_head(&out)?, log_sum])
 }
@@ -196,17 +196,17 @@ pub(crate) fn attention_backward(
         grad: operands.address(written + 1),
         grad_strides: strides(grad),
         log_sum: operands.address(written + 2),
-        jobs: plan.jobs(Pass::Queries, dtype, [batch * heads, queries, depth]),
+        jobs: plan.jobs(AttentionPass::Queries, dtype, [batch * heads, queries, depth]),
         ..problem.call(&operands, written + 3)
     };
     // SAFETY: the operands are of the problem's sizes, and the gradients of those of what they are the
     // gradients of.
-    unsafe { kernels.run((plan, Pass::Queries), dtype, &operands, &call)? };
+    unsafe { kernels.run((plan, AttentionPass::Queries), dtype, &operands, &call)? };
     if needs[1] || needs[2] {
         let rows = [batch * k.shape()[1], k.shape()[2], depth.max(v.shape()[3])];
-        let call = Attention { jobs: plan.jobs(Pass::Keys, dtype, rows), ..call };
+        let call = Attention { jobs: plan.jobs(AttentionPass::Keys, dtype, rows), ..call };
         // SAFETY: as above; the launch before writes what this one reads.
-        unsafe { kernels.run((plan, Pass::Keys), dtype, &operands, &call)? };
+        unsafe { kernels.run((plan, AttentionPass::Keys), dtype, &operands, &call)? };
     }
     drop(operands);
     drop(tensors);

@@ -10,9 +10,9 @@ use crate::{DType, Result};
 /// The fewest keys for which tensor cores are used: those of a tile.
 const MIN_KEYS: usize = 64;
 
-/// What is computed in a launch.
+/// A launch, by its results.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pass {
+pub(super) enum AttentionPass {
     Forward,
     /// The gradient of queries, and what those of keys and values need.
     Queries,
@@ -23,9 +23,9 @@ pub(super) enum Pass {
 /// The kernels of a problem.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum AttentionPlan {
-    /// Those of any sizes and dtypes.
+    /// The kernels of any sizes and dtypes.
     Any,
-    /// Those of halves on tensor cores, for heads of up to as many elements as a tile has.
+    /// The kernels of halves on tensor cores, for heads of up to as many elements as a tile has.
     TensorCores(TileWidth),
 }
 
@@ -88,12 +88,19 @@ impl AttentionPlan {
     }
 
     /// The number of blocks of results in a pass, of so many heads of rows and columns.
-    pub(super) fn jobs(self, pass: Pass, dtype: DType, [heads, rows, columns]: [usize; 3]) -> i64 {
+    pub(super) fn jobs(
+        self,
+        pass: AttentionPass,
+        dtype: DType,
+        [heads, rows, columns]: [usize; 3],
+    ) -> i64 {
         let (down, across) = match (self, pass) {
             (AttentionPlan::Any, _) if dtype == DType::F64 => (32, 32),
             (AttentionPlan::Any, _) => (64, 64),
             // Wider registers for results leave room for fewer queries.
-            (AttentionPlan::TensorCores(TileWidth::Narrow), Pass::Forward) => (128, columns),
+            (AttentionPlan::TensorCores(TileWidth::Narrow), AttentionPass::Forward) => {
+                (128, columns)
+            }
             (AttentionPlan::TensorCores(_), _) => (64, columns),
         };
         let across = if columns == 0 { 1 } else { columns.div_ceil(across) };

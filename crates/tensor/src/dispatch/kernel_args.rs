@@ -70,16 +70,20 @@ impl KernelArgs for Convolution {
 
 impl KernelArgs for Attention {
     fn launch(&self, _blocks: u32) -> LaunchConfig {
-        let grid = self.jobs.clamp(1, i64::from(i32::MAX)) as u32;
-        LaunchConfig { grid: [grid, 1, 1], block: [SIDE, SIDE, 1], shared_bytes: 0 }
+        for_jobs(self.jobs, [SIDE, SIDE, 1])
     }
 }
 
 impl KernelArgs for TensorCoreAttention {
-    fn launch(&self, blocks: u32) -> LaunchConfig {
-        let threads = TENSOR_CORE_THREADS as u32;
-        LaunchConfig { block: [threads, 1, 1], ..self.0.launch(blocks) }
+    fn launch(&self, _blocks: u32) -> LaunchConfig {
+        for_jobs(self.0.jobs, [TENSOR_CORE_THREADS as u32, 1, 1])
     }
+}
+
+/// A block for each job, as far as a grid goes.
+fn for_jobs(jobs: i64, block: [u32; 3]) -> LaunchConfig {
+    let grid = jobs.clamp(1, i64::from(i32::MAX)) as u32;
+    LaunchConfig { grid: [grid, 1, 1], block, shared_bytes: 0 }
 }
 
 /// A block for each tile of so many products of `[rows, columns]`.
@@ -151,8 +155,7 @@ impl KernelArgs for Sort {
 
 impl KernelArgs for Radix {
     fn launch(&self, _blocks: u32) -> LaunchConfig {
-        let grid = self.jobs.clamp(1, i64::from(i32::MAX)) as u32;
-        LaunchConfig { grid: [grid, 1, 1], block: [THREADS, 1, 1], shared_bytes: 0 }
+        for_jobs(self.jobs, [THREADS, 1, 1])
     }
 }
 

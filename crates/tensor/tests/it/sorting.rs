@@ -7,7 +7,7 @@ use tensor::{
     DType, QuantileInterpolation, Result, ScatterReduction, Tensor, keepdim, manual_seed, tensor,
 };
 
-use crate::devices::for_each_device;
+use crate::devices::{cuda_devices, for_each_device};
 
 fn numbers(x: &Tensor) -> Result<Vec<f64>> {
     x.to(DType::F64)?.to_vec()
@@ -48,31 +48,25 @@ fn rows_of_any_length_are_sorted_stably() -> Result<()> {
     })
 }
 
-/// On CUDA these are sorted digit by digit: parts that end within a tile, and one element more or less.
+/// On CUDA these are sorted digit by digit, and few of their elements are selected first: parts that end
+/// within a tile, and one element more or less. On one device, since with every access checked that
+/// takes seconds.
 #[test]
 fn long_rows_are_sorted_as_on_the_cpu() -> Result<()> {
+    let device = cuda_devices()[0];
     let special = tensor![f64::NAN, -0.0, 0.0, f64::INFINITY, f64::NEG_INFINITY, -f64::NAN]?;
-    let cases = [
-        ([1, 131_073], DType::F32, false),
-        ([33, 4097], DType::I16, true),
-        ([1, 262_144], DType::I64, false),
-        ([65, 4097], DType::F64, true),
-    ];
-    let cases = cases.map(|(shape, dtype, descending)| {
+    let cases = [([1, 131_073], DType::F32, false), ([65, 4097], DType::F64, true)];
+    for (shape, dtype, descending) in cases {
         let x = rows(shape, tensor::Device::Cpu)?.to(dtype)?;
-        if dtype.is_float() {
-            x.narrow(1, 2000, 6)?.copy_(&special.to(dtype)?)?;
-        }
-        Ok((x.argsort(1, descending)?.to_vec::<i64>()?, x, descending))
-    });
-    let cases = cases.into_iter().collect::<Result<Vec<_>>>()?;
-    for_each_device(|device| {
-        for (expected, x, descending) in &cases {
-            let places = x.to(device)?.argsort(1, *descending)?.to_vec::<i64>()?;
-            assert!(places == *expected, "{:?} of {} on {device}", x.shape(), x.dtype());
-        }
-        Ok(())
-    })
+        x.narrow(1, 2000, 6)?.copy_(&special.to(dtype)?)?;
+        let there = x.to(device)?;
+        let places = there.argsort(1, descending)?.to_vec::<i64>()?;
+        assert!(places == x.argsort(1, descending)?.to_vec::<i64>()?, "{shape:?} of {dtype}");
+        let (_, best) = x.topk(9, 1, descending)?;
+        let (_, found) = there.topk(9, 1, descending)?;
+        assert_eq!(found.to_vec::<i64>()?, best.to_vec::<i64>()?, "{shape:?} of {dtype}");
+    }
+    Ok(())
 }
 
 #[test]
