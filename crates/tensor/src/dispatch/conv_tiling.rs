@@ -147,8 +147,11 @@ impl ConvTiling {
     /// The number of parts that the channels of an output's sums are cut into: on tensor cores, where it
     /// has few tiles, as the layers of a network at its end have for few samples.
     pub(super) fn parts_of_channels(self, product: &ConvProduct, channels: usize) -> usize {
+        if self != ConvTiling::TensorCores {
+            return 1;
+        }
         let blocks = self.blocks(ConvPass::Output, product);
-        if self != ConvTiling::TensorCores || blocks == 0 || blocks >= FEW_BLOCKS {
+        if blocks == 0 || blocks >= FEW_BLOCKS {
             return 1;
         }
         let most = (channels / MIN_CHANNELS).min(product.depth / MIN_DEPTH_OF_OUTPUT);
