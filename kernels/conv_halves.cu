@@ -10,7 +10,6 @@
 // are stored.
 #include "convolution.cuh"
 #include "half_products.cuh"
-#include "vector.cuh"
 
 // The columns and the depth of a tile.
 constexpr int COLUMNS = 64;

@@ -8,7 +8,6 @@
 // side by side: [groups, rows, kernel, channels of the input].
 #include "convolution.cuh"
 #include "half_products.cuh"
-#include "vector.cuh"
 
 // The rows, columns and depth of a tile.
 constexpr int ROWS = 64;
@@ -189,14 +188,8 @@ struct TileGradients {
         const auto channels = static_cast<int>(args.in_channels) - known.tile.channel;
         const bool even = args.in_channels % 2 == 0;
         product.for_pairs([&](int row, int channel, float x, float y) {
-            if (row >= rows || channel >= channels) return;
-            Out* const to = first + row * args.columns + channel;
-            if (even) {
-                *reinterpret_cast<Pack<Out, 2>*>(to) = {convert<Out>(x), convert<Out>(y)};
-            } else {
-                to[0] = convert<Out>(x);
-                if (channel + 1 < channels) to[1] = convert<Out>(y);
-            }
+            if (row >= rows) return;
+            store_sums(first + row * args.columns + channel, channels - channel, even, x, y);
         });
     }
 };

@@ -2,8 +2,7 @@
 //
 // Blocks of four warps compute tiles of c, a quarter each. Three tiles of each factor are in shared
 // memory: while one is multiplied, the others are on their way.
-#include "half_tiles.cuh"
-#include "vector.cuh"
+#include "half_products.cuh"
 
 constexpr int STAGES = 3;
 
@@ -20,43 +19,21 @@ template <class T, int SIZE, bool A_DEEP, bool B_DEEP>
 struct TileProduct {
     using A = HalfTile<SIZE, A_DEEP, DEPTH>;
     using B = HalfTile<SIZE, B_DEEP, DEPTH>;
-    // A warp's part, in steps of 16 rows and 16 columns.
-    static constexpr int PART = SIZE / 2;
-    static constexpr int STEPS = PART / STEP;
+    using Product = HalfProduct<T, A, B, SIZE, SIZE>;
     static constexpr int STAGE_BYTES = A::BYTES + B::BYTES;
 
-    Fragment a[2][STEPS], b[2][STEPS];
-    float sums[STEPS][2 * STEPS][4];
-    int lane, a_row, b_row;
+    Product product;
+    // One step is multiplied while the other is loaded.
+    typename Product::StepFactors factors[2];
 
-    __device__ TileProduct(int thread) : sums{} {
-        const int warp = thread / 32;
-        lane = thread % 32;
-        a_row = warp / 2 * PART;
-        b_row = warp % 2 * PART;
-    }
+    __device__ TileProduct(int thread) : product(thread) {}
 
-    // The fragments of one step in a stage.
+    // Loads the factors of one step in a stage.
     __device__ void load(int slot, uint32_t stage, int step) {
-#pragma unroll
-        for (int i = 0; i < STEPS; ++i) {
-            a[slot][i] = A::template fragment<true>(stage, a_row + i * STEP, step * STEP, lane);
-            b[slot][i] = B::template fragment<false>(stage + A::BYTES, b_row + i * STEP,
-                                                     step * STEP, lane);
-        }
+        product.load(factors[slot], stage, stage + A::BYTES, step * STEP);
     }
 
-    __device__ void multiply(int slot) {
-#pragma unroll
-        for (int i = 0; i < STEPS; ++i) {
-#pragma unroll
-            for (int j = 0; j < STEPS; ++j) {
-                const auto& [w] = b[slot][j];
-                add_products<T>(sums[i][2 * j], a[slot][i], w[0], w[1]);
-                add_products<T>(sums[i][2 * j + 1], a[slot][i], w[2], w[3]);
-            }
-        }
-    }
+    __device__ void multiply(int slot) { product.multiply(factors[slot]); }
 
     // Adds up the products of all tiles along the depth.
     __device__ void run(uint32_t shared, HalfLoader<T, SIZE, A_DEEP, DEPTH>& left,
@@ -95,31 +72,11 @@ struct TileProduct {
     // Stores what lies inside c.
     template <class Out>
     __device__ void store(Out* c, int64_t rows, int64_t cols, int64_t row, int64_t col) const {
-#pragma unroll
-        for (int i = 0; i < STEPS; ++i) {
-#pragma unroll
-            for (int j = 0; j < 2 * STEPS; ++j) {
-#pragma unroll
-                for (int half = 0; half < 2; ++half) {
-                    const int64_t r = row + a_row + i * STEP + half * 8 + lane / 4;
-                    const int64_t s = col + b_row + j * 8 + lane % 4 * 2;
-                    if (r < rows) {
-                        store_pair(c + r * cols + s, cols - s, cols % 2 == 0, sums[i][j][2 * half],
-                                   sums[i][j][2 * half + 1]);
-                    }
-                }
-            }
-        }
-    }
-
-    template <class Out>
-    static __device__ void store_pair(Out* to, int64_t left, bool even, float x, float y) {
-        if (even && left > 1) {
-            *reinterpret_cast<Pack<Out, 2>*>(to) = {convert<Out>(x), convert<Out>(y)};
-        } else {
-            if (left > 0) to[0] = convert<Out>(x);
-            if (left > 1) to[1] = convert<Out>(y);
-        }
+        product.for_pairs([&](int r, int s, float x, float y) {
+            if (row + r >= rows) return;
+            const int64_t first = (row + r) * cols + col + s;
+            store_sums(c + first, cols - col - s, cols % 2 == 0, x, y);
+        });
     }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "half_tiles.cuh"
+#include "vector.cuh"
 
 // A tile of ROWS x COLUMNS sums, of which each warp has a quarter. A and B are the shapes of the tiles
 // of the factors.
@@ -10,6 +11,11 @@ struct HalfProduct {
     // A warp's part, and the steps of 16 in it.
     static constexpr int HEIGHT = ROWS / 2, WIDTH = COLUMNS / 2;
     static constexpr int DOWN = HEIGHT / STEP, ACROSS = WIDTH / STEP;
+
+    // What is multiplied in a step of the depth.
+    struct StepFactors {
+        Fragment left[DOWN], right[ACROSS];
+    };
 
     float sums[DOWN][2 * ACROSS][4];
     int lane, row, column;
@@ -21,27 +27,37 @@ struct HalfProduct {
         column = warp % 2 * WIDTH;
     }
 
+    // Loads the factors of the step at `depth` in two tiles.
+    __device__ void load(StepFactors& factors, uint32_t a, uint32_t b, int depth) const {
+#pragma unroll
+        for (int i = 0; i < DOWN; ++i)
+            factors.left[i] = A::template fragment<true>(a, row + i * STEP, depth, lane);
+#pragma unroll
+        for (int j = 0; j < ACROSS; ++j)
+            factors.right[j] = B::template fragment<false>(b, column + j * STEP, depth, lane);
+    }
+
+    // Adds the products of a step.
+    __device__ void multiply(const StepFactors& factors) {
+#pragma unroll
+        for (int i = 0; i < DOWN; ++i) {
+#pragma unroll
+            for (int j = 0; j < ACROSS; ++j) {
+                const auto& [w] = factors.right[j];
+                add_products<T>(sums[i][2 * j], factors.left[i], w[0], w[1]);
+                add_products<T>(sums[i][2 * j + 1], factors.left[i], w[2], w[3]);
+            }
+        }
+    }
+
     // Adds the products of two tiles that are DEPTH deep.
     template <int DEPTH>
     __device__ void add(uint32_t a, uint32_t b) {
 #pragma unroll
         for (int depth = 0; depth < DEPTH; depth += STEP) {
-            Fragment left[DOWN], right[ACROSS];
-#pragma unroll
-            for (int i = 0; i < DOWN; ++i)
-                left[i] = A::template fragment<true>(a, row + i * STEP, depth, lane);
-#pragma unroll
-            for (int j = 0; j < ACROSS; ++j)
-                right[j] = B::template fragment<false>(b, column + j * STEP, depth, lane);
-#pragma unroll
-            for (int i = 0; i < DOWN; ++i) {
-#pragma unroll
-                for (int j = 0; j < ACROSS; ++j) {
-                    const auto& [w] = right[j];
-                    add_products<T>(sums[i][2 * j], left[i], w[0], w[1]);
-                    add_products<T>(sums[i][2 * j + 1], left[i], w[2], w[3]);
-                }
-            }
+            StepFactors factors;
+            load(factors, a, b, depth);
+            multiply(factors);
         }
     }
 
@@ -52,9 +68,9 @@ struct HalfProduct {
 #pragma unroll
         for (int i = 0; i < DOWN; ++i) {
 #pragma unroll
-            for (int half = 0; half < 2; ++half) {
+            for (int j = 0; j < 2 * ACROSS; ++j) {
 #pragma unroll
-                for (int j = 0; j < 2 * ACROSS; ++j) {
+                for (int half = 0; half < 2; ++half) {
                     visit(row + i * STEP + half * 8 + lane / 4, column + j * 8 + lane % 4 * 2,
                           sums[i][j][2 * half], sums[i][j][2 * half + 1]);
                 }
@@ -62,6 +78,24 @@ struct HalfProduct {
         }
     }
 };
+
+// Stores a pair of sums in a row of a result, of which so many elements are left. Pairs of an `even`
+// row lie at multiples of their size.
+template <class Out>
+__device__ void store_sums(Out* to, int64_t left, bool even, float x, float y) {
+    if (even && left > 1) {
+        // As one word: the compiler splits a pair of elements, since they are stored below, too.
+        if constexpr (std::is_same_v<Out, float>) {
+            const uint64_t high = __float_as_uint(y);
+            *reinterpret_cast<uint64_t*>(to) = high << 32 | __float_as_uint(x);
+        } else {
+            *reinterpret_cast<uint32_t*>(to) = pack_halves<Out>(x, y);
+        }
+    } else {
+        if (left > 0) to[0] = convert<Out>(x);
+        if (left > 1) to[1] = convert<Out>(y);
+    }
+}
 
 // Two neighbouring halves in a line of a tile, which a thread loads from memory, and how they lie in
 // shared memory.

@@ -1,7 +1,8 @@
 // Tiles of matrices of halves on their way from memory through shared memory to tensor cores.
 //
-// A tile has so many rows, or columns, and a depth, DEPTH of what is summed over. It lies in shared memory as the matrix lies in memory: in lines along the
-// depth, or across it, which ldmatrix transposes. So both are read and written 16 bytes at a time.
+// A tile has so many rows, or columns, and a depth, DEPTH of what is summed over. It lies in shared
+// memory as the matrix lies in memory: in lines along the depth, or across it, which ldmatrix
+// transposes. So both are read and written 16 bytes at a time.
 #pragma once
 
 #include "tensor_cores.cuh"

@@ -13,7 +13,7 @@ use libc::{
 use crate::trap::{self, NativeFunction, OwnSlot, Wild};
 
 /// The size of a stack that needs no more. Pages that are never touched take no memory.
-const USUAL: usize = 64 << 20;
+const USUAL: usize = 8 << 20;
 
 /// So much of a stack is left to the functions of the runtime that kernels call, and to handlers of
 /// signals.

@@ -91,9 +91,11 @@ impl CompiledKernel {
     }
 
     /// The bytes that native code takes of the stack, nested calls of recursive functions not
-    /// counted.
+    /// counted. The code for one thread at a time may be made when warps are under way, so there is
+    /// room for it before: as much as theirs, whose values are of 32 threads.
     pub(crate) fn frame_room(&self) -> usize {
-        self.frames().map(|frames| frames.all).sum()
+        let made: usize = self.frames().map(|frames| frames.all).sum();
+        if self.threads.get().is_some() { made } else { 2 * made }
     }
 
     /// The largest frame of a function that is called.

@@ -38,8 +38,8 @@ pub(super) enum TileWidth {
 
 /// Kernels of a pass that were loaded on tensor cores' devices, by the width of tiles.
 pub(super) struct TensorCoreKernels {
-    pub(super) narrow: (&'static str, KernelTable),
-    pub(super) wide: (&'static str, KernelTable),
+    narrow: (&'static str, KernelTable),
+    wide: (&'static str, KernelTable),
 }
 
 impl TensorCoreKernels {
@@ -47,12 +47,12 @@ impl TensorCoreKernels {
         TensorCoreKernels { narrow: (narrow, KernelTable::new()), wide: (wide, KernelTable::new()) }
     }
 
-    pub(super) fn of(&self, width: TileWidth) -> (&'static str, &KernelTable) {
-        let (name, table) = match width {
+    /// The name and the loaded kernels.
+    pub(super) fn of(&self, width: TileWidth) -> &(&'static str, KernelTable) {
+        match width {
             TileWidth::Narrow => &self.narrow,
             TileWidth::Wide => &self.wide,
-        };
-        (*name, table)
+        }
     }
 }
 

@@ -134,22 +134,29 @@ impl ConvTiling {
         tiles.saturating_mul(product.count)
     }
 
-    /// The number of parts that the sums of a weight are cut into: it has few elements, and each is a
-    /// sum over all places of all samples.
-    pub(super) fn parts_of_depth(self, product: &ConvProduct) -> usize {
-        if self == ConvTiling::Host {
-            return 1;
+    /// The number of parts that the sums of a pass are cut into, which are added up afterwards: those of
+    /// `channels` channels at all positions.
+    pub(super) fn parts(self, pass: ConvPass, product: &ConvProduct, channels: usize) -> usize {
+        match (pass, self) {
+            (_, ConvTiling::Host) => 1,
+            (ConvPass::Weight, _) => self.parts_of_depth(product),
+            (ConvPass::Output, ConvTiling::TensorCores) => {
+                self.parts_of_channels(product, channels)
+            }
+            (ConvPass::Output | ConvPass::Input, _) => 1,
         }
+    }
+
+    /// Parts of the sums of a weight: it has few elements, and each is a sum over all places of all
+    /// samples.
+    fn parts_of_depth(self, product: &ConvProduct) -> usize {
         let blocks = self.blocks(ConvPass::Weight, product).max(1);
         (BUSY / blocks).min(product.depth / MIN_DEPTH).max(1)
     }
 
-    /// The number of parts that the channels of an output's sums are cut into: on tensor cores, where it
-    /// has few tiles, as the layers of a network at its end have for few samples.
-    pub(super) fn parts_of_channels(self, product: &ConvProduct, channels: usize) -> usize {
-        if self != ConvTiling::TensorCores {
-            return 1;
-        }
+    /// Parts of the channels of an output's sums, where it has few tiles, as the layers of a network at
+    /// its end have for few samples.
+    fn parts_of_channels(self, product: &ConvProduct, channels: usize) -> usize {
         let blocks = self.blocks(ConvPass::Output, product);
         if blocks == 0 || blocks >= FEW_BLOCKS {
             return 1;

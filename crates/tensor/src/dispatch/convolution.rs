@@ -124,11 +124,7 @@ pub(crate) fn convolve(
     let operator = kernels.of(pass, tiling);
     operator.check_dtype(dtype, device)?;
     let geometry = if first.is_cuda() { geometry.for_cuda(operator.name())? } else { *geometry };
-    let parts = match pass {
-        ConvPass::Weight => tiling.parts_of_depth(&product),
-        ConvPass::Output => tiling.parts_of_channels(&product, geometry.in_channels),
-        ConvPass::Input => 1,
-    };
+    let parts = tiling.parts(pass, &product, geometry.in_channels);
     let run = ConvRun { operator, pass, geometry, product, tiling, parts };
     let turned;
     let operands = match pass {
