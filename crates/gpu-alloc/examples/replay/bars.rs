@@ -39,7 +39,7 @@ fn the_default_policy_keeps_within_its_bars_of_memory_and_calls() {
             assert_eq!(outcome.failures, 0, "{}: {capacity} bytes", bar.trace);
             outcome
         };
-        for more in [1.0, 1.001, 1.005, 1.01, 1.05, 1.1] {
+        for more in [1.0, 1.005, 1.1] {
             replay(most(bar.capacity * more));
         }
         let calls = calls(&replay(most(bar.capacity * 1.02)));

@@ -153,7 +153,7 @@ fn number(text: &str) -> Option<usize> {
 /// The same text with a space for each comment.
 fn without_comments(text: &str) -> String {
     let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some(begin) = rest.find("//").into_iter().chain(rest.find("/*")).min() {
+    while let Some(begin) = next_comment(rest) {
         kept.push_str(&rest[..begin]);
         kept.push(' ');
         let (inside, end) = match rest[begin..].starts_with("//") {
@@ -164,6 +164,14 @@ fn without_comments(text: &str) -> String {
     }
     kept.push_str(rest);
     kept
+}
+
+/// The position of the first comment.
+fn next_comment(text: &str) -> Option<usize> {
+    // One pass that ends at the comment: a search for each of the two signs would go through the
+    // whole text for the one that it lacks, again for each comment.
+    let is_comment = |at: &usize| matches!(text.as_bytes().get(at + 1), Some(b'/' | b'*'));
+    text.match_indices('/').map(|(at, _)| at).find(is_comment)
 }
 
 /// The tokens of a text, as far as kernels' heads have any: words, and signs of one character.

@@ -161,13 +161,14 @@ fn a_training_that_is_killed_again_and_again_ends_bit_for_bit_as_one_that_is_not
 
     let path = path("killed");
     let mut kills = 0;
+    let mut patience = Duration::from_millis(40);
     let printed = loop {
-        // Longer each time, so that it comes to an end on a slow machine.
-        let patience = Duration::from_millis(40 + 35 * kills);
         match killed_after("resume", &[&path], patience) {
             Some(printed) => break printed,
             None => kills += 1,
         }
+        // Longer each time, so that it comes to an end on a slow machine.
+        patience = patience * 5 / 4;
     };
     assert!(kills > 0, "it ended before it could be killed");
     assert_eq!(last(&printed), whole, "killed {kills} times");

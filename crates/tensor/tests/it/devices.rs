@@ -12,6 +12,12 @@ pub(crate) fn for_each_device(body: impl Fn(Device) -> Result<()>) -> Result<()>
     std::iter::once(Device::Cpu).chain(cuda_devices()).try_for_each(body)
 }
 
+/// Runs the body on the CPU and on the first CUDA device: for long tests of kernels, to which all CUDA
+/// devices are alike.
+pub(crate) fn for_each_kind(body: impl Fn(Device) -> Result<()>) -> Result<()> {
+    [Device::Cpu, cuda_devices()[0]].into_iter().try_for_each(body)
+}
+
 /// The first two CUDA devices, or the only one.
 pub(crate) fn cuda_devices() -> Vec<Device> {
     if std::env::var_os("GPU_DRIVER").is_none() {

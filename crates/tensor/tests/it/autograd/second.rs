@@ -4,7 +4,7 @@ use tensor::{Backward, DType, Device, Result, Tensor, grad, tensor};
 
 use super::gradients::FAMILIES;
 use crate::apply::apply;
-use crate::devices::for_each_device;
+use crate::devices::{for_each_device, for_each_kind};
 use crate::expected::{Case, assert_is, cases};
 
 /// The inputs of a case, those of floats as leaves, in `dtype` if one is given.
@@ -51,7 +51,7 @@ fn weighted(gradients: &[Option<Tensor>], weights: &[Tensor]) -> Result<Option<T
 
 #[test]
 fn every_operation_has_the_second_derivatives_that_pytorch_gives() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for case in FAMILIES.into_iter().flat_map(cases) {
             let what = format!("second derivatives of {} on {device}", case.describe());
             let inputs = leaves(&case, device, None)?;
