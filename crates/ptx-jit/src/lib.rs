@@ -71,7 +71,7 @@
 //! Layers, as `cargo xtask tidy` checks them: `exec` runs blocks and has the functions that native code
 //! calls; `program` is a text with its kernels and their code; `codegen` lowers to Cranelift; `ir` finds
 //! what the lanes of a warp have in common; `abi` is what native code and Rust agree on; `runtime` has
-//! the arithmetic that the host lacks; [`stack`] and [`trap`] are where native code runs, and what
+//! the arithmetic that the host lacks; [`code_cache`] keeps code on disk; [`stack`] and [`trap`] are where native code runs, and what
 //! becomes of its wild accesses.
 
 // Layers, the top one first; a module imports only from lines below its own.
@@ -83,9 +83,11 @@
 //   ir
 //   abi
 //   runtime
+//   code_cache
 //   stack
 //   trap
 mod abi;
+pub mod code_cache;
 mod codegen;
 mod exec;
 #[cfg(any(test, fuzzing))]

@@ -3,6 +3,7 @@
 
 mod capability;
 mod check_kinds;
+pub(crate) mod code_cache;
 mod fault;
 mod machine;
 mod schedule;

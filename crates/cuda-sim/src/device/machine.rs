@@ -22,7 +22,7 @@ use super::virtual_memory::mappings::VirtualMemoryManager;
 use super::visible::visible_devices;
 use super::why_not::note_why_not_initialised;
 use crate::check;
-use crate::config::{Config, Schedule};
+use crate::config::{Config, Schedule, code_cache};
 use crate::queue::Scheduler;
 use crate::time;
 
@@ -63,6 +63,7 @@ impl SimulatedMachine {
         inject_faults: FaultInjector,
     ) -> Result<SimulatedMachine, CUresult> {
         check::enable(config.check);
+        code_cache::enable();
         let list = std::env::var_os("CUDA_VISIBLE_DEVICES");
         let list = list.as_ref().map(|list| list.to_string_lossy());
         let visible = visible_devices(list.as_deref(), config.devices);

@@ -5,6 +5,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{ModuleError, default_libcall_names};
 
 use super::arena::CodeMemory;
+use super::array_functions::ArrayFunction;
 use crate::abi::{Helper, HelperAddresses};
 
 /// The way in which values are given registers of the host.
@@ -71,8 +72,11 @@ pub(super) fn new_module(
     for (name, address) in others {
         builder.symbol(name.as_str(), *address as *const u8);
     }
+    ArrayFunction::add_symbols(&mut builder);
     builder.memory_provider(Box::new(memory));
-    Ok(JITModule::new(builder))
+    let mut module = JITModule::new(builder);
+    ArrayFunction::declare_all(&mut module)?;
+    Ok(module)
 }
 
 /// The text of an error of Cranelift's.

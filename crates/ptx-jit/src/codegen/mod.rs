@@ -8,6 +8,7 @@
 //! lowered.
 
 mod arena;
+mod array_functions;
 mod cold;
 mod emitter;
 mod float_bits;

@@ -1,17 +1,18 @@
 //! A kernel's functions while they are translated: what they are declared as, and how each goes
 //! through Cranelift.
 
-use cranelift_codegen::Context as FunctionContext;
+use cranelift_codegen::CompiledCode;
 use cranelift_codegen::ir::{AbiParam, Function, Signature, UserFuncName, types};
 use cranelift_codegen::verify_function;
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::JITModule;
-use cranelift_module::{FuncId, Linkage, Module};
+use cranelift_module::{FuncId, Linkage, Module, ModuleReloc};
 
 use super::jit_module::describe;
 use super::records::{CodeRecords, StackUse};
 use super::runtime_calls::RuntimeCalls;
 use crate::abi::CheckLevel;
+use crate::code_cache;
 use crate::ir::{FunctionIr, KernelIr};
 
 /// The module of a kernel, to which its functions are added.
@@ -109,8 +110,17 @@ impl<'k> ModuleBuilder<'k> {
         // A mistake of ours that went on from here would be code that does something else.
         let verified = verify_function(&context.func, self.module.isa());
         verified.map_err(|errors| format!("the translation is not valid: {errors}"))?;
-        self.module.define_function(id, &mut context).map_err(describe)?;
-        Ok((frame_bytes(&context)?, result))
+        code_cache::compile(&mut context, self.module.isa())?;
+        let code = context.compiled_code().ok_or("the code generator gives no code")?;
+        let relocations = code.buffer.relocs().iter();
+        let relocations: Vec<ModuleReloc> = relocations
+            .map(|relocation| ModuleReloc::from_mach_reloc(relocation, &context.func, id))
+            .collect();
+        let alignment = u64::from(code.buffer.alignment);
+        let defined =
+            self.module.define_function_bytes(id, alignment, code.code_buffer(), &relocations);
+        defined.map_err(describe)?;
+        Ok((frame_bytes(code)?, result))
     }
 
     /// The signature of [`ThreadEntry`](crate::abi::ThreadEntry) and
@@ -132,10 +142,10 @@ impl<'k> ModuleBuilder<'k> {
 }
 
 /// The bytes that a function that was just translated takes of the stack.
-fn frame_bytes(context: &FunctionContext) -> Result<usize, String> {
+fn frame_bytes(code: &CompiledCode) -> Result<usize, String> {
     /// The return address, and where the caller's frame is.
     const LINKS: usize = 16;
-    let layout = context.compiled_code().and_then(|code| code.buffer.frame_layout());
-    let layout = layout.ok_or("the code generator does not say how large a frame is")?;
+    let layout =
+        code.buffer.frame_layout().ok_or("the code generator does not say how large a frame is")?;
     Ok(layout.frame_to_fp_offset as usize + LINKS)
 }

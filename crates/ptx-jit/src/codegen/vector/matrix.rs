@@ -5,12 +5,11 @@ use cranelift_codegen::ir::{InstBuilder, types};
 use cranelift_frontend::FunctionBuilder;
 use ptx::{MATRIX_SOURCES, MatrixForm, ScalarType};
 
-use super::arrays::{area, call_by_address};
+use super::arrays::area;
 use super::lanes::Lanes;
 use super::shape::{count, vector_type};
-use crate::runtime::{self, MatrixArea};
-
-type MatrixEntry = unsafe extern "C" fn(*mut MatrixArea, u32, u32);
+use crate::codegen::array_functions::ArrayFunction;
+use crate::runtime::MatrixArea;
 
 /// The registers of the result of a product, from those of a, b and c.
 pub(in crate::codegen) fn multiply(
@@ -21,8 +20,7 @@ pub(in crate::codegen) fn multiply(
     let number = MatrixForm::all().position(|other| other == form);
     let number = number.expect("every form is in the table") as u32;
     let [.., results] = form.registers();
-    let entry: MatrixEntry = runtime::multiply_matrices;
-    call(b, entry, [number, 0], operands, (results, form.sum_register()))
+    call(b, ArrayFunction::MultiplyMatrices, [number, 0], operands, (results, form.sum_register()))
 }
 
 /// A word of each matrix for each lane, from the words of the rows that the lanes have read.
@@ -31,14 +29,13 @@ pub(in crate::codegen) fn spread_rows(
     (count, transposed): (u8, bool),
     operands: &[Lanes],
 ) -> Vec<Lanes> {
-    let entry: MatrixEntry = runtime::spread_rows;
     let parameters = [u32::from(count), u32::from(transposed)];
-    call(b, entry, parameters, operands, (usize::from(count), ScalarType::B32))
+    call(b, ArrayFunction::SpreadRows, parameters, operands, (usize::from(count), ScalarType::B32))
 }
 
 fn call(
     b: &mut FunctionBuilder<'_>,
-    entry: MatrixEntry,
+    function: ArrayFunction,
     parameters: [u32; 2],
     operands: &[Lanes],
     (results, ty): (usize, ScalarType),
@@ -52,7 +49,8 @@ fn call(
     }
     let address = b.ins().stack_addr(types::I64, slot, 0);
     let [first, second] = parameters.map(|word| b.ins().iconst(types::I32, i64::from(word)));
-    call_by_address(b, entry as usize, [address, first, second]);
+    let function = function.import(b.func);
+    b.ins().call(function, &[address, first, second]);
     let vectors = vector_type(ty);
     let mut load = |index, vector| {
         b.ins().stack_load(types::I64, vectors, slot, place(MATRIX_SOURCES + index, vector))
