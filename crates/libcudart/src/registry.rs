@@ -1,0 +1,151 @@
+//! The kernels and variables that the program's own code registers when it starts, and the
+//! driver's handles of them, which are asked for at the first use.
+
+mod module;
+mod table;
+
+use std::ffi::{c_char, c_int, c_void};
+
+use cuda_sys::{CUfunction, CUkernel};
+
+pub(crate) use self::module::Module;
+pub(crate) use self::table::Variable;
+use self::table::{Function, table};
+use crate::context;
+use crate::driver::cu;
+use crate::error::{Result, cudaError_t};
+use crate::last_error;
+
+/// `__cudaRegisterFatBinary`: a program or a shared library has device code.
+///
+/// # Safety
+/// `wrapper` must be what nvcc wrote, and stay until the handle is unregistered.
+pub unsafe extern "C" fn __cudaRegisterFatBinary(wrapper: *const c_void) -> *mut *mut c_void {
+    // SAFETY: the caller's wrapper stays.
+    let module = unsafe { Module::of_wrapper(wrapper) };
+    Box::into_raw(Box::new(module)).cast()
+}
+
+/// `__cudaRegisterFatBinaryEnd`: all of it is registered.
+pub extern "C" fn __cudaRegisterFatBinaryEnd(_handle: *mut *mut c_void) {}
+
+/// `__cudaUnregisterFatBinary`: the program ends, or the shared library is closed.
+///
+/// # Safety
+/// `handle` must be one of [`__cudaRegisterFatBinary`], given back once.
+pub unsafe extern "C" fn __cudaUnregisterFatBinary(handle: *mut *mut c_void) {
+    table().forget(handle.addr());
+    // SAFETY: the handle is a boxed module, and the table no longer refers to it.
+    let module = unsafe { Box::from_raw(handle.cast::<Module>()) };
+    module.unload();
+}
+
+/// `__cudaRegisterFunction`: a kernel, known to the host by the address of a function of its own.
+///
+/// # Safety
+/// `handle` must be registered, and `name` a string.
+#[allow(clippy::too_many_arguments, reason = "nvcc's code calls it so")]
+pub unsafe extern "C" fn __cudaRegisterFunction(
+    handle: *mut *mut c_void,
+    host_function: *const c_char,
+    _device_function: *mut c_char,
+    name: *const c_char,
+    _thread_limit: c_int,
+    _thread: *mut c_void,
+    _block: *mut c_void,
+    _block_size: *mut c_void,
+    _grid_size: *mut c_void,
+    _warp_size: *mut c_int,
+) {
+    // SAFETY: the caller's handle and name are valid.
+    let function = unsafe { Function::new(handle.cast_const().cast(), name) };
+    table().add_function(host_function.addr(), function);
+}
+
+/// `__cudaRegisterVar`: a variable, known to the host by the address of its shadow.
+///
+/// # Safety
+/// `handle` must be registered, and `name` a string.
+#[allow(clippy::too_many_arguments, reason = "nvcc's code calls it so")]
+pub unsafe extern "C" fn __cudaRegisterVar(
+    handle: *mut *mut c_void,
+    shadow: *mut c_char,
+    _device_address: *mut c_char,
+    name: *const c_char,
+    _external: c_int,
+    _size: usize,
+    _constant: c_int,
+    _global: c_int,
+) {
+    // SAFETY: the caller's handle and name are valid.
+    let variable = unsafe { Variable::new(handle.cast_const().cast(), name, false) };
+    table().add_variable(shadow.addr(), variable);
+}
+
+/// `__cudaRegisterManagedVar`: a managed variable, which the host reaches by the pointer at
+/// `pointer`.
+///
+/// # Safety
+/// `handle` must be registered, `name` a string, and `pointer` writable for as long.
+#[allow(clippy::too_many_arguments, reason = "nvcc's code calls it so")]
+pub unsafe extern "C" fn __cudaRegisterManagedVar(
+    handle: *mut *mut c_void,
+    pointer: *mut *mut c_void,
+    _device_address: *mut c_char,
+    name: *const c_char,
+    _external: c_int,
+    _size: usize,
+    _constant: c_int,
+    _global: c_int,
+) {
+    // SAFETY: the caller's handle and name are valid.
+    let variable = unsafe { Variable::new(handle.cast_const().cast(), name, true) };
+    table().add_variable(pointer.expose_provenance(), variable);
+}
+
+/// `__cudaInitModule`: the host is about to use a managed variable of the module.
+///
+/// # Safety
+/// `handle` must be registered.
+pub unsafe extern "C" fn __cudaInitModule(handle: *mut *mut c_void) -> c_char {
+    let all = || -> Result {
+        context::enter()?;
+        table().place_managed(handle.addr())
+    };
+    c_char::from(last_error::answer(all()) == cudaError_t::cudaSuccess)
+}
+
+/// A variable that the host knows by `symbol`.
+pub(crate) fn variable(symbol: *const c_void) -> Result<Variable> {
+    table().variable(symbol.addr()).ok_or(cudaError_t::cudaErrorInvalidSymbol)
+}
+
+/// The kernel that the host knows by `symbol`: the address of a function, or a kernel's handle.
+pub(crate) fn kernel(symbol: *const c_void) -> Result<CUkernel> {
+    let found = table().function(symbol.addr());
+    match found {
+        Some(function) => function.kernel(),
+        None if table().is_kernel(symbol.addr()) => Ok(symbol.cast_mut().cast()),
+        None => Err(cudaError_t::cudaErrorInvalidDeviceFunction),
+    }
+}
+
+/// That kernel in the current context.
+pub(crate) fn function(symbol: *const c_void) -> Result<CUfunction> {
+    let kernel = kernel(symbol)?;
+    let mut function = std::ptr::null_mut();
+    // SAFETY: `function` is writable, and the driver knows the kernel.
+    unsafe { cu::cuKernelGetFunction(&mut function, kernel) }?;
+    table().add_driver_function(function.addr(), symbol.expose_provenance());
+    Ok(function)
+}
+
+/// The symbol that a driver's function was last found by.
+pub(crate) fn symbol_of(function: CUfunction) -> Option<*mut c_void> {
+    table().symbol_of(function.addr()).map(std::ptr::with_exposed_provenance_mut)
+}
+
+/// Remembers kernels of libraries that the program loads itself.
+pub(crate) fn add_kernels(kernels: &[CUkernel]) {
+    table().add_kernels(kernels.iter().map(|kernel| kernel.addr()));
+}

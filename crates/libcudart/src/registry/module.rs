@@ -1,0 +1,71 @@
+//! A fat binary of the program, which the driver loads at the first use of what is in it.
+
+use std::ffi::{c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+
+use cuda_sys::CUlibrary;
+
+use crate::driver::cu;
+use crate::error::Result;
+
+/// The record by which nvcc's host code refers to a fat binary, as `fatbinary_section.h` has it.
+#[repr(C)]
+struct Wrapper {
+    magic: c_int,
+    version: c_int,
+    data: *const c_void,
+    others: *const c_void,
+}
+
+/// One fat binary.
+#[derive(Debug)]
+pub(crate) struct Module {
+    data: *const c_void,
+    /// The library's address: handles are no `Sync`.
+    library: OnceLock<Result<usize>>,
+}
+
+impl Module {
+    /// The module of nvcc's record.
+    ///
+    /// # Safety
+    /// `wrapper` must point to such a record, which stays.
+    pub(crate) unsafe fn of_wrapper(wrapper: *const c_void) -> Module {
+        // SAFETY: the caller says that it is one.
+        let wrapper = unsafe { &*wrapper.cast::<Wrapper>() };
+        Module { data: wrapper.data, library: OnceLock::new() }
+    }
+
+    /// The driver's library of it, which is loaded at the first call. Each context has code and
+    /// variables of its own, which the driver makes when they are asked for.
+    pub(crate) fn library(&self) -> Result<CUlibrary> {
+        let library = self.library.get_or_init(|| {
+            let (mut library, none) = (null_mut(), null_mut());
+            // SAFETY: the fat binary is nvcc's, and there are no options.
+            unsafe {
+                cu::cuLibraryLoadData(
+                    &mut library,
+                    self.data,
+                    none,
+                    null_mut(),
+                    0,
+                    null_mut(),
+                    null_mut(),
+                    0,
+                )
+            }?;
+            Ok(library.expose_provenance())
+        });
+        library.map(std::ptr::with_exposed_provenance_mut)
+    }
+
+    /// Gives the library back. A driver that has ended already refuses it, which harms nobody.
+    pub(crate) fn unload(self) {
+        if let Some(Ok(library)) = self.library.into_inner() {
+            let library = std::ptr::with_exposed_provenance_mut(library);
+            // SAFETY: the library is ours, and nothing refers to it any longer.
+            let _ = unsafe { cu::cuLibraryUnload(library) };
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The process's table of registered functions and variables.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::ptr::{null_mut, with_exposed_provenance, with_exposed_provenance_mut};
+use std::sync::{Arc, LazyLock, OnceLock, PoisonError, RwLock};
+
+use cuda_sys::{CUdeviceptr, CUkernel};
+
+use super::Module;
+use crate::driver::cu;
+use crate::error::Result;
+
+/// A kernel or variable of a module.
+#[derive(Debug, Clone)]
+struct Entity {
+    /// The module's address, which is its handle.
+    module: usize,
+    name: CString,
+}
+
+impl Entity {
+    /// # Safety
+    /// `module` must be registered, and `name` a string.
+    unsafe fn new(module: *const Module, name: *const c_char) -> Entity {
+        // SAFETY: the caller says that it is a string.
+        let name = unsafe { CStr::from_ptr(name) };
+        Entity { module: module.expose_provenance(), name: name.to_owned() }
+    }
+
+    fn module(&self) -> &Module {
+        // SAFETY: entities are forgotten before their module goes, and a program must not end a
+        // module whose code it uses.
+        unsafe { &*with_exposed_provenance::<Module>(self.module) }
+    }
+}
+
+/// A registered kernel.
+#[derive(Debug)]
+pub(super) struct Function {
+    entity: Entity,
+    /// The kernel's address.
+    kernel: OnceLock<Result<usize>>,
+}
+
+impl Function {
+    /// # Safety
+    /// `module` must be registered, and `name` a string.
+    pub(super) unsafe fn new(module: *const Module, name: *const c_char) -> Function {
+        // SAFETY: as this function.
+        let entity = unsafe { Entity::new(module, name) };
+        Function { entity, kernel: OnceLock::new() }
+    }
+
+    /// The driver's kernel, for all contexts.
+    pub(super) fn kernel(&self) -> Result<CUkernel> {
+        let kernel = self.kernel.get_or_init(|| {
+            let library = self.entity.module().library()?;
+            let mut kernel: CUkernel = null_mut();
+            // SAFETY: `kernel` is writable, and the name a string.
+            unsafe { cu::cuLibraryGetKernel(&mut kernel, library, self.entity.name.as_ptr()) }?;
+            Ok(kernel.expose_provenance())
+        });
+        kernel.map(with_exposed_provenance_mut)
+    }
+}
+
+/// A registered variable.
+#[derive(Debug, Clone)]
+pub(crate) struct Variable {
+    entity: Entity,
+    managed: bool,
+}
+
+impl Variable {
+    /// # Safety
+    /// `module` must be registered, and `name` a string.
+    pub(super) unsafe fn new(
+        module: *const Module,
+        name: *const c_char,
+        managed: bool,
+    ) -> Variable {
+        // SAFETY: as this function, whose promises are the same.
+        let entity = unsafe { Entity::new(module, name) };
+        Variable { entity, managed }
+    }
+
+    /// The variable's address and size in the current context.
+    pub(crate) fn memory(&self) -> Result<(CUdeviceptr, usize)> {
+        let library = self.entity.module().library()?;
+        let (mut address, mut size) = (0, 0);
+        let name = self.entity.name.as_ptr();
+        // SAFETY: both are writable, and the name is a string.
+        unsafe {
+            if self.managed {
+                cu::cuLibraryGetManaged(&mut address, &mut size, library, name)
+            } else {
+                cu::cuLibraryGetGlobal(&mut address, &mut size, library, name)
+            }
+        }?;
+        Ok((address, size))
+    }
+}
+
+#[derive(Debug, Default)]
+struct Entries {
+    /// By the address that the host knows each by.
+    functions: HashMap<usize, Arc<Function>>,
+    variables: HashMap<usize, Variable>,
+    /// Kernels that the program asked for itself.
+    kernels: HashSet<usize>,
+    /// The host's address of each function of the driver.
+    symbols: HashMap<usize, usize>,
+}
+
+/// The table.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    entries: RwLock<Entries>,
+}
+
+/// The one of this process.
+pub(super) fn table() -> &'static Table {
+    static TABLE: LazyLock<Table> = LazyLock::new(Table::default);
+    &TABLE
+}
+
+impl Table {
+    fn read<T>(&self, look: impl FnOnce(&Entries) -> T) -> T {
+        look(&self.entries.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn write<T>(&self, change: impl FnOnce(&mut Entries) -> T) -> T {
+        change(&mut self.entries.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn add_function(&self, host: usize, function: Function) {
+        self.write(|entries| entries.functions.insert(host, Arc::new(function)));
+    }
+
+    pub(super) fn add_variable(&self, host: usize, variable: Variable) {
+        self.write(|entries| entries.variables.insert(host, variable));
+    }
+
+    pub(super) fn add_kernels(&self, kernels: impl Iterator<Item = usize>) {
+        self.write(|entries| entries.kernels.extend(kernels));
+    }
+
+    pub(super) fn add_driver_function(&self, function: usize, symbol: usize) {
+        if self.read(|entries| entries.symbols.get(&function) != Some(&symbol)) {
+            self.write(|entries| entries.symbols.insert(function, symbol));
+        }
+    }
+
+    pub(super) fn function(&self, host: usize) -> Option<Arc<Function>> {
+        self.read(|entries| entries.functions.get(&host).cloned())
+    }
+
+    pub(super) fn variable(&self, host: usize) -> Option<Variable> {
+        self.read(|entries| entries.variables.get(&host).cloned())
+    }
+
+    pub(super) fn is_kernel(&self, kernel: usize) -> bool {
+        self.read(|entries| entries.kernels.contains(&kernel))
+    }
+
+    pub(super) fn symbol_of(&self, function: usize) -> Option<usize> {
+        self.read(|entries| entries.symbols.get(&function).copied())
+    }
+
+    /// Forgets all of a module.
+    pub(super) fn forget(&self, module: usize) {
+        self.write(|entries| {
+            entries.functions.retain(|_, function| function.entity.module != module);
+            entries.variables.retain(|_, variable| variable.entity.module != module);
+        });
+    }
+
+    /// Writes the addresses of a module's managed variables where the host looks for them. A
+    /// variable is known by its address from then on, too, since that is what `&variable` is.
+    pub(super) fn place_managed(&self, module: usize) -> Result {
+        let managed: Vec<_> = self.read(|entries| {
+            let all = entries.variables.iter();
+            let managed = all.filter(|(_, variable)| {
+                variable.managed && variable.entity.module == module
+            });
+            managed.map(|(host, variable)| (*host, variable.clone())).collect()
+        });
+        for (host, variable) in managed {
+            let (address, _) = variable.memory()?;
+            let address = address as usize;
+            if host != address {
+                let place: *mut *mut c_void = with_exposed_provenance_mut(host);
+                // SAFETY: the place was registered as that of the host's pointer.
+                unsafe { place.write(with_exposed_provenance_mut(address)) };
+            }
+            self.add_variable(address, variable);
+        }
+        Ok(())
+    }
+}
