@@ -7,7 +7,7 @@ use cuda_sys::{CUdevice_P2PAttribute, CUdevice_attribute, CUfunc_cache, CUlimit,
 use crate::api::{calls, calls_on_device};
 use crate::context::{self, handle};
 use crate::driver::cu;
-use crate::last_error;
+use crate::{last_error, registry};
 
 calls! {
     fn cudaGetDeviceCount(count: *mut c_int) {
@@ -28,6 +28,7 @@ calls! {
         context::primary(device).map(drop)
     }
     fn cudaDeviceReset() {
+        registry::forget_functions();
         context::reset()?;
         last_error::forget();
         Ok(())

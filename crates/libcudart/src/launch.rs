@@ -57,13 +57,13 @@ calls! {
     }
     fn __cudaGetKernel(kernel: *mut CUkernel, symbol: *const c_void) {
         let found = registry::kernel(symbol)?;
-        registry::add_kernels(&[found]);
+        registry::add_kernel(found, symbol);
         kernel.write(found);
         Ok(())
     }
     fn cudaGetKernel(kernel: *mut CUkernel, symbol: *const c_void) {
         let found = registry::kernel(symbol)?;
-        registry::add_kernels(&[found]);
+        registry::add_kernel(found, symbol);
         kernel.write(found);
         Ok(())
     }

@@ -46,7 +46,7 @@ calls! {
     }
     fn cudaLibraryGetKernel(kernel: *mut CUkernel, library: CUlibrary, name: *const c_char) {
         cu::cuLibraryGetKernel(kernel, library, name)?;
-        registry::add_kernels(&[kernel.read()]);
+        registry::add_kernel(kernel.read(), kernel.read().cast_const().cast());
         Ok(())
     }
     fn cudaLibraryGetKernelCount(count: *mut c_uint, library: CUlibrary) {
@@ -59,7 +59,9 @@ calls! {
             return Err(cudaError_t::cudaErrorInvalidValue);
         }
         cu::cuLibraryEnumerateKernels(kernels, count, library)?;
-        registry::add_kernels(slice::from_raw_parts(kernels, count.min(available) as usize));
+        for &kernel in slice::from_raw_parts(kernels, count.min(available) as usize) {
+            registry::add_kernel(kernel, kernel.cast_const().cast());
+        }
         Ok(())
     }
     fn cudaKernelSetAttributeForDevice(

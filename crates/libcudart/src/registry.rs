@@ -1,16 +1,18 @@
 //! The kernels and variables that the program's own code registers when it starts, and the
 //! driver's handles of them, which are asked for at the first use.
 
+mod loading;
 mod module;
 mod table;
 
 use std::ffi::{c_char, c_int, c_void};
+use std::ptr::{null_mut, with_exposed_provenance_mut};
 
-use cuda_sys::{CUfunction, CUkernel};
+use cuda_sys::{CUdeviceptr, CUfunction, CUkernel};
 
-pub(crate) use self::module::Module;
-pub(crate) use self::table::Variable;
-use self::table::{Function, table};
+use self::loading::loading;
+use self::module::Module;
+use self::table::{Function, Variable, table};
 use crate::context;
 use crate::driver::cu;
 use crate::error::{Result, cudaError_t};
@@ -23,7 +25,9 @@ use crate::last_error;
 pub unsafe extern "C" fn __cudaRegisterFatBinary(wrapper: *const c_void) -> *mut *mut c_void {
     // SAFETY: the caller's wrapper stays.
     let module = unsafe { Module::of_wrapper(wrapper) };
-    Box::into_raw(Box::new(module)).cast()
+    let module = Box::into_raw(Box::new(module));
+    table().add_module(module.expose_provenance());
+    module.cast()
 }
 
 /// `__cudaRegisterFatBinaryEnd`: all of it is registered.
@@ -110,14 +114,16 @@ pub unsafe extern "C" fn __cudaRegisterManagedVar(
 pub unsafe extern "C" fn __cudaInitModule(handle: *mut *mut c_void) -> c_char {
     let all = || -> Result {
         context::enter()?;
-        table().place_managed(handle.addr())
+        loading(|| table().place_managed(handle.addr()))
     };
     c_char::from(last_error::answer(all()) == cudaError_t::cudaSuccess)
 }
 
-/// A variable that the host knows by `symbol`.
-pub(crate) fn variable(symbol: *const c_void) -> Result<Variable> {
-    table().variable(symbol.addr()).ok_or(cudaError_t::cudaErrorInvalidSymbol)
+/// The address and the size, in the current context, of the variable that the host knows by
+/// `symbol`.
+pub(crate) fn variable(symbol: *const c_void) -> Result<(CUdeviceptr, usize)> {
+    let variable = table().variable(symbol.addr()).ok_or(cudaError_t::cudaErrorInvalidSymbol)?;
+    loading(|| variable.memory())
 }
 
 /// The kernel that the host knows by `symbol`: the address of a function, or a kernel's handle.
@@ -125,27 +131,46 @@ pub(crate) fn kernel(symbol: *const c_void) -> Result<CUkernel> {
     let found = table().function(symbol.addr());
     match found {
         Some(function) => function.kernel(),
-        None if table().is_kernel(symbol.addr()) => Ok(symbol.cast_mut().cast()),
+        None if table().symbol_of_kernel(symbol.addr()).is_some() => Ok(symbol.cast_mut().cast()),
         None => Err(cudaError_t::cudaErrorInvalidDeviceFunction),
     }
 }
 
 /// That kernel in the current context.
 pub(crate) fn function(symbol: *const c_void) -> Result<CUfunction> {
-    let kernel = kernel(symbol)?;
-    let mut function = std::ptr::null_mut();
-    // SAFETY: `function` is writable, and the driver knows the kernel.
-    unsafe { cu::cuKernelGetFunction(&mut function, kernel) }?;
-    table().add_driver_function(function.addr(), symbol.expose_provenance());
+    let context = context::current()?.addr();
+    if let Some(known) = table().driver_function(context, symbol.addr()) {
+        return Ok(with_exposed_provenance_mut(known));
+    }
+    let function = loading(|| {
+        let kernel = kernel(symbol)?;
+        let mut function: CUfunction = null_mut();
+        // SAFETY: `function` is writable, and the driver knows the kernel.
+        unsafe { cu::cuKernelGetFunction(&mut function, kernel) }?;
+        Ok(function)
+    })?;
+    table().add_driver_function(context, symbol.addr(), function.expose_provenance());
     Ok(function)
+}
+
+/// Forgets the functions of all contexts: one of them is about to go.
+pub(crate) fn forget_functions() {
+    table().forget_functions();
+}
+
+/// Gives all libraries back. It runs before the driver's own end, which was arranged earlier, and
+/// before nvcc's code unregisters what it registered.
+extern "C" fn unload_all() {
+    table().unload_all();
 }
 
 /// The symbol that a driver's function was last found by.
 pub(crate) fn symbol_of(function: CUfunction) -> Option<*mut c_void> {
-    table().symbol_of(function.addr()).map(std::ptr::with_exposed_provenance_mut)
+    table().symbol_of(function.addr()).map(with_exposed_provenance_mut)
 }
 
-/// Remembers kernels of libraries that the program loads itself.
-pub(crate) fn add_kernels(kernels: &[CUkernel]) {
-    table().add_kernels(kernels.iter().map(|kernel| kernel.addr()));
+/// Remembers a kernel whose handle the program gets, so that it may stand for the symbol. One of a
+/// library that the program loads itself has no other symbol.
+pub(crate) fn add_kernel(kernel: CUkernel, symbol: *const c_void) {
+    table().add_kernel(kernel.expose_provenance(), symbol.expose_provenance());
 }

@@ -16,7 +16,7 @@ calls_on_device! {
         Ok(())
     }
     fn cudaGetSymbolSize(size: *mut usize, symbol: *const c_void) {
-        let (_, bytes) = registry::variable(symbol)?.memory()?;
+        let (_, bytes) = registry::variable(symbol)?;
         size.write(bytes);
         Ok(())
     }
@@ -110,7 +110,7 @@ pub(crate) fn read(
 /// `cudaErrorInvalidSymbol` if there is no such variable, `cudaErrorInvalidValue` if it ends before
 /// the bytes do.
 fn part(symbol: *const c_void, count: usize, offset: usize) -> Result<*mut c_void> {
-    let (address, size) = registry::variable(symbol)?.memory()?;
+    let (address, size) = registry::variable(symbol)?;
     let end = offset.checked_add(count).ok_or(cudaError_t::cudaErrorInvalidValue)?;
     if end > size {
         return Err(cudaError_t::cudaErrorInvalidValue);

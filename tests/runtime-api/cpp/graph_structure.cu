@@ -1,7 +1,9 @@
 // Graphs are cloned, nested and changed; objects of the program live as long as their graph.
 #include "../check.h"
+#include <chrono>
+#include <thread>
 __global__ void add(int *p, int value) { *p += value; }
-static int destroyed;
+static volatile int destroyed;
 static void CUDART_CB destroy(void *) { destroyed++; }
 int main() {
     int *p, value = 2, result;
@@ -42,6 +44,7 @@ int main() {
     CHECK(destroyed == 0);
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphDestroy(clone));
+    for (int i = 0; i < 1000 && !destroyed; i++) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     CHECK(destroyed == 1);
     OK(cudaFree(p));
     return ok();

@@ -2,10 +2,11 @@
 
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 
 use cuda_sys::CUlibrary;
 
+use super::loading::loading;
 use crate::driver::cu;
 use crate::error::Result;
 
@@ -18,12 +19,15 @@ struct Wrapper {
     others: *const c_void,
 }
 
+static UNLOAD_AT_EXIT: Once = Once::new();
+
 /// One fat binary.
 #[derive(Debug)]
 pub(crate) struct Module {
     data: *const c_void,
     /// The library's address: handles are no `Sync`.
     library: OnceLock<Result<usize>>,
+    unloaded: Once,
 }
 
 impl Module {
@@ -34,38 +38,46 @@ impl Module {
     pub(crate) unsafe fn of_wrapper(wrapper: *const c_void) -> Module {
         // SAFETY: the caller says that it is one.
         let wrapper = unsafe { &*wrapper.cast::<Wrapper>() };
-        Module { data: wrapper.data, library: OnceLock::new() }
+        Module { data: wrapper.data, library: OnceLock::new(), unloaded: Once::new() }
     }
 
     /// The driver's library of it, which is loaded at the first call. Each context has code and
     /// variables of its own, which the driver makes when they are asked for.
     pub(crate) fn library(&self) -> Result<CUlibrary> {
         let library = self.library.get_or_init(|| {
-            let (mut library, none) = (null_mut(), null_mut());
+            let mut library: CUlibrary = null_mut();
+            let (no_options, no_values) = (null_mut(), null_mut());
             // SAFETY: the fat binary is nvcc's, and there are no options.
-            unsafe {
+            loading(|| unsafe {
                 cu::cuLibraryLoadData(
                     &mut library,
                     self.data,
-                    none,
-                    null_mut(),
+                    no_options,
+                    no_values,
                     0,
                     null_mut(),
                     null_mut(),
                     0,
                 )
-            }?;
+            })?;
+            UNLOAD_AT_EXIT.call_once(|| {
+                // SAFETY: the function stays: the library is never taken out of the process.
+                unsafe { libc::atexit(super::unload_all) };
+            });
             Ok(library.expose_provenance())
         });
         library.map(std::ptr::with_exposed_provenance_mut)
     }
 
-    /// Gives the library back. A driver that has ended already refuses it, which harms nobody.
-    pub(crate) fn unload(self) {
-        if let Some(Ok(library)) = self.library.into_inner() {
-            let library = std::ptr::with_exposed_provenance_mut(library);
-            // SAFETY: the library is ours, and nothing refers to it any longer.
+    /// Gives the library back, once. A driver that has ended already refuses it, which harms nobody.
+    pub(crate) fn unload(&self) {
+        let Some(Ok(library)) = self.library.get() else {
+            return;
+        };
+        let library = std::ptr::with_exposed_provenance_mut(*library);
+        self.unloaded.call_once(|| {
+            // SAFETY: the library is ours, and the table refers to its functions no longer.
             let _ = unsafe { cu::cuLibraryUnload(library) };
-        }
+        });
     }
 }

@@ -107,10 +107,13 @@ struct Entries {
     /// By the address that the host knows each by.
     functions: HashMap<usize, Arc<Function>>,
     variables: HashMap<usize, Variable>,
-    /// Kernels that the program asked for itself.
-    kernels: HashSet<usize>,
+    /// The symbols of kernels that the program has handles of.
+    kernels: HashMap<usize, usize>,
+    /// The driver's function of each context and host's address.
+    of_driver: HashMap<(usize, usize), usize>,
     /// The host's address of each function of the driver.
     symbols: HashMap<usize, usize>,
+    modules: HashSet<usize>,
 }
 
 /// The table.
@@ -142,14 +145,24 @@ impl Table {
         self.write(|entries| entries.variables.insert(host, variable));
     }
 
-    pub(super) fn add_kernels(&self, kernels: impl Iterator<Item = usize>) {
-        self.write(|entries| entries.kernels.extend(kernels));
+    pub(super) fn add_kernel(&self, kernel: usize, symbol: usize) {
+        self.write(|entries| entries.kernels.insert(kernel, symbol));
     }
 
-    pub(super) fn add_driver_function(&self, function: usize, symbol: usize) {
-        if self.read(|entries| entries.symbols.get(&function) != Some(&symbol)) {
-            self.write(|entries| entries.symbols.insert(function, symbol));
-        }
+    pub(super) fn add_module(&self, module: usize) {
+        self.write(|entries| entries.modules.insert(module));
+    }
+
+    pub(super) fn add_driver_function(&self, context: usize, symbol: usize, function: usize) {
+        self.write(|entries| {
+            entries.of_driver.insert((context, symbol), function);
+            let host = entries.kernels.get(&symbol).copied().unwrap_or(symbol);
+            entries.symbols.insert(function, host);
+        });
+    }
+
+    pub(super) fn driver_function(&self, context: usize, symbol: usize) -> Option<usize> {
+        self.read(|entries| entries.of_driver.get(&(context, symbol)).copied())
     }
 
     pub(super) fn function(&self, host: usize) -> Option<Arc<Function>> {
@@ -160,17 +173,37 @@ impl Table {
         self.read(|entries| entries.variables.get(&host).cloned())
     }
 
-    pub(super) fn is_kernel(&self, kernel: usize) -> bool {
-        self.read(|entries| entries.kernels.contains(&kernel))
+    pub(super) fn symbol_of_kernel(&self, kernel: usize) -> Option<usize> {
+        self.read(|entries| entries.kernels.get(&kernel).copied())
     }
 
     pub(super) fn symbol_of(&self, function: usize) -> Option<usize> {
         self.read(|entries| entries.symbols.get(&function).copied())
     }
 
+    /// Forgets what the driver gave for its contexts.
+    pub(super) fn forget_functions(&self) {
+        self.write(|entries| {
+            entries.of_driver.clear();
+            entries.symbols.clear();
+        });
+    }
+
+    /// Gives the libraries of all modules back.
+    pub(super) fn unload_all(&self) {
+        self.forget_functions();
+        let modules: Vec<_> = self.read(|entries| entries.modules.iter().copied().collect());
+        for module in modules {
+            // SAFETY: it is listed, so it is a module that was not yet unregistered.
+            unsafe { &*with_exposed_provenance::<Module>(module) }.unload();
+        }
+    }
+
     /// Forgets all of a module.
     pub(super) fn forget(&self, module: usize) {
+        self.forget_functions();
         self.write(|entries| {
+            entries.modules.remove(&module);
             entries.functions.retain(|_, function| function.entity.module != module);
             entries.variables.retain(|_, variable| variable.entity.module != module);
         });
