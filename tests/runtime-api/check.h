@@ -1,6 +1,10 @@
 // What the programs share: checks that end the program with the place that failed.
 #pragma once
+#ifdef __CUDACC__
 #include <cuda_runtime.h>
+#else
+#include <cuda_runtime_api.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
