@@ -18,7 +18,11 @@ const LIBRARIES: [SharedLibrary; 3] = [
     SharedLibrary { package: "libcuda", soname: "libcuda.so.1", link: Some("libcuda.so") },
     SharedLibrary { package: "libcudart-12", soname: "libcudart.so.12", link: None },
     // Programs are linked to the version of the toolkit that there is.
-    SharedLibrary { package: "libcudart-13", soname: "libcudart.so.13", link: Some("libcudart.so") },
+    SharedLibrary {
+        package: "libcudart-13",
+        soname: "libcudart.so.13",
+        link: Some("libcudart.so"),
+    },
 ];
 
 struct SharedLibrary {
@@ -54,9 +58,7 @@ pub(crate) fn build(profile: BuildProfile) -> Result<PathBuf> {
             cargo.args(LIBRARIES.iter().flat_map(|library| ["--package", library.package]));
             (cargo, paths::libcuda())
         }
-        BuildProfile::Dev => {
-            (process::cargo(&WITH_TESTS), paths::libcuda().with_extension("dev"))
-        }
+        BuildProfile::Dev => (process::cargo(&WITH_TESTS), paths::libcuda().with_extension("dev")),
     };
     // JSON tells where cargo put the file, whatever target folder the environment sets.
     cargo.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());

@@ -22,7 +22,7 @@ macro_rules! calls {
     };
 }
 
-/// As [`calls`], for functions that work in the current device's context, which they make current
+/// Defines functions as [`calls`] does, which work in the current device's context, which they make current
 /// first if the thread has none.
 macro_rules! calls_on_device {
     () => {};

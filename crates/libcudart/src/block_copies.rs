@@ -26,7 +26,7 @@ calls_on_device! {
         height: usize,
         kind: cudaMemcpyKind,
     ) {
-        let rows = Rows { to, to_pitch, from, from_pitch, width, height, kind };
+        let rows = PitchedCopy { to, to_pitch, from, from_pitch, width, height, kind };
         rows.copied(|copy| cu::cuMemcpy2DUnaligned_v2(copy))
     }
     fn cudaMemcpy2D_ptds(
@@ -38,7 +38,7 @@ calls_on_device! {
         height: usize,
         kind: cudaMemcpyKind,
     ) {
-        let rows = Rows { to, to_pitch, from, from_pitch, width, height, kind };
+        let rows = PitchedCopy { to, to_pitch, from, from_pitch, width, height, kind };
         rows.copied(|copy| cu::cuMemcpy2DAsync_v2(copy, CU_STREAM_PER_THREAD))?;
         cu::cuStreamSynchronize(CU_STREAM_PER_THREAD)
     }
@@ -52,7 +52,7 @@ calls_on_device! {
         kind: cudaMemcpyKind,
         stream: CUstream,
     ) {
-        let rows = Rows { to, to_pitch, from, from_pitch, width, height, kind };
+        let rows = PitchedCopy { to, to_pitch, from, from_pitch, width, height, kind };
         rows.copied(|copy| cu::cuMemcpy2DAsync_v2(copy, stream))
     }
     fn cudaMemcpy3D(parameters: *const cudaMemcpy3DParms) {
@@ -85,7 +85,7 @@ calls_on_device! {
 }
 
 /// A copy of rows, as programs describe it.
-struct Rows {
+struct PitchedCopy {
     to: *mut c_void,
     to_pitch: usize,
     from: *const c_void,
@@ -95,7 +95,7 @@ struct Rows {
     kind: cudaMemcpyKind,
 }
 
-impl Rows {
+impl PitchedCopy {
     /// Has `copy` do the copy, if there is anything to do.
     fn copied(&self, copy: impl FnOnce(&CUDA_MEMCPY2D) -> Result) -> Result {
         check(self.kind)?;
@@ -141,10 +141,7 @@ fn memory_types(kind: cudaMemcpyKind) -> (CUmemorytype, CUmemorytype) {
 }
 
 /// Has `copy` copy a block, if there is anything in it.
-fn block(
-    parameters: &cudaMemcpy3DParms,
-    copy: impl FnOnce(&CUDA_MEMCPY3D) -> Result,
-) -> Result {
+fn block(parameters: &cudaMemcpy3DParms, copy: impl FnOnce(&CUDA_MEMCPY3D) -> Result) -> Result {
     let described = block_copy(parameters)?;
     let extent = parameters.extent;
     let empty = extent.width == 0 || extent.height == 0 || extent.depth == 0;

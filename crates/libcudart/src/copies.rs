@@ -110,7 +110,7 @@ impl cudaMemcpyKind {
 /// so by the driver's own calls, which wait no longer than they must.
 ///
 /// # Safety
-/// As `cudaMemcpy`.
+/// The arguments must be what [`cudaMemcpy`] asks for.
 pub(crate) unsafe fn copy(
     to: *mut c_void,
     from: *const c_void,
@@ -145,7 +145,7 @@ pub(crate) unsafe fn copy(
 /// Enqueues a copy.
 ///
 /// # Safety
-/// As `cudaMemcpyAsync`.
+/// The arguments must be what [`cudaMemcpyAsync`] asks for.
 pub(crate) unsafe fn copy_async(
     to: *mut c_void,
     from: *const c_void,

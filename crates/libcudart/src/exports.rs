@@ -90,7 +90,10 @@ mod tests {
         assert_eq!(listed.len(), all.len(), "a name stands in two lists");
         let lines = expected.lines().filter(|line| !line.starts_with('#'));
         let expected: BTreeSet<_> = lines.collect();
-        assert_eq!(listed.symmetric_difference(&expected).collect::<Vec<_>>(), [""; 0].iter().collect::<Vec<_>>());
+        assert_eq!(
+            listed.symmetric_difference(&expected).collect::<Vec<_>>(),
+            [""; 0].iter().collect::<Vec<_>>()
+        );
     }
 
     #[test]

@@ -83,7 +83,7 @@ fn byte(value: c_int) -> u8 {
 }
 
 /// # Safety
-/// As `cudaMemsetAsync`.
+/// The arguments must be what [`cudaMemsetAsync`] asks for.
 unsafe fn bytes(pointer: *mut c_void, value: c_int, count: usize, stream: CUstream) -> Result {
     if count == 0 {
         return Ok(());
@@ -93,7 +93,7 @@ unsafe fn bytes(pointer: *mut c_void, value: c_int, count: usize, stream: CUstre
 }
 
 /// # Safety
-/// As `cudaMemset2DAsync`.
+/// The arguments must be what [`cudaMemset2DAsync`] asks for.
 unsafe fn rows(
     pointer: *mut c_void,
     pitch: usize,
@@ -109,7 +109,7 @@ unsafe fn rows(
 }
 
 /// # Safety
-/// As `cudaMemset3DAsync`.
+/// The arguments must be what [`cudaMemset3DAsync`] asks for.
 unsafe fn slices(
     memory: cudaPitchedPtr,
     value: c_int,

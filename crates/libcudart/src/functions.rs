@@ -92,12 +92,8 @@ fn attributes_of(function: CUfunction) -> Result<cudaFuncAttributes> {
         ptxVersion: ask(Attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION)?,
         binaryVersion: ask(Attribute::CU_FUNC_ATTRIBUTE_BINARY_VERSION)?,
         cacheModeCA: ask(Attribute::CU_FUNC_ATTRIBUTE_CACHE_MODE_CA)?,
-        maxDynamicSharedSizeBytes: ask(
-            Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-        )?,
-        preferredShmemCarveout: ask(
-            Attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-        )?,
+        maxDynamicSharedSizeBytes: ask(Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)?,
+        preferredShmemCarveout: ask(Attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)?,
         clusterDimMustBeSet: newer(Attribute::CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET),
         requiredClusterWidth: newer(Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH),
         requiredClusterHeight: newer(Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT),

@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 use std::ffi::{c_uint, c_void};
 use std::ptr::null_mut;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
 use cuda_sys::{CUdevice_attribute, CUkernel, CUlaunchConfig, CUstream};
 
@@ -14,12 +16,12 @@ use crate::registry;
 use crate::types::{cudaLaunchConfig_t, dim3};
 
 thread_local! {
-    /// What was written between `<<<` and `>>>` and not yet launched. They nest, since arguments
+    /// The configurations between `<<<` and `>>>` that are not yet launched. They nest, since arguments
     /// of a launch may launch.
     static CONFIGURATIONS: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What a launch has beside its kernel and arguments.
+/// A launch without its kernel and arguments.
 #[derive(Clone, Copy)]
 struct Configuration {
     grid: dim3,
@@ -56,16 +58,10 @@ calls! {
         Ok(())
     }
     fn __cudaGetKernel(kernel: *mut CUkernel, symbol: *const c_void) {
-        let found = registry::kernel(symbol)?;
-        registry::add_kernel(found, symbol);
-        kernel.write(found);
-        Ok(())
+        get_kernel(kernel, symbol).inspect_err(|error| NOT_FOUND.store(error.0, Relaxed))
     }
     fn cudaGetKernel(kernel: *mut CUkernel, symbol: *const c_void) {
-        let found = registry::kernel(symbol)?;
-        registry::add_kernel(found, symbol);
-        kernel.write(found);
-        Ok(())
+        get_kernel(kernel, symbol)
     }
 }
 
@@ -88,6 +84,9 @@ calls_on_device! {
         shared: usize,
         stream: CUstream,
     ) {
+        if kernel.is_null() {
+            return Err(cudaError_t(NOT_FOUND.load(Relaxed)));
+        }
         launch(kernel.cast_const().cast(), Configuration { grid, block, shared, stream }, arguments)
     }
     fn cudaLaunchCooperativeKernel | cudaLaunchCooperativeKernel_ptsz [stream] (
@@ -124,8 +123,22 @@ calls_on_device! {
     }
 }
 
+/// The error for which a kernel was last not found. nvcc's code asks for a kernel at its first launch
+/// only, looks at no error, and launches what it has, which is null then.
+static NOT_FOUND: AtomicU32 = AtomicU32::new(cudaError_t::cudaErrorInvalidDeviceFunction.0);
+
 /// # Safety
-/// As `cudaLaunchKernel`.
+/// `kernel` must be writable.
+unsafe fn get_kernel(kernel: *mut CUkernel, symbol: *const c_void) -> Result {
+    let found = registry::kernel(symbol)?;
+    registry::add_kernel(found, symbol);
+    // SAFETY: the caller's place is writable.
+    unsafe { kernel.write(found) };
+    Ok(())
+}
+
+/// # Safety
+/// The arguments must be what [`cudaLaunchKernel`] asks for.
 unsafe fn launch(
     symbol: *const c_void,
     configuration: Configuration,
@@ -143,7 +156,7 @@ unsafe fn launch(
 }
 
 /// # Safety
-/// As `cudaLaunchKernelExC`.
+/// The arguments must be what [`cudaLaunchKernelExC`] asks for.
 unsafe fn launch_with_attributes(
     configuration: &cudaLaunchConfig_t,
     symbol: *const c_void,

@@ -21,12 +21,15 @@
 // Layers, the top one first; a module imports only from lines below its own.
 //
 //   exports
-//   any_nodes, kernel_nodes, copy_nodes, graph_nodes, graphs, captures, libraries, functions, launch
-//   symbols, block_copies, copies, fills, memory, host_memory, pools, streams, events, devices
-//   registry, properties, versions, errors, channels
-//   api, context
-//   last_error, driver, types, address
-//   error
+//   any_nodes
+//   captures, copy_nodes, functions, graph_nodes, graphs, kernel_nodes, launch, libraries
+//   block_copies, symbols
+//   copies, devices, events, fills, host_memory, memory, pools, streams
+//   channels, errors, properties, registry, versions
+//   api
+//   context
+//   driver, last_error
+//   address, error, types
 #![allow(non_snake_case, reason = "functions have the names of the C API")]
 
 pub mod any_nodes;

@@ -9,9 +9,7 @@ use crate::address::{address, out};
 use crate::api::calls_on_device;
 use crate::driver::cu;
 use crate::error::{Result, cudaError_t};
-use crate::types::{
-    cudaExtent, cudaPitchedPtr, cudaPointerAttributes, cudaPointerAttributes_13,
-};
+use crate::types::{cudaExtent, cudaPitchedPtr, cudaPointerAttributes, cudaPointerAttributes_13};
 
 /// The size of the largest elements that rows may have.
 const MAX_ELEMENT_BYTES: c_uint = 16;
@@ -50,8 +48,12 @@ calls_on_device! {
     fn cudaMemGetInfo(free: *mut usize, total: *mut usize) {
         let (mut both_free, mut both_total) = (0, 0);
         cu::cuMemGetInfo_v2(&mut both_free, &mut both_total)?;
-        free.as_mut().map(|free| *free = both_free);
-        total.as_mut().map(|total| *total = both_total);
+        if !free.is_null() {
+            free.write(both_free);
+        }
+        if !total.is_null() {
+            total.write(both_total);
+        }
         Ok(())
     }
     fn cudaPointerGetAttributes_12(attributes: *mut cudaPointerAttributes, pointer: *const c_void) {

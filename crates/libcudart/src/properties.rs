@@ -14,8 +14,8 @@ macro_rules! properties {
 
         impl $name {
             /// Asks the driver for all of them. What an older driver does not know is 0.
-            pub(super) fn of(identity: &super::Identity) -> Self {
-                Self { $($field: super::source!(identity, $source),)* }
+            pub(super) fn of(identity: &$crate::properties::DeviceIdentity) -> Self {
+                Self { $($field: $crate::properties::source!(identity, $source),)* }
             }
         }
     };
@@ -37,7 +37,7 @@ macro_rules! source {
     };
 }
 
-use source;
+pub(crate) use source;
 
 mod version_12;
 mod version_13;
@@ -55,11 +55,11 @@ use crate::error::Result;
 
 calls! {
     fn cudaGetDeviceProperties_12(properties: *mut cudaDeviceProp_12, device: c_int) {
-        properties.write(cudaDeviceProp_12::of(&Identity::of(device)?));
+        properties.write(cudaDeviceProp_12::of(&DeviceIdentity::of(device)?));
         Ok(())
     }
     fn cudaGetDeviceProperties_13(properties: *mut cudaDeviceProp_13, device: c_int) {
-        properties.write(cudaDeviceProp_13::of(&Identity::of(device)?));
+        properties.write(cudaDeviceProp_13::of(&DeviceIdentity::of(device)?));
         Ok(())
     }
     fn cudaChooseDevice_12(device: *mut c_int, wanted: *const cudaDeviceProp_12) {
@@ -75,7 +75,7 @@ calls! {
 }
 
 /// A device, and what is known of it beside attributes.
-struct Identity {
+pub(crate) struct DeviceIdentity {
     device: CUdevice,
     name: [c_char; 256],
     uuid: CUuuid,
@@ -84,10 +84,10 @@ struct Identity {
     total_memory: usize,
 }
 
-impl Identity {
-    fn of(ordinal: c_int) -> Result<Identity> {
+impl DeviceIdentity {
+    pub(crate) fn of(ordinal: c_int) -> Result<DeviceIdentity> {
         let device = handle(ordinal)?;
-        let mut identity = Identity {
+        let mut identity = DeviceIdentity {
             device,
             name: [0; 256],
             uuid: CUuuid { bytes: [0; 16] },
@@ -144,7 +144,7 @@ fn best(capability: [c_int; 2], memory: usize) -> Result<c_int> {
     // SAFETY: `count` is writable.
     unsafe { cu::cuDeviceGetCount(&mut count) }?;
     let score = |ordinal: c_int| {
-        let identity = Identity::of(ordinal)?;
+        let identity = DeviceIdentity::of(ordinal)?;
         let major = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
         let minor = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR;
         let has = [identity.attribute(major), identity.attribute(minor)];

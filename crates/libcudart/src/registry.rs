@@ -1,8 +1,8 @@
 //! The kernels and variables that the program's own code registers when it starts, and the
 //! driver's handles of them, which are asked for at the first use.
 
+mod fat_binary;
 mod loading;
-mod module;
 mod table;
 
 use std::ffi::{c_char, c_int, c_void};
@@ -10,9 +10,9 @@ use std::ptr::{null_mut, with_exposed_provenance_mut};
 
 use cuda_sys::{CUdeviceptr, CUfunction, CUkernel};
 
+use self::fat_binary::FatBinary;
 use self::loading::loading;
-use self::module::Module;
-use self::table::{Function, Variable, table};
+use self::table::{RegisteredKernel, RegisteredVariable, table};
 use crate::context;
 use crate::driver::cu;
 use crate::error::{Result, cudaError_t};
@@ -24,7 +24,7 @@ use crate::last_error;
 /// `wrapper` must be what nvcc wrote, and stay until the handle is unregistered.
 pub unsafe extern "C" fn __cudaRegisterFatBinary(wrapper: *const c_void) -> *mut *mut c_void {
     // SAFETY: the caller's wrapper stays.
-    let module = unsafe { Module::of_wrapper(wrapper) };
+    let module = unsafe { FatBinary::of_wrapper(wrapper) };
     let module = Box::into_raw(Box::new(module));
     table().add_module(module.expose_provenance());
     module.cast()
@@ -40,7 +40,7 @@ pub extern "C" fn __cudaRegisterFatBinaryEnd(_handle: *mut *mut c_void) {}
 pub unsafe extern "C" fn __cudaUnregisterFatBinary(handle: *mut *mut c_void) {
     table().forget(handle.addr());
     // SAFETY: the handle is a boxed module, and the table no longer refers to it.
-    let module = unsafe { Box::from_raw(handle.cast::<Module>()) };
+    let module = unsafe { Box::from_raw(handle.cast::<FatBinary>()) };
     module.unload();
 }
 
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn __cudaRegisterFunction(
     _warp_size: *mut c_int,
 ) {
     // SAFETY: the caller's handle and name are valid.
-    let function = unsafe { Function::new(handle.cast_const().cast(), name) };
+    let function = unsafe { RegisteredKernel::new(handle.cast_const().cast(), name) };
     table().add_function(host_function.addr(), function);
 }
 
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn __cudaRegisterVar(
     _global: c_int,
 ) {
     // SAFETY: the caller's handle and name are valid.
-    let variable = unsafe { Variable::new(handle.cast_const().cast(), name, false) };
+    let variable = unsafe { RegisteredVariable::new(handle.cast_const().cast(), name, false) };
     table().add_variable(shadow.addr(), variable);
 }
 
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn __cudaRegisterManagedVar(
     _global: c_int,
 ) {
     // SAFETY: the caller's handle and name are valid.
-    let variable = unsafe { Variable::new(handle.cast_const().cast(), name, true) };
+    let variable = unsafe { RegisteredVariable::new(handle.cast_const().cast(), name, true) };
     table().add_variable(pointer.expose_provenance(), variable);
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn kernel(symbol: *const c_void) -> Result<CUkernel> {
     }
 }
 
-/// That kernel in the current context.
+/// The function, in the current context, of the kernel that the host knows by `symbol`.
 pub(crate) fn function(symbol: *const c_void) -> Result<CUfunction> {
     let context = context::current()?.addr();
     if let Some(known) = table().driver_function(context, symbol.addr()) {

@@ -88,7 +88,7 @@ pub struct cudaMemcpy3DPeerParms {
     pub extent: cudaExtent,
 }
 
-/// What a kernel needs and may.
+/// The needs and the limits of a kernel.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 #[allow(missing_docs, reason = "documented by NVIDIA")]

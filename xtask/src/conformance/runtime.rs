@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use self::program::{Program, programs};
-use super::folder;
+use self::program::{RuntimeProgram, programs};
 use crate::libcuda::{self, BuildProfile};
 use crate::test_results::Counts;
 use crate::{parallel, paths, process, toolkit};
@@ -46,8 +45,8 @@ struct Folders {
 }
 
 /// One run of a program.
-struct Run<'p> {
-    program: &'p Program,
+struct ProgramRun<'p> {
+    program: &'p RuntimeProgram,
     devices: u32,
     checked: bool,
 }
@@ -77,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(Counts, Result<()>)> {
         .iter()
         .flat_map(|program| {
             let checks = devices.iter().flat_map(|devices| [(*devices, false), (*devices, true)]);
-            checks.map(|(devices, checked)| Run { program, devices, checked })
+            checks.map(|(devices, checked)| ProgramRun { program, devices, checked })
         })
         .collect();
     for (run, outcome) in runs.iter().zip(parallel::map(&runs, |run| folders.outcome(run))) {
@@ -100,9 +99,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(Counts, Result<()>)> {
 
 impl Folders {
     fn prepare(profile: BuildProfile) -> Result<Folders> {
-        let headers = folder().join("runtime-12");
+        let folder = paths::target().join("conformance");
+        let headers = folder.join("runtime-12");
         toolkit::install(&headers, &HEADERS_12)?;
-        let binaries = folder().join("runtime");
+        let binaries = folder.join("runtime");
         let without_driver = binaries.join("without-driver");
         fs::create_dir_all(&without_driver)?;
         let libraries = libcuda::build(profile)?;
@@ -113,12 +113,12 @@ impl Folders {
         Ok(Folders { libraries, without_driver, headers_12, binaries })
     }
 
-    fn binary(&self, program: &Program) -> PathBuf {
+    fn binary(&self, program: &RuntimeProgram) -> PathBuf {
         self.binaries.join(program.name().replace('/', "-"))
     }
 
     /// Compiles a program, unless that was done since it last changed.
-    fn compile(&self, program: &Program) -> Result<()> {
+    fn compile(&self, program: &RuntimeProgram) -> Result<()> {
         let binary = self.binary(program);
         if is_newer(&binary, &program.sources)? {
             return Ok(());
@@ -128,7 +128,9 @@ impl Folders {
             None => {
                 let mut nvcc = Command::new(cuda.join("bin/nvcc"));
                 nvcc.args(["-std=c++17", "-cudart", "shared"]);
-                nvcc.args(["-gencode", "arch=compute_75,code=compute_75"]);
+                if !program.flags.iter().any(|flag| flag == "-gencode") {
+                    nvcc.args(["-gencode", "arch=compute_75,code=compute_75"]);
+                }
                 nvcc.arg("-I").arg(cuda.join("include/cccl"));
                 nvcc.args(&program.flags).arg("-L").arg(&self.libraries);
                 // What code for devices links against; there is nothing of it in these programs.
@@ -153,11 +155,10 @@ impl Folders {
     }
 
     /// Runs a program: what it printed, if it failed.
-    fn outcome(&self, run: &Run<'_>) -> Result<Option<String>> {
+    fn outcome(&self, run: &ProgramRun<'_>) -> Result<Option<String>> {
         let program = run.program;
         let mut command = Command::new(self.binary(program));
-        let libraries =
-            if program.without_driver { &self.without_driver } else { &self.libraries };
+        let libraries = if program.without_driver { &self.without_driver } else { &self.libraries };
         command.env_remove("CUDA_VISIBLE_DEVICES").env("LD_LIBRARY_PATH", libraries);
         command.env("CUDA_SIM_DEVICES", run.devices.to_string());
         command.env("CUDA_SIM_CHECK", if run.checked { "1" } else { "0" });

@@ -5,10 +5,11 @@ use super::finding::Finding;
 use super::project::Project;
 
 /// The crates that are, or speak to, a driver, each with its part in that.
-const ALLOWED: [(&str, &str); 6] = [
+const ALLOWED: [(&str, &str); 7] = [
     ("crates/cuda-sys/", "the driver API itself"),
     ("crates/cuda-sim/", "a driver"),
     ("crates/libcuda/", "its other face"),
+    ("crates/libcudart/", "the runtime API, which is made of calls of a driver"),
     ("crates/gpu-runtime/", "the one crate of the floors that calls a driver"),
     ("crates/bench/", "measures calls of the driver beside those of the runtime"),
     ("tests/abi-client/", "a client of a driver"),

@@ -7,49 +7,49 @@ use std::sync::{Arc, LazyLock, OnceLock, PoisonError, RwLock};
 
 use cuda_sys::{CUdeviceptr, CUkernel};
 
-use super::Module;
+use super::FatBinary;
 use crate::driver::cu;
 use crate::error::Result;
 
 /// A kernel or variable of a module.
 #[derive(Debug, Clone)]
-struct Entity {
+struct RegisteredName {
     /// The module's address, which is its handle.
     module: usize,
     name: CString,
 }
 
-impl Entity {
+impl RegisteredName {
     /// # Safety
     /// `module` must be registered, and `name` a string.
-    unsafe fn new(module: *const Module, name: *const c_char) -> Entity {
+    unsafe fn new(module: *const FatBinary, name: *const c_char) -> RegisteredName {
         // SAFETY: the caller says that it is a string.
         let name = unsafe { CStr::from_ptr(name) };
-        Entity { module: module.expose_provenance(), name: name.to_owned() }
+        RegisteredName { module: module.expose_provenance(), name: name.to_owned() }
     }
 
-    fn module(&self) -> &Module {
+    fn module(&self) -> &FatBinary {
         // SAFETY: entities are forgotten before their module goes, and a program must not end a
         // module whose code it uses.
-        unsafe { &*with_exposed_provenance::<Module>(self.module) }
+        unsafe { &*with_exposed_provenance::<FatBinary>(self.module) }
     }
 }
 
 /// A registered kernel.
 #[derive(Debug)]
-pub(super) struct Function {
-    entity: Entity,
+pub(super) struct RegisteredKernel {
+    entity: RegisteredName,
     /// The kernel's address.
     kernel: OnceLock<Result<usize>>,
 }
 
-impl Function {
+impl RegisteredKernel {
     /// # Safety
     /// `module` must be registered, and `name` a string.
-    pub(super) unsafe fn new(module: *const Module, name: *const c_char) -> Function {
+    pub(super) unsafe fn new(module: *const FatBinary, name: *const c_char) -> RegisteredKernel {
         // SAFETY: as this function.
-        let entity = unsafe { Entity::new(module, name) };
-        Function { entity, kernel: OnceLock::new() }
+        let entity = unsafe { RegisteredName::new(module, name) };
+        RegisteredKernel { entity, kernel: OnceLock::new() }
     }
 
     /// The driver's kernel, for all contexts.
@@ -67,22 +67,22 @@ impl Function {
 
 /// A registered variable.
 #[derive(Debug, Clone)]
-pub(crate) struct Variable {
-    entity: Entity,
+pub(crate) struct RegisteredVariable {
+    entity: RegisteredName,
     managed: bool,
 }
 
-impl Variable {
+impl RegisteredVariable {
     /// # Safety
     /// `module` must be registered, and `name` a string.
     pub(super) unsafe fn new(
-        module: *const Module,
+        module: *const FatBinary,
         name: *const c_char,
         managed: bool,
-    ) -> Variable {
+    ) -> RegisteredVariable {
         // SAFETY: as this function, whose promises are the same.
-        let entity = unsafe { Entity::new(module, name) };
-        Variable { entity, managed }
+        let entity = unsafe { RegisteredName::new(module, name) };
+        RegisteredVariable { entity, managed }
     }
 
     /// The variable's address and size in the current context.
@@ -103,10 +103,10 @@ impl Variable {
 }
 
 #[derive(Debug, Default)]
-struct Entries {
+struct RegisteredCode {
     /// By the address that the host knows each by.
-    functions: HashMap<usize, Arc<Function>>,
-    variables: HashMap<usize, Variable>,
+    functions: HashMap<usize, Arc<RegisteredKernel>>,
+    variables: HashMap<usize, RegisteredVariable>,
     /// The symbols of kernels that the program has handles of.
     kernels: HashMap<usize, usize>,
     /// The driver's function of each context and host's address.
@@ -118,30 +118,30 @@ struct Entries {
 
 /// The table.
 #[derive(Debug, Default)]
-pub(super) struct Table {
-    entries: RwLock<Entries>,
+pub(super) struct RuntimeRegistry {
+    entries: RwLock<RegisteredCode>,
 }
 
 /// The one of this process.
-pub(super) fn table() -> &'static Table {
-    static TABLE: LazyLock<Table> = LazyLock::new(Table::default);
+pub(super) fn table() -> &'static RuntimeRegistry {
+    static TABLE: LazyLock<RuntimeRegistry> = LazyLock::new(RuntimeRegistry::default);
     &TABLE
 }
 
-impl Table {
-    fn read<T>(&self, look: impl FnOnce(&Entries) -> T) -> T {
+impl RuntimeRegistry {
+    fn read<T>(&self, look: impl FnOnce(&RegisteredCode) -> T) -> T {
         look(&self.entries.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn write<T>(&self, change: impl FnOnce(&mut Entries) -> T) -> T {
+    fn write<T>(&self, change: impl FnOnce(&mut RegisteredCode) -> T) -> T {
         change(&mut self.entries.write().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(super) fn add_function(&self, host: usize, function: Function) {
+    pub(super) fn add_function(&self, host: usize, function: RegisteredKernel) {
         self.write(|entries| entries.functions.insert(host, Arc::new(function)));
     }
 
-    pub(super) fn add_variable(&self, host: usize, variable: Variable) {
+    pub(super) fn add_variable(&self, host: usize, variable: RegisteredVariable) {
         self.write(|entries| entries.variables.insert(host, variable));
     }
 
@@ -165,11 +165,11 @@ impl Table {
         self.read(|entries| entries.of_driver.get(&(context, symbol)).copied())
     }
 
-    pub(super) fn function(&self, host: usize) -> Option<Arc<Function>> {
+    pub(super) fn function(&self, host: usize) -> Option<Arc<RegisteredKernel>> {
         self.read(|entries| entries.functions.get(&host).cloned())
     }
 
-    pub(super) fn variable(&self, host: usize) -> Option<Variable> {
+    pub(super) fn variable(&self, host: usize) -> Option<RegisteredVariable> {
         self.read(|entries| entries.variables.get(&host).cloned())
     }
 
@@ -195,7 +195,7 @@ impl Table {
         let modules: Vec<_> = self.read(|entries| entries.modules.iter().copied().collect());
         for module in modules {
             // SAFETY: it is listed, so it is a module that was not yet unregistered.
-            unsafe { &*with_exposed_provenance::<Module>(module) }.unload();
+            unsafe { &*with_exposed_provenance::<FatBinary>(module) }.unload();
         }
     }
 
@@ -214,9 +214,8 @@ impl Table {
     pub(super) fn place_managed(&self, module: usize) -> Result {
         let managed: Vec<_> = self.read(|entries| {
             let all = entries.variables.iter();
-            let managed = all.filter(|(_, variable)| {
-                variable.managed && variable.entity.module == module
-            });
+            let managed =
+                all.filter(|(_, variable)| variable.managed && variable.entity.module == module);
             managed.map(|(host, variable)| (*host, variable.clone())).collect()
         });
         for (host, variable) in managed {

@@ -9,7 +9,7 @@ use crate::paths;
 
 /// A program. What is C is compiled for a version of the library, which it opens itself.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Program {
+pub(super) struct RuntimeProgram {
     /// Its own source, then the headers that it may include.
     pub(super) sources: Vec<PathBuf>,
     pub(super) version: Option<u32>,
@@ -24,7 +24,7 @@ pub(super) struct Program {
 }
 
 /// All programs, those on CUB and Thrust left out if asked for.
-pub(super) fn programs(folder: &Path, short: bool) -> Result<Vec<Program>> {
+pub(super) fn programs(folder: &Path, short: bool) -> Result<Vec<RuntimeProgram>> {
     let mut programs = Vec::new();
     for (room, extension, versions) in
         [("cpp", "cu", &[None][..]), ("cub", "cu", &[None]), ("c", "c", &[Some(12), Some(13)])]
@@ -38,7 +38,7 @@ pub(super) fn programs(folder: &Path, short: bool) -> Result<Vec<Program>> {
         for source in files(&room, extension)? {
             let text = fs::read_to_string(&source)?;
             for &version in versions {
-                let mut program = Program { version, ..Program::default() };
+                let mut program = RuntimeProgram { version, ..RuntimeProgram::default() };
                 program.read(&text);
                 program.sources.push(source.clone());
                 program.sources.extend(headers.iter().cloned());
@@ -49,7 +49,7 @@ pub(super) fn programs(folder: &Path, short: bool) -> Result<Vec<Program>> {
     Ok(programs)
 }
 
-impl Program {
+impl RuntimeProgram {
     /// Reads what the comments say of compiling and running it.
     fn read(&mut self, text: &str) {
         let comments = text.lines().map_while(|line| line.strip_prefix("// "));
@@ -80,8 +80,8 @@ impl Program {
 
 /// The files of a folder with an extension, in order.
 fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
-    let listed = fs::read_dir(folder)
-        .with_context(|| format!("cannot list {}", paths::relative(folder)))?;
+    let listed =
+        fs::read_dir(folder).with_context(|| format!("cannot list {}", paths::relative(folder)))?;
     let mut files = Vec::new();
     for entry in listed {
         let path = entry?.path();
@@ -99,7 +99,8 @@ mod tests {
 
     #[test]
     fn comments_at_the_head_say_how_a_program_is_compiled_and_run() {
-        let mut program = Program { sources: vec!["a/cpp/b.cu".into()], ..Program::default() };
+        let mut program =
+            RuntimeProgram { sources: vec!["a/cpp/b.cu".into()], ..RuntimeProgram::default() };
         program.read("// flags: -a -b\n// Text: too.\n// link: cuda\n// environment: X= Y=1\nint");
         assert_eq!(program.flags, ["-a", "-b"]);
         assert_eq!(program.libraries, ["cuda"]);
@@ -113,8 +114,8 @@ mod tests {
 
     #[test]
     fn what_stands_after_the_comments_is_code() {
-        let mut program = Program::default();
+        let mut program = RuntimeProgram::default();
         program.read("// A program.\n\n// without: driver\n");
-        assert_eq!(program, Program::default());
+        assert_eq!(program, RuntimeProgram::default());
     }
 }

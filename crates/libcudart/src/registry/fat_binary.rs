@@ -23,22 +23,22 @@ static UNLOAD_AT_EXIT: Once = Once::new();
 
 /// One fat binary.
 #[derive(Debug)]
-pub(crate) struct Module {
+pub(crate) struct FatBinary {
     data: *const c_void,
     /// The library's address: handles are no `Sync`.
     library: OnceLock<Result<usize>>,
     unloaded: Once,
 }
 
-impl Module {
+impl FatBinary {
     /// The module of nvcc's record.
     ///
     /// # Safety
     /// `wrapper` must point to such a record, which stays.
-    pub(crate) unsafe fn of_wrapper(wrapper: *const c_void) -> Module {
+    pub(crate) unsafe fn of_wrapper(wrapper: *const c_void) -> FatBinary {
         // SAFETY: the caller says that it is one.
         let wrapper = unsafe { &*wrapper.cast::<Wrapper>() };
-        Module { data: wrapper.data, library: OnceLock::new(), unloaded: Once::new() }
+        FatBinary { data: wrapper.data, library: OnceLock::new(), unloaded: Once::new() }
     }
 
     /// The driver's library of it, which is loaded at the first call. Each context has code and
