@@ -26,7 +26,7 @@ calls_on_device! {
         height: usize,
         kind: cudaMemcpyKind,
     ) {
-        let rows = PitchedCopy { to, to_pitch, from, from_pitch, width, height, kind };
+        let rows = RowsToCopy { to, to_pitch, from, from_pitch, width, height, kind };
         rows.copied(|copy| cu::cuMemcpy2DUnaligned_v2(copy))
     }
     fn cudaMemcpy2D_ptds(
@@ -38,7 +38,7 @@ calls_on_device! {
         height: usize,
         kind: cudaMemcpyKind,
     ) {
-        let rows = PitchedCopy { to, to_pitch, from, from_pitch, width, height, kind };
+        let rows = RowsToCopy { to, to_pitch, from, from_pitch, width, height, kind };
         rows.copied(|copy| cu::cuMemcpy2DAsync_v2(copy, CU_STREAM_PER_THREAD))?;
         cu::cuStreamSynchronize(CU_STREAM_PER_THREAD)
     }
@@ -52,7 +52,7 @@ calls_on_device! {
         kind: cudaMemcpyKind,
         stream: CUstream,
     ) {
-        let rows = PitchedCopy { to, to_pitch, from, from_pitch, width, height, kind };
+        let rows = RowsToCopy { to, to_pitch, from, from_pitch, width, height, kind };
         rows.copied(|copy| cu::cuMemcpy2DAsync_v2(copy, stream))
     }
     fn cudaMemcpy3D(parameters: *const cudaMemcpy3DParms) {
@@ -85,7 +85,7 @@ calls_on_device! {
 }
 
 /// A copy of rows, as programs describe it.
-struct PitchedCopy {
+struct RowsToCopy {
     to: *mut c_void,
     to_pitch: usize,
     from: *const c_void,
@@ -95,7 +95,7 @@ struct PitchedCopy {
     kind: cudaMemcpyKind,
 }
 
-impl PitchedCopy {
+impl RowsToCopy {
     /// Has `copy` do the copy, if there is anything to do.
     fn copied(&self, copy: impl FnOnce(&CUDA_MEMCPY2D) -> Result) -> Result {
         check(self.kind)?;

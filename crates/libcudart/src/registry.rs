@@ -2,6 +2,7 @@
 //! driver's handles of them, which are asked for at the first use.
 
 mod fat_binary;
+mod linked;
 mod loading;
 mod table;
 
