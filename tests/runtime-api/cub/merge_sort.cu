@@ -1,4 +1,6 @@
 // A sort by comparison is that of the standard library.
+// The serial merge of CUB 3.0 reads the key behind a part of shared memory and does not use it.
+// checks: memory,shared,global,streams,leaks
 #include "common.h"
 #include <cub/device/device_merge_sort.cuh>
 struct Greater {

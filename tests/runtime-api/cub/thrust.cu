@@ -1,4 +1,6 @@
 // Thrust's vectors and algorithms give what the standard library gives.
+// Its `unique` has a read of memory that nobody wrote.
+// checks: memory,shared,global,streams,leaks
 #include "common.h"
 #include <thrust/device_vector.h>
 #include <thrust/execution_policy.h>

@@ -161,7 +161,8 @@ impl Folders {
         let libraries = if program.without_driver { &self.without_driver } else { &self.libraries };
         command.env_remove("CUDA_VISIBLE_DEVICES").env("LD_LIBRARY_PATH", libraries);
         command.env("CUDA_SIM_DEVICES", run.devices.to_string());
-        command.env("CUDA_SIM_CHECK", if run.checked { "1" } else { "0" });
+        let checks = program.checks.as_deref().unwrap_or("1");
+        command.env("CUDA_SIM_CHECK", if run.checked { checks } else { "0" });
         // Checks make a kernel many times slower.
         command.env("MAX_ELEMENTS", if run.checked { "70000" } else { "10000000" });
         command.envs(program.environment.iter().map(|(name, value)| (name, value)));

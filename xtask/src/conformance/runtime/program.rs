@@ -19,6 +19,8 @@ pub(super) struct RuntimeProgram {
     pub(super) libraries: Vec<String>,
     /// `// environment: NAME=VALUE`.
     pub(super) environment: Vec<(String, String)>,
+    /// `// checks: …`, the checks that it can pass if not all.
+    pub(super) checks: Option<String>,
     /// `// without: driver`.
     pub(super) without_driver: bool,
 }
@@ -62,6 +64,7 @@ impl RuntimeProgram {
                     let (name, value) = word.split_once('=')?;
                     Some((name.to_owned(), value.to_owned()))
                 })),
+                "checks" => self.checks = Some(value.to_owned()),
                 "without" => self.without_driver = value == "driver",
                 _ => {}
             }
@@ -101,11 +104,12 @@ mod tests {
     fn comments_at_the_head_say_how_a_program_is_compiled_and_run() {
         let mut program =
             RuntimeProgram { sources: vec!["a/cpp/b.cu".into()], ..RuntimeProgram::default() };
-        program.read("// flags: -a -b\n// Text: too.\n// link: cuda\n// environment: X= Y=1\nint");
+        program.read("// flags: -a -b\n// Text: too.\n// link: cuda\n// environment: X= Y=1\n// checks: a,b\nint");
         assert_eq!(program.flags, ["-a", "-b"]);
         assert_eq!(program.libraries, ["cuda"]);
         let environment = [("X".to_owned(), String::new()), ("Y".to_owned(), "1".to_owned())];
         assert_eq!(program.environment, environment);
+        assert_eq!(program.checks.as_deref(), Some("a,b"));
         assert!(!program.without_driver);
         assert_eq!(program.name(), "cpp/b");
         program.version = Some(12);

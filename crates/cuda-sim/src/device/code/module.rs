@@ -8,7 +8,9 @@ use std::sync::{Arc, OnceLock};
 
 use cuda_sys::CUresult;
 use parking_lot::{Mutex, MutexGuard};
-use ptx_jit::{CheckLevel, CompiledKernel, Execution, GlobalVariable, Kernel, Parameter, Program, Space, stack};
+use ptx_jit::{
+    CheckLevel, CompiledKernel, Execution, GlobalVariable, Kernel, Parameter, Program, Space, stack,
+};
 
 use super::prepared::Prepared;
 use crate::check;

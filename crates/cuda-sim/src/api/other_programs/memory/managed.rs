@@ -34,7 +34,9 @@ pub(in crate::api) fn cuMemAllocManaged(
     if bytes == 0 || !known {
         return Err(INVALID);
     }
-    out.set(context.device.memory.allocate_managed(bytes as u64, context.id, Purpose::Program)?.address);
+    out.set(
+        context.device.memory.allocate_managed(bytes as u64, context.id, Purpose::Program)?.address,
+    );
     Ok(())
 }
 
