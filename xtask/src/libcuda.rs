@@ -14,8 +14,9 @@ use crate::{paths, process};
 
 /// The packages that are shared libraries: cargo's name of the library, the name that programs are
 /// linked to, and the one that they are linked by.
-const LIBRARIES: [SharedLibrary; 3] = [
+const LIBRARIES: [SharedLibrary; 4] = [
     SharedLibrary { package: "libcuda", soname: "libcuda.so.1", link: Some("libcuda.so") },
+    SharedLibrary { package: "libnvidia-ml", soname: "libnvidia-ml.so.1", link: None },
     SharedLibrary { package: "libcudart-12", soname: "libcudart.so.12", link: None },
     // Programs are linked to the version of the toolkit that there is.
     SharedLibrary {

@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr::{null_mut, with_exposed_provenance_mut};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use cuda_sys::{CUcontext, CUdevice};
@@ -14,7 +15,15 @@ use crate::error::{Result, cudaError_t};
 thread_local! {
     /// The device that the thread uses when it has no current context.
     static CHOSEN: Cell<c_int> = const { Cell::new(0) };
+    /// The number of resets that the thread has taken note of.
+    static SEEN: Cell<usize> = const { Cell::new(0) };
 }
+
+/// The number of resets of devices in this process.
+static RESETS: AtomicUsize = AtomicUsize::new(0);
+
+/// The addresses of contexts that were reset, which are still current in other threads.
+static ENDED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 /// The addresses of the primary contexts that were retained, by device; 0 where none was.
 ///
@@ -24,7 +33,20 @@ static RETAINED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 /// Makes sure that the thread has a current context.
 #[inline]
 pub(crate) fn enter() -> Result {
-    if current()?.is_null() { make_current(primary(CHOSEN.get())?) } else { Ok(()) }
+    let resets = RESETS.load(Ordering::Acquire);
+    let current = current()?;
+    if current.is_null() || has_ended(current) {
+        make_current(primary(CHOSEN.get())?)?;
+    }
+    SEEN.set(resets);
+    Ok(())
+}
+
+/// Whether another thread reset the device whose context this is, since this thread last entered. A
+/// context made anew may have the same address, and is made current once more, which does no harm.
+fn has_ended(context: CUcontext) -> bool {
+    let is_news = SEEN.get() != RESETS.load(Ordering::Acquire);
+    is_news && ENDED.lock().unwrap_or_else(PoisonError::into_inner).contains(&context.addr())
 }
 
 /// The driver's current context of this thread, null if there is none.
@@ -37,7 +59,8 @@ pub(crate) fn current() -> Result<CUcontext> {
 
 /// The current device. Asking initialises none.
 pub(crate) fn device() -> Result<c_int> {
-    if current()?.is_null() {
+    let current = current()?;
+    if current.is_null() || has_ended(current) {
         return Ok(CHOSEN.get());
     }
     let mut device = 0;
@@ -89,6 +112,7 @@ pub(crate) fn reset() -> Result {
     if let Some(context) = retained.get_mut(ordinal.cast_unsigned() as usize)
         && *context != 0
     {
+        ENDED.lock().unwrap_or_else(PoisonError::into_inner).push(*context);
         *context = 0;
         make_current(null_mut())?;
         // SAFETY: these take no pointer; the context was retained once, by us.
@@ -96,6 +120,7 @@ pub(crate) fn reset() -> Result {
             cu::cuDevicePrimaryCtxReset_v2(device)?;
             cu::cuDevicePrimaryCtxRelease_v2(device)?;
         }
+        RESETS.fetch_add(1, Ordering::Release);
     }
     CHOSEN.set(ordinal);
     Ok(())

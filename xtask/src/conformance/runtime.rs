@@ -106,7 +106,7 @@ impl Folders {
         let without_driver = binaries.join("without-driver");
         fs::create_dir_all(&without_driver)?;
         let libraries = libcuda::build(profile)?;
-        for name in ["libcudart.so.12", "libcudart.so.13"] {
+        for name in ["libcudart.so.12", "libcudart.so.13", "libnvidia-ml.so.1"] {
             fs::copy(libraries.join(name), without_driver.join(name))?;
         }
         let headers_12 = headers.join("nvidia/cuda_runtime/include");

@@ -27,9 +27,11 @@ const FLOORS: [&[&str]; 12] = [
 const LIBCUDA: &str = "libcuda";
 const LIBCUDA_IMPORTS: [&str; 2] = ["cuda-sim", "cuda-sys"];
 
-/// It stands beside the floors too: programs have it above any driver. Its own libraries export it.
+/// They stand beside the floors too: programs have them above any driver. The first has libraries of
+/// its own that export it.
 const RUNTIME_API: &str = "libcudart";
-const RUNTIME_API_IMPORTS: [&str; 1] = ["cuda-sys"];
+const MANAGEMENT: &str = "libnvidia-ml";
+const ABOVE_ANY_DRIVER_IMPORTS: [&str; 1] = ["cuda-sys"];
 const RUNTIME_LIBRARIES: [&str; 2] = ["libcudart-12", "libcudart-13"];
 
 /// They may import all of the above and are imported by none; the packages in tests/ are such too.
@@ -78,8 +80,8 @@ fn is_allowed(package: &Package, dependency: &Dependency) -> bool {
     match floor(&package.name) {
         Some(here) => below < here,
         None if package.name == LIBCUDA => LIBCUDA_IMPORTS.contains(&dependency.name.as_str()),
-        None if package.name == RUNTIME_API => {
-            RUNTIME_API_IMPORTS.contains(&dependency.name.as_str())
+        None if [RUNTIME_API, MANAGEMENT].contains(&package.name.as_str()) => {
+            ABOVE_ANY_DRIVER_IMPORTS.contains(&dependency.name.as_str())
         }
         None => is_roof(package),
     }
@@ -87,7 +89,7 @@ fn is_allowed(package: &Package, dependency: &Dependency) -> bool {
 
 fn is_placed(package: &Package) -> bool {
     let name = package.name.as_str();
-    let beside = [LIBCUDA, RUNTIME_API, SUPPORT, SURFACE].contains(&name);
+    let beside = [LIBCUDA, RUNTIME_API, MANAGEMENT, SUPPORT, SURFACE].contains(&name);
     floor(name).is_some() || is_roof(package) || beside || RUNTIME_LIBRARIES.contains(&name)
 }
 
