@@ -1,6 +1,7 @@
 // Thrust's vectors and algorithms give what the standard library gives.
-// Its `unique` has a read of memory that nobody wrote.
-// checks: memory,shared,global,streams,leaks
+// Its `unique` in place lets a block read the last value of the block before, which that one may be
+// writing again: the same value, and a race between blocks all the same.
+// checks: memory,init,shared,streams,leaks
 #include "common.h"
 #include <thrust/device_vector.h>
 #include <thrust/execution_policy.h>
