@@ -11,11 +11,11 @@ use cuda_sys::CUdevice_attribute as Attribute;
 use crate::devices::{Answer, ManagedDevice, count, driver};
 use crate::status::ManagementStatus;
 
-/// How often the library was initialised and not yet shut down.
+/// The number of initialisations that no shutdown has answered yet.
 static USERS: AtomicUsize = AtomicUsize::new(0);
 
 /// A device's handle: the ordinal, and 1.
-type Handle = *const ();
+type DeviceHandle = *const ();
 
 /// `nvmlMemory_t`: sizes in bytes.
 #[repr(C)]
@@ -83,9 +83,9 @@ exported! {
     fn nvmlSystemGetCudaDriverVersion_v2(version: *mut c_int) { write(version, cuda_version()?) }
     fn nvmlDeviceGetCount(number: *mut c_uint) { initialised()?; write(number, count()?) }
     fn nvmlDeviceGetCount_v2(number: *mut c_uint) { initialised()?; write(number, count()?) }
-    fn nvmlDeviceGetHandleByIndex(index: c_uint, device: *mut Handle) { handle(index, device) }
-    fn nvmlDeviceGetHandleByIndex_v2(index: c_uint, device: *mut Handle) { handle(index, device) }
-    fn nvmlDeviceGetHandleByUUID(uuid: *const c_char, device: *mut Handle) {
+    fn nvmlDeviceGetHandleByIndex(index: c_uint, device: *mut DeviceHandle) { handle(index, device) }
+    fn nvmlDeviceGetHandleByIndex_v2(index: c_uint, device: *mut DeviceHandle) { handle(index, device) }
+    fn nvmlDeviceGetHandleByUUID(uuid: *const c_char, device: *mut DeviceHandle) {
         if uuid.is_null() {
             return Err(ManagementStatus::INVALID_ARGUMENT);
         }
@@ -98,17 +98,17 @@ exported! {
         }
         Err(ManagementStatus::NOT_FOUND)
     }
-    fn nvmlDeviceGetIndex(device: Handle, index: *mut c_uint) { write(index, ordinal(device)?) }
-    fn nvmlDeviceGetMinorNumber(device: Handle, number: *mut c_uint) {
+    fn nvmlDeviceGetIndex(device: DeviceHandle, index: *mut c_uint) { write(index, ordinal(device)?) }
+    fn nvmlDeviceGetMinorNumber(device: DeviceHandle, number: *mut c_uint) {
         write(number, ordinal(device)?)
     }
-    fn nvmlDeviceGetName(device: Handle, text: *mut c_char, room: c_uint) {
+    fn nvmlDeviceGetName(device: DeviceHandle, text: *mut c_char, room: c_uint) {
         write_text(text, room, &of(device)?.name()?)
     }
-    fn nvmlDeviceGetUUID(device: Handle, text: *mut c_char, room: c_uint) {
+    fn nvmlDeviceGetUUID(device: DeviceHandle, text: *mut c_char, room: c_uint) {
         write_text(text, room, &of(device)?.uuid()?)
     }
-    fn nvmlDeviceGetCudaComputeCapability(device: Handle, major: *mut c_int, minor: *mut c_int) {
+    fn nvmlDeviceGetCudaComputeCapability(device: DeviceHandle, major: *mut c_int, minor: *mut c_int) {
         let device = of(device)?;
         let (first, second) = (
             Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
@@ -117,12 +117,12 @@ exported! {
         write(major, device.attribute(first)?)?;
         write(minor, device.attribute(second)?)
     }
-    fn nvmlDeviceGetMemoryInfo(device: Handle, memory: *mut MemorySizes) {
+    fn nvmlDeviceGetMemoryInfo(device: DeviceHandle, memory: *mut MemorySizes) {
         let (free, total) = of(device)?.memory()?;
         let (free, total) = (free as c_ulonglong, total as c_ulonglong);
         write(memory, MemorySizes { total, free, used: total - free })
     }
-    fn nvmlDeviceGetMemoryInfo_v2(device: Handle, memory: *mut VersionedMemorySizes) {
+    fn nvmlDeviceGetMemoryInfo_v2(device: DeviceHandle, memory: *mut VersionedMemorySizes) {
         let (free, total) = of(device)?.memory()?;
         let (free, total) = (free as c_ulonglong, total as c_ulonglong);
         if memory.is_null() {
@@ -132,8 +132,8 @@ exported! {
         let used = total - free;
         write(memory, VersionedMemorySizes { version, total, reserved: 0, free, used })
     }
-    fn nvmlDeviceGetPciInfo(device: Handle, place: *mut BusPlace) { bus_place(device, place) }
-    fn nvmlDeviceGetPciInfo_v3(device: Handle, place: *mut BusPlace) { bus_place(device, place) }
+    fn nvmlDeviceGetPciInfo(device: DeviceHandle, place: *mut BusPlace) { bus_place(device, place) }
+    fn nvmlDeviceGetPciInfo_v3(device: DeviceHandle, place: *mut BusPlace) { bus_place(device, place) }
 }
 
 // SAFETY: nothing else in this library has the name.
@@ -161,20 +161,20 @@ fn cuda_version() -> Answer<c_int> {
     Ok(version)
 }
 
-fn ordinal(device: Handle) -> Answer<c_uint> {
+fn ordinal(device: DeviceHandle) -> Answer<c_uint> {
     initialised()?;
     let ordinal = c_uint::try_from(device.addr().wrapping_sub(1)).ok();
     let ordinal = ordinal.ok_or(ManagementStatus::INVALID_ARGUMENT)?;
     if ordinal < count()? { Ok(ordinal) } else { Err(ManagementStatus::INVALID_ARGUMENT) }
 }
 
-fn of(device: Handle) -> Answer<ManagedDevice> {
+fn of(device: DeviceHandle) -> Answer<ManagedDevice> {
     ManagedDevice::new(ordinal(device)?)
 }
 
 /// # Safety
 /// The place must be null or writable.
-unsafe fn handle(index: c_uint, device: *mut Handle) -> Answer {
+unsafe fn handle(index: c_uint, device: *mut DeviceHandle) -> Answer {
     initialised()?;
     if index >= count()? {
         return Err(ManagementStatus::INVALID_ARGUMENT);
@@ -213,7 +213,7 @@ unsafe fn write_text(place: *mut c_char, room: c_uint, text: &str) -> Answer {
 
 /// # Safety
 /// The place must be null or writable.
-unsafe fn bus_place(device: Handle, place: *mut BusPlace) -> Answer {
+unsafe fn bus_place(device: DeviceHandle, place: *mut BusPlace) -> Answer {
     let device = of(device)?;
     let number = |attribute| device.attribute(attribute).map(c_int::cast_unsigned);
     let domain = number(Attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID)?;
