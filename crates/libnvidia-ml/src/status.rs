@@ -7,7 +7,7 @@ use cuda_sys::CUresult;
 /// A result: `nvmlReturn_t`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
-pub struct ManagementStatus(pub c_uint);
+pub(crate) struct ManagementStatus(pub(crate) c_uint);
 
 impl ManagementStatus {
     pub(crate) const SUCCESS: Self = Self(0);

@@ -75,7 +75,8 @@ fn a_managed_variable_is_one_for_the_host_and_all_contexts() {
     let library = load(SHARING);
     let bump: CUfunction = kernel(library, c"bump").cast();
     let mut addresses = Vec::new();
-    for gpu in Gpu::take_several::<2>() {
+    let gpus = Gpu::take_several::<2>();
+    for gpu in &gpus {
         gpu.enter();
         let (mut address, mut bytes) = (0, 0);
         ok!(cuLibraryGetManaged(&mut address, &mut bytes, library, c"shared".as_ptr()));
