@@ -8,6 +8,7 @@ mod numba;
 mod nvrtc;
 mod package;
 mod ptx;
+mod runtime;
 
 use std::path::PathBuf;
 
@@ -34,6 +35,9 @@ pub(crate) enum ConformanceSuite {
     /// Checks that all PTX is supported that nvcc makes of the kernels here, ours and the software
     /// driver's corpus, for three architectures.
     Ptx(ptx::Arguments),
+    /// Programs of the runtime API, on CUB and Thrust too, over the software driver: with checks and
+    /// without, on 1, 2 and 4 devices.
+    Runtime(runtime::Arguments),
 }
 
 /// Runs a suite and prints `passed N failed N`, with the suite's own counts after it.
@@ -56,6 +60,11 @@ pub(crate) fn run(suite: &ConformanceSuite) -> Result<()> {
         }
         ConformanceSuite::Ptx(arguments) => {
             let (counts, result) = ptx::run(arguments)?;
+            println!("{counts}");
+            result
+        }
+        ConformanceSuite::Runtime(arguments) => {
+            let (counts, result) = runtime::run(arguments)?;
             println!("{counts}");
             result
         }
@@ -82,6 +91,11 @@ pub(crate) fn abi() -> Result<(Counts, Result<()>)> {
 /// Runs `cargo xtask conformance ptx`.
 pub(crate) fn ptx() -> Result<(Counts, Result<()>)> {
     ptx::run(&ptx::Arguments::check())
+}
+
+/// Runs `cargo xtask conformance runtime --short`.
+pub(crate) fn runtime() -> Result<(Counts, Result<()>)> {
+    runtime::run(&runtime::Arguments::short())
 }
 
 /// The folder of the suites' packages, compilers and builds.

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! What it is not: more than the crate `cuda-sim` with exported names. NVIDIA's own libraries
-//! (`cudart`, cuBLAS) do not run on it, and what else is not supported, and what can be configured,
+//! (`cudart`, cuBLAS) do not run on it: the crate `libcudart` is a runtime API that does, and what else is not supported, and what can be configured,
 //! stands in the documentation of `cuda-sim`. Programs in Rust need no library: they use `cuda-sim`
 //! itself, or `gpu-runtime` above it.
 

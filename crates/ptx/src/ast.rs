@@ -29,6 +29,8 @@ pub struct Variable {
     pub bytes: usize,
     /// The alignment in bytes.
     pub align: usize,
+    /// Whether the host reaches it too (`.attribute(.managed)`).
+    pub managed: bool,
     /// The contents before the first launch.
     pub initial: Initial,
     /// Addresses in the initial value, which are known only where the module is loaded.

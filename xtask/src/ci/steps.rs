@@ -19,7 +19,7 @@ const ABI_CLIENT: &str = "tests/abi-client/Cargo.toml";
 
 pub(super) type CiStep = fn(&mut StepReport) -> Result<()>;
 
-pub(super) const ALL: [(&str, CiStep); 16] = [
+pub(super) const ALL: [(&str, CiStep); 17] = [
     ("format", format),
     ("clippy", clippy),
     ("tidy", |_| tidy::run()),
@@ -31,6 +31,7 @@ pub(super) const ALL: [(&str, CiStep); 16] = [
     ("abi", conformance_abi),
     ("cudarc", conformance_cudarc),
     ("ptx", conformance_ptx),
+    ("runtime", conformance_runtime),
     ("mpi", conformance_mpi),
     ("digits", main_job),
     ("walkthrough", |_| walkthrough::run()),
@@ -93,6 +94,17 @@ fn conformance_ptx(report: &mut StepReport) -> Result<()> {
         return Ok(());
     }
     let (counts, result) = conformance::ptx()?;
+    report.note = counts.to_string();
+    result
+}
+
+/// Runs `conformance runtime --short` with the nvcc that `cargo xtask toolkit` installs.
+fn conformance_runtime(report: &mut StepReport) -> Result<()> {
+    if let Err(error) = build_kernels::compiler() {
+        report.note = format!("left out: {error}");
+        return Ok(());
+    }
+    let (counts, result) = conformance::runtime()?;
     report.note = counts.to_string();
     result
 }

@@ -5,10 +5,12 @@ use super::finding::Finding;
 use super::project::Project;
 
 /// The crates that are, or speak to, a driver, each with its part in that.
-const ALLOWED: [(&str, &str); 6] = [
+const ALLOWED: [(&str, &str); 8] = [
     ("crates/cuda-sys/", "the driver API itself"),
     ("crates/cuda-sim/", "a driver"),
     ("crates/libcuda/", "its other face"),
+    ("crates/libnvidia-ml/", "asks a driver about its devices"),
+    ("crates/libcudart/", "the runtime API, which is made of calls of a driver"),
     ("crates/gpu-runtime/", "the one crate of the floors that calls a driver"),
     ("crates/bench/", "measures calls of the driver beside those of the runtime"),
     ("tests/abi-client/", "a client of a driver"),

@@ -27,6 +27,13 @@ const FLOORS: [&[&str]; 12] = [
 const LIBCUDA: &str = "libcuda";
 const LIBCUDA_IMPORTS: [&str; 2] = ["cuda-sim", "cuda-sys"];
 
+/// They stand beside the floors too: programs have them above any driver. The first has libraries of
+/// its own that export it.
+const RUNTIME_API: &str = "libcudart";
+const MANAGEMENT: &str = "libnvidia-ml";
+const ABOVE_ANY_DRIVER_IMPORTS: [&str; 1] = ["cuda-sys"];
+const RUNTIME_LIBRARIES: [&str; 2] = ["libcudart-12", "libcudart-13"];
+
 /// They may import all of the above and are imported by none; the packages in tests/ are such too.
 const ROOF: [&str; 2] = ["bench", "xtask"];
 
@@ -61,6 +68,9 @@ fn is_allowed(package: &Package, dependency: &Dependency) -> bool {
     if dependency.name == SUPPORT {
         return package.name != SUPPORT && (dependency.is_dev || is_roof(package));
     }
+    if dependency.name == RUNTIME_API {
+        return RUNTIME_LIBRARIES.contains(&package.name.as_str());
+    }
     if dependency.name == SURFACE {
         return is_roof(package);
     }
@@ -70,13 +80,17 @@ fn is_allowed(package: &Package, dependency: &Dependency) -> bool {
     match floor(&package.name) {
         Some(here) => below < here,
         None if package.name == LIBCUDA => LIBCUDA_IMPORTS.contains(&dependency.name.as_str()),
+        None if [RUNTIME_API, MANAGEMENT].contains(&package.name.as_str()) => {
+            ABOVE_ANY_DRIVER_IMPORTS.contains(&dependency.name.as_str())
+        }
         None => is_roof(package),
     }
 }
 
 fn is_placed(package: &Package) -> bool {
     let name = package.name.as_str();
-    floor(name).is_some() || is_roof(package) || [LIBCUDA, SUPPORT, SURFACE].contains(&name)
+    let beside = [LIBCUDA, RUNTIME_API, MANAGEMENT, SUPPORT, SURFACE].contains(&name);
+    floor(name).is_some() || is_roof(package) || beside || RUNTIME_LIBRARIES.contains(&name)
 }
 
 fn is_roof(package: &Package) -> bool {

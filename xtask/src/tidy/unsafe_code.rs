@@ -12,6 +12,8 @@ const ALLOWED: &[(&str, &str)] = &[
     ("crates/cuda-sim/", "it is a driver: the C API, memory of devices"),
     ("crates/ptx-jit/", "it generates code and calls it"),
     ("crates/libcuda/", "it exports the C API"),
+    ("crates/libnvidia-ml/", "it exports a C API, over the driver's"),
+    ("crates/libcudart/", "the runtime API is a C API, over the driver's"),
     ("crates/gpu-runtime/", "it calls the driver"),
     ("crates/expression/tests/", "they launch printed kernels"),
     ("crates/gpu-alloc/tests/", "they fill and read memory that the crate only hands out"),

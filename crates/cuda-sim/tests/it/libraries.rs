@@ -62,6 +62,51 @@ fn a_library_needs_no_context_and_becomes_a_module_in_each() {
     fails!(CUDA_ERROR_INVALID_HANDLE, cuKernelGetFunction(&mut ptr::null_mut(), store));
 }
 
+/// Host and device share its variable.
+const SHARING: &str = ".version 8.8\n.target sm_75\n.address_size 64\n\
+    .global .attribute(.managed) .align 8 .u64 shared = 5;\n.global .u64 own = 6;\n\
+    .visible .entry bump() {\n\
+    .reg .b64 %rd<3>;\nld.global.u64 %rd1, [shared];\nadd.u64 %rd2, %rd1, 1;\n\
+    st.global.u64 [shared], %rd2;\nret;\n}\n\0";
+
+#[test]
+fn a_managed_variable_is_one_for_the_host_and_all_contexts() {
+    sim::start();
+    let library = load(SHARING);
+    let bump: CUfunction = kernel(library, c"bump").cast();
+    let mut addresses = Vec::new();
+    let gpus = Gpu::take_several::<2>();
+    for gpu in &gpus {
+        gpu.enter();
+        let (mut address, mut bytes) = (0, 0);
+        ok!(cuLibraryGetManaged(&mut address, &mut bytes, library, c"shared".as_ptr()));
+        assert_eq!(bytes, 8);
+        assert_eq!(launch(bump, [1, 1], DEFAULT, &[]), CUresult::CUDA_SUCCESS);
+        ok!(cuCtxSynchronize());
+        addresses.push(address);
+        let name = c"own".as_ptr();
+        fails!(CUDA_ERROR_NOT_FOUND, cuLibraryGetManaged(&mut address, &mut bytes, library, name));
+    }
+    assert_eq!(addresses[0], addresses[1]);
+    let shared: *const u64 = ptr::with_exposed_provenance(addresses[0] as usize);
+    // SAFETY: it is the address of a managed variable, which the host may read; nothing runs now.
+    assert_eq!(unsafe { shared.read() }, 7);
+    ok!(cuLibraryUnload(library));
+}
+
+#[test]
+fn a_kernel_tells_the_architecture_of_its_text() {
+    sim::start();
+    let _gpu = Gpu::take();
+    let library = load(SHARING);
+    let (mut function, mut version) = (ptr::null_mut(), 0);
+    ok!(cuKernelGetFunction(&mut function, kernel(library, c"bump")));
+    let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION;
+    ok!(cuFuncGetAttribute(&mut version, attribute, function));
+    assert_eq!(version, 75);
+    ok!(cuLibraryUnload(library));
+}
+
 #[test]
 fn kernels_tell_their_names_parameters_and_attributes() {
     sim::start();

@@ -11,6 +11,8 @@ pub struct GlobalVariable {
     pub bytes: usize,
     /// The alignment in bytes.
     pub align: usize,
+    /// Whether host and devices share it.
+    pub managed: bool,
     /// Its contents before the first launch.
     pub initial: Initial,
     /// Addresses to be written over the initial contents once they are known.
@@ -51,6 +53,7 @@ pub(super) fn globals(module: &Module) -> Vec<GlobalVariable> {
             name: variable.name.clone(),
             bytes: variable.bytes,
             align: variable.align,
+            managed: variable.managed,
             initial: variable.initial.clone(),
             relocations: variable
                 .pointers

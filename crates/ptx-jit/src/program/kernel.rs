@@ -79,6 +79,11 @@ impl Kernel {
         self.summary.max_threads.map_or(1024, |threads| threads.min(1024))
     }
 
+    /// The architecture that the kernel's text is for, as 75 for sm_75.
+    pub fn target(&self) -> u32 {
+        self.source.module.target
+    }
+
     /// The kernel in the PTX text.
     pub fn function(&self) -> &ptx::Function {
         &self.source.module.functions[self.summary.function]

@@ -22,6 +22,8 @@ pub(super) struct Declaration {
     /// Values per element: 1, 2 or 4.
     pub(super) lanes: usize,
     pub(super) align: usize,
+    /// Whether it says `.attribute(.managed)`.
+    pub(super) managed: bool,
 }
 
 impl Declaration {
@@ -29,17 +31,19 @@ impl Declaration {
     pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Declaration, Error> {
         let mut align = None;
         let mut lanes = 1;
+        let mut managed = false;
         loop {
             let directive = cursor.directive()?;
             match directive {
                 ".align" => align = Some(alignment(cursor)?),
                 ".v2" => lanes = 2,
                 ".v4" => lanes = 4,
+                ".attribute" => managed = self::managed(cursor)?,
                 _ => match ScalarType::from_name(&directive[1..]) {
                     Some(ty) if ty != ScalarType::Pred && !ty.is_byte_pair() => {
                         let size = ty.bytes() as usize * lanes;
                         let align = align.unwrap_or(size).max(size.min(16));
-                        return Ok(Declaration { ty, lanes, align });
+                        return Ok(Declaration { ty, lanes, align, managed });
                     }
                     _ if matches!(directive, ".texref" | ".surfref" | ".samplerref") => {
                         let kind = ErrorKind::Unsupported("textures and surfaces");
@@ -64,6 +68,16 @@ impl Declaration {
         }
         Ok(declaration)
     }
+}
+
+/// Reads the attributes of a variable in parentheses: that it is managed is the only one.
+fn managed(cursor: &mut Cursor<'_>) -> Result<bool, Error> {
+    cursor.expect(b'(', "`(`")?;
+    if cursor.directive()? != ".managed" {
+        return Err(cursor.last_error(ErrorKind::Unsupported("this attribute")));
+    }
+    cursor.expect(b')', "`)`")?;
+    Ok(true)
 }
 
 /// Reads an alignment in bytes.
@@ -126,6 +140,7 @@ pub(super) fn variables<'s>(
             space,
             bytes: declarator.bytes,
             align: declaration.align,
+            managed: declaration.managed,
             initial: Initial::default(),
             pointers: Vec::new(),
         };
@@ -209,6 +224,15 @@ mod tests {
         assert_eq!(align(".align 2 .b32 x"), Ok(4));
         assert_eq!(align(".align 64 .b8 x[3]"), Ok(64));
         assert_eq!(align(".align 3 .b8 x"), Err(ErrorKind::InvalidNumber));
+    }
+
+    #[test]
+    fn a_variable_may_be_managed() {
+        let managed = |text| read(text).map(|(declaration, _)| declaration.managed);
+        assert_eq!(managed(".attribute(.managed) .align 4 .u32 x"), Ok(true));
+        assert_eq!(managed(".align 4 .u32 x"), Ok(false));
+        let unknown = Err(ErrorKind::Unsupported("this attribute"));
+        assert_eq!(managed(".attribute(.mine) .u32 x"), unknown);
     }
 
     #[test]

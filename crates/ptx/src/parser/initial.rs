@@ -130,6 +130,7 @@ mod tests {
             space: StateSpace::Global,
             bytes: extents.iter().product::<usize>() * ty.bytes() as usize,
             align: 8,
+            managed: false,
             initial: Initial::default(),
             pointers: Vec::new(),
         };

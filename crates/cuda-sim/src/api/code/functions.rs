@@ -61,6 +61,7 @@ pub(in crate::api) struct Facts {
     static_shared: u32,
     local_bytes: u32,
     max_dynamic_shared: u32,
+    target: u32,
 }
 
 impl Facts {
@@ -70,6 +71,7 @@ impl Facts {
             static_shared: function.static_shared,
             local_bytes: function.local_bytes,
             max_dynamic_shared: function.max_dynamic_shared.load(Ordering::Relaxed),
+            target: function.target,
         }
     }
 
@@ -82,6 +84,7 @@ impl Facts {
             static_shared,
             local_bytes: clamped(kernel.local_bytes()),
             max_dynamic_shared: STATIC_SHARED.saturating_sub(static_shared),
+            target: kernel.target(),
         }
     }
 
@@ -125,7 +128,7 @@ pub(in crate::api) fn value(facts: &Facts, attribute: Attribute) -> Option<c_int
         Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => signed(facts.static_shared),
         Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => signed(facts.local_bytes),
         Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS => Some(REGISTERS),
-        Attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION => Some(version),
+        Attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION => signed(facts.target),
         Attribute::CU_FUNC_ATTRIBUTE_BINARY_VERSION => Some(version),
         Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => {
             signed(facts.max_dynamic_shared)

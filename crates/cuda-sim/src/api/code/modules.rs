@@ -57,7 +57,7 @@ pub(in crate::api) fn load(
     let context = current::working()?;
     let capability = machine.config.capability.number();
     let program = read(capability).map_err(|refusal| logs.refused(&refusal))?;
-    let module = ContextModule::new(context, program)?;
+    let module = ContextModule::new(context, program, None)?;
     let inserted = machine.modules.insert(|handle| module.named(handle));
     out.set(handle(inserted.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?.0));
     logs.done();

@@ -78,7 +78,9 @@ impl Library {
         if let Some(module) = known {
             return Ok(module);
         }
-        let module = ContextModule::new(Arc::clone(context), Arc::clone(&self.program))?;
+        let first = modules.values().find_map(|&handle| registry.get(handle));
+        let program = Arc::clone(&self.program);
+        let module = ContextModule::new(Arc::clone(context), program, first.as_deref())?;
         let insert = |handle| module.of_library(handle);
         let inserted = registry.insert(insert);
         let (handle, module) = inserted.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;

@@ -8,7 +8,9 @@ use std::sync::{Arc, OnceLock};
 
 use cuda_sys::CUresult;
 use parking_lot::{Mutex, MutexGuard};
-use ptx_jit::{CheckLevel, CompiledKernel, Execution, Kernel, Parameter, Program, Space, stack};
+use ptx_jit::{
+    CheckLevel, CompiledKernel, Execution, GlobalVariable, Kernel, Parameter, Program, Space, stack,
+};
 
 use super::prepared::Prepared;
 use crate::check;
@@ -27,7 +29,8 @@ pub(crate) struct ContextModule {
     program: Arc<Program>,
     /// The addresses of the program's variables, in its order.
     variables: Vec<u64>,
-    memory: Vec<Arc<GlobalAllocation>>,
+    /// Their memory, except that of managed variables which another context's module has.
+    memory: Vec<Option<Arc<GlobalAllocation>>>,
     /// Handles of the functions that were asked for.
     functions: Mutex<HashMap<String, u64>>,
 }
@@ -44,6 +47,8 @@ pub(crate) struct KernelFunction {
     pub(crate) static_shared: u32,
     pub(crate) local_bytes: u32,
     pub(crate) max_threads: u32,
+    /// The architecture that its text is for, as 75 for sm_75.
+    pub(crate) target: u32,
     /// An estimate of the work of one of its threads, for virtual time.
     pub(in crate::device) work: PerThread,
     /// The most dynamic shared memory that a launch may ask for.
@@ -54,7 +59,9 @@ pub(crate) struct KernelFunction {
 }
 
 impl ContextModule {
-    /// Gives the program's variables memory on the context's device and initialises them.
+    /// Gives the program's variables memory on the context's device and initialises them. Managed
+    /// variables are those of `first`, the module of the same program in another context, if there
+    /// is one.
     ///
     /// # Errors
     /// `CUDA_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_INVALID_IMAGE` for a variable that is declared but
@@ -62,22 +69,32 @@ impl ContextModule {
     pub(crate) fn new(
         context: Arc<Context>,
         program: Arc<Program>,
+        first: Option<&ContextModule>,
     ) -> Result<ContextModule, CUresult> {
         let device: &'static Device = context.device;
-        let allocate = |bytes: usize| match bytes {
-            0 => Err(CUresult::CUDA_ERROR_INVALID_IMAGE),
-            _ => device.memory.allocate(bytes as u64, context.id, Purpose::Module),
+        let allocate = |variable: &GlobalVariable| {
+            let (bytes, purpose) = (variable.bytes as u64, Purpose::Module);
+            match (bytes, variable.managed) {
+                (0, _) => Err(CUresult::CUDA_ERROR_INVALID_IMAGE),
+                (_, true) if first.is_some() => Ok(None),
+                (_, true) => device.memory.allocate_managed(bytes, context.id, purpose).map(Some),
+                _ => device.memory.allocate(bytes, context.id, purpose).map(Some),
+            }
         };
-        let variables = program.globals().iter();
-        let memory =
-            variables.map(|variable| allocate(variable.bytes)).collect::<Result<Vec<_>, _>>();
-        let memory = memory?;
+        let memory: Vec<Option<Arc<GlobalAllocation>>> =
+            program.globals().iter().map(allocate).collect::<Result<_, _>>()?;
         for (allocation, variable) in memory.iter().zip(program.globals()) {
-            if variable.space == Space::Const {
+            if let Some(allocation) = allocation
+                && variable.space == Space::Const
+            {
                 check::constant(allocation.address);
             }
         }
-        let variables = memory.iter().map(|allocation| allocation.address).collect();
+        let own = |(index, allocation): (usize, &Option<Arc<GlobalAllocation>>)| match allocation {
+            Some(allocation) => allocation.address,
+            None => first.map_or(0, |first| first.variables[index]),
+        };
+        let variables = memory.iter().enumerate().map(own).collect();
         let functions = Mutex::default();
         let (handle, is_of_library) = (0, false);
         let module =
@@ -143,6 +160,13 @@ impl ContextModule {
         Some((self.variables[index], self.program.globals()[index].bytes))
     }
 
+    /// Address and size of the managed variable of that name.
+    pub(crate) fn managed_variable(&self, name: &str) -> Option<(u64, usize)> {
+        let mut globals = self.program.globals().iter();
+        globals.find(|variable| variable.managed && variable.name == name)?;
+        self.variable(name)
+    }
+
     /// The addresses of all variables.
     pub(in crate::device) fn variables(&self) -> &[u64] {
         &self.variables
@@ -150,6 +174,9 @@ impl ContextModule {
 
     fn initialise(&self) {
         for (variable, memory) in self.program.globals().iter().zip(&self.memory) {
+            let Some(memory) = memory else {
+                continue;
+            };
             if !memory.begins_as_zero() {
                 let to: *mut u8 = ptr::with_exposed_provenance_mut(memory.address as usize);
                 // SAFETY: the variable's memory was just allocated, with that size.
@@ -176,7 +203,7 @@ impl ContextModule {
 
 impl Drop for ContextModule {
     fn drop(&mut self) {
-        for allocation in &self.memory {
+        for allocation in self.memory.iter().flatten() {
             self.context.device.memory.free(allocation);
         }
     }
@@ -195,6 +222,7 @@ impl KernelFunction {
             static_shared,
             local_bytes: clamped(kernel.local_bytes()),
             max_threads: kernel.max_threads_per_block(),
+            target: kernel.target(),
             work: time::count(kernel.function()),
             max_dynamic_shared: AtomicU32::new(STATIC_SHARED.saturating_sub(static_shared)),
             c_name: OnceLock::new(),

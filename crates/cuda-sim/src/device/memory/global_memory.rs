@@ -117,12 +117,13 @@ impl GlobalMemory {
         &'static self,
         bytes: u64,
         owner: u64,
+        purpose: Purpose,
     ) -> Result<Arc<GlobalAllocation>, CUresult> {
         let out_of_memory = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
         let whole = bytes.checked_next_multiple_of(GRANULE).ok_or(out_of_memory)?;
         let mut allocations = self.write();
         let taken = allocations.free.commit(&self.window, whole).ok_or(out_of_memory)?;
-        let mut allocation = self.allocation(bytes, owner, Purpose::Program, taken);
+        let mut allocation = self.allocation(bytes, owner, purpose, taken);
         allocation.managed = Some(Managed::new(bytes));
         let allocation = allocations.enter(allocation);
         drop(allocations);

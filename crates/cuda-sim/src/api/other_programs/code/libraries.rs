@@ -112,16 +112,20 @@ pub(in crate::api) fn cuLibraryGetGlobal(
     Ok(())
 }
 
-/// PTX that the driver reads has no managed variables.
 pub(in crate::api) fn cuLibraryGetManaged(
-    _pointer: *mut CUdeviceptr,
-    _bytes: *mut usize,
+    pointer: Option<Out<CUdeviceptr>>,
+    bytes: Option<Out<usize>>,
     library: CUlibrary,
     name: Option<&str>,
 ) -> Result {
-    arguments::library(machine()?, library)?;
-    name.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-    Err(CUresult::CUDA_ERROR_NOT_FOUND)
+    let machine = machine()?;
+    let library = arguments::library(machine, library)?;
+    let name = name.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+    let module = library.module(&machine.modules, &current::working()?)?;
+    let found = module.managed_variable(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+    pointer.into_iter().for_each(|out| out.set(found.0));
+    bytes.into_iter().for_each(|out| out.set(found.1));
+    Ok(())
 }
 
 /// There are no functions that host and device share.

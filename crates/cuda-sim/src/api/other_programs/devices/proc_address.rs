@@ -7,8 +7,9 @@
 
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
+use std::io::{Write, stderr};
 use std::ptr;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Once};
 
 use cuda_sys::{
     CUDA_VERSION, CUdriverProcAddress_flags as Flags, CUdriverProcAddressQueryResult as Status,
@@ -44,14 +45,24 @@ pub(in crate::api) fn cuGetProcAddress(
     if address.is_null() { Err(CUresult::CUDA_ERROR_NOT_FOUND) } else { Ok(()) }
 }
 
-/// Tables that NVIDIA's libraries ask for and nobody documents: there are none here.
+/// Tables that NVIDIA's libraries ask for and nobody documents: there are none here. Who asks is
+/// nearly always a runtime library of NVIDIA's, whose error would not say why; so this does, once.
 pub(in crate::api) fn cuGetExportTable(out: Out<*const c_void>, id: *const CUuuid) -> Result {
     if id.is_null() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        let _ = writeln!(stderr(), "cuda-sim: {UNDOCUMENTED}");
+    });
     out.set(ptr::null());
     Err(CUresult::CUDA_ERROR_NOT_FOUND)
 }
+
+/// The advice for programs with NVIDIA's runtime library.
+const UNDOCUMENTED: &str = "NVIDIA's CUDA runtime library is in this program or beside it, and asks \
+    for tables of the driver that are not documented (cuGetExportTable); use the libcudart.so that \
+    lies beside this libcuda.so.1, with programs that nvcc linked by `-cudart shared`";
 
 /// The function that a name means from some version on.
 struct Meaning {

@@ -14,7 +14,7 @@ use cuda_sys::{
 use crate::api::Result;
 use crate::api::arguments::{self, Count, List, Out, OutItems, Room, number};
 use crate::device::managed::{Managed, Processor};
-use crate::device::{GlobalAllocation, Location, SimulatedMachine, current, machine};
+use crate::device::{GlobalAllocation, Location, Purpose, SimulatedMachine, current, machine};
 use crate::queue::StreamWork;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -34,7 +34,9 @@ pub(in crate::api) fn cuMemAllocManaged(
     if bytes == 0 || !known {
         return Err(INVALID);
     }
-    out.set(context.device.memory.allocate_managed(bytes as u64, context.id)?.address);
+    out.set(
+        context.device.memory.allocate_managed(bytes as u64, context.id, Purpose::Program)?.address,
+    );
     Ok(())
 }
 

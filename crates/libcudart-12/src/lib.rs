@@ -1,0 +1,6 @@
+//! The CUDA runtime API as `libcudart.so.12`: the names, behind which is the crate `libcudart`.
+
+libcudart::for_each_function_of_both!(libcudart::export);
+libcudart::for_each_function_of_12!(libcudart::export);
+libcudart::for_each_refusal_of_both!(libcudart::export_refusals);
+libcudart::for_each_refusal_of_12!(libcudart::export_refusals);
