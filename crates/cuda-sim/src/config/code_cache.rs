@@ -15,7 +15,7 @@ const MAX_BYTES: u64 = 1 << 30;
 /// bytes). Without a path it is in `cuda-sim` in the user's folder for caches; a user who has none gets
 /// no cache.
 pub(crate) fn enable() {
-    if let Some((folder, max_bytes)) = place(|name| env::var_os(name)) {
+    if let Some((folder, max_bytes)) = place(env::var_os) {
         code_cache::keep_in(folder, max_bytes);
     }
 }
