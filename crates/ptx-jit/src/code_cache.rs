@@ -41,7 +41,7 @@ pub(crate) fn compile(context: &mut Context, isa: &dyn TargetIsa) -> Result<(), 
     let mut control = ControlPlane::default();
     let compiled = match CACHE.get() {
         Some(folder) => {
-            context.compile_with_cache(isa, &mut Entries(folder), &mut control).map(drop)
+            context.compile_with_cache(isa, &mut CraneliftStore(folder), &mut control).map(drop)
         }
         None => context.compile(isa, &mut control).map(drop),
     };
@@ -50,9 +50,9 @@ pub(crate) fn compile(context: &mut Context, isa: &dyn TargetIsa) -> Result<(), 
 }
 
 /// The folder as Cranelift wants it.
-struct Entries<'a>(&'a CacheFolder);
+struct CraneliftStore<'a>(&'a CacheFolder);
 
-impl CacheKvStore for Entries<'_> {
+impl CacheKvStore for CraneliftStore<'_> {
     fn get(&self, key: &[u8]) -> Option<Cow<'_, [u8]>> {
         self.0.read(key).map(Cow::Owned)
     }

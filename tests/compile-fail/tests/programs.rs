@@ -1,8 +1,8 @@
 //! Compiles each program, and compares what the compiler says.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs};
 
 use expect_test::expect_file;
 use serde_json::Value;
@@ -30,8 +30,7 @@ fn programs() -> Vec<PathBuf> {
 /// What the compiler says of a program, as it prints it, with paths from the workspace's folder.
 fn messages(program: &Path) -> String {
     let workspace = Path::new(CRATE).join("../..").canonicalize().expect("the workspace's folder");
-    let compiler = env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
-    let output = Command::new(compiler)
+    let output = Command::new("rustc")
         .current_dir(&workspace)
         .args(["--edition=2024", "--emit=metadata=-", "--error-format=json"])
         .args(compile_fail::crates_in_use!())

@@ -97,9 +97,9 @@ impl CacheFolder {
     }
 
     /// All files, also those that a process left unfinished when it was killed.
-    fn entries(&self) -> Vec<Entry> {
+    fn entries(&self) -> Vec<CacheFile> {
         let files = fs::read_dir(&self.path).into_iter().flatten().flatten();
-        files.filter_map(|file| Entry::at(&file.path()).ok()).collect()
+        files.filter_map(|file| CacheFile::at(&file.path()).ok()).collect()
     }
 
     fn path_of(&self, key: &[u8]) -> PathBuf {
@@ -109,20 +109,20 @@ impl CacheFolder {
 }
 
 /// A file in the folder.
-struct Entry {
+struct CacheFile {
     path: PathBuf,
     bytes: u64,
     used: SystemTime,
 }
 
-impl Entry {
-    fn at(path: &Path) -> io::Result<Entry> {
+impl CacheFile {
+    fn at(path: &Path) -> io::Result<CacheFile> {
         let data = fs::metadata(path)?;
-        Ok(Entry { path: path.to_owned(), bytes: data.len(), used: data.modified()? })
+        Ok(CacheFile { path: path.to_owned(), bytes: data.len(), used: data.modified()? })
     }
 }
 
-/// Of the key too, so that a file under another name is none.
+/// The checksum of a key and its entry: of the key too, so that a file under another name is none.
 fn checksum(key: &[u8], entry: &[u8]) -> [u8; CHECKSUM] {
     Sha256::new().chain_update(key).chain_update(entry).finalize().into()
 }
