@@ -169,7 +169,7 @@ impl KernelBuild {
     /// PTX files that no source gives.
     fn orphans(&self) -> Result<Vec<PathBuf>> {
         let has_source = |path: &PathBuf| self.sources.names().any(|n| self.ptx_path(n) == *path);
-        let mut files = sources::files(&self.ptx, "ptx")?;
+        let mut files = paths::files(&self.ptx, "ptx")?;
         files.retain(|path| !has_source(path));
         Ok(files)
     }

@@ -1,6 +1,9 @@
 //! Where things lie in the repository.
 
+use std::fs;
 use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
 
 /// The root of the repository.
 pub(crate) fn root() -> &'static Path {
@@ -33,4 +36,22 @@ pub(crate) fn toolkit_cuda() -> PathBuf {
 /// `path` as seen from the repository's root, for messages.
 pub(crate) fn relative(path: &Path) -> std::path::Display<'_> {
     path.strip_prefix(root()).unwrap_or(path).display()
+}
+
+/// The files in `folder` with this extension, in the order of their names; none where there is no
+/// such folder.
+pub(crate) fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let context = || format!("cannot list {}", relative(folder));
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).with_context(context)? {
+        let path = entry.with_context(context)?.path();
+        if path.extension().is_some_and(|found| found == extension) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
 }

@@ -1,6 +1,9 @@
 //! The form that all functions of the runtime API have.
 
-use cuda_sys::{CU_STREAM_PER_THREAD, CUstream};
+use cuda_sys::{CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, CUstream};
+
+use crate::driver::cu;
+use crate::error::Result;
 
 /// Defines functions of the API that need no context: those about devices, versions and handles.
 ///
@@ -23,9 +26,25 @@ macro_rules! calls {
 }
 
 /// Defines functions as [`calls`] does, which work in the current device's context, which they make current
-/// first if the thread has none.
+/// first if the thread has none. Where STREAM is no argument, `[let STREAM]` makes it the program's default
+/// stream in both functions.
 macro_rules! calls_on_device {
     () => {};
+    (fn $name:ident | $variant:ident [let $stream:ident] $arguments:tt $body:block $($rest:tt)*) => {
+        $crate::api::define! {
+            $name $arguments {
+                $crate::context::enter()?;
+                let $stream = cuda_sys::CU_STREAM_LEGACY;
+            } $body
+        }
+        $crate::api::define! {
+            $variant $arguments {
+                $crate::context::enter()?;
+                let $stream = cuda_sys::CU_STREAM_PER_THREAD;
+            } $body
+        }
+        $crate::api::calls_on_device! { $($rest)* }
+    };
     (fn $name:ident | $variant:ident [$stream:ident] $arguments:tt $body:block $($rest:tt)*) => {
         $crate::api::define! { $name $arguments { $crate::context::enter()?; } $body }
         $crate::api::define! {
@@ -69,4 +88,22 @@ pub(crate) use {calls, calls_on_device, define};
 /// The stream of a program whose default stream is the thread's own.
 pub(crate) fn per_thread(stream: CUstream) -> CUstream {
     if stream.is_null() { CU_STREAM_PER_THREAD } else { stream }
+}
+
+/// Does in a program's default stream what the program waits for. Where that is the legacy one, `now`
+/// does it by the driver's own call, which waits no longer than it must; otherwise `enqueue` does,
+/// and the stream is waited for.
+pub(crate) fn waited_for(
+    default_stream: CUstream,
+    now: impl FnOnce() -> Result,
+    enqueue: impl FnOnce(CUstream) -> Result,
+) -> Result {
+    if default_stream == CU_STREAM_LEGACY { now() } else { finished(default_stream, enqueue) }
+}
+
+/// Enqueues work in a stream, and waits for all of the stream.
+pub(crate) fn finished(stream: CUstream, enqueue: impl FnOnce(CUstream) -> Result) -> Result {
+    enqueue(stream)?;
+    // SAFETY: it is one of the two default streams, which are always there.
+    unsafe { cu::cuStreamSynchronize(stream) }
 }

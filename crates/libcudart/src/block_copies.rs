@@ -1,23 +1,22 @@
 //! Copies of rows and of blocks of rows.
 
 use std::ffi::c_void;
-use std::ptr::null_mut;
+use std::ptr::{null_mut, with_exposed_provenance_mut};
 
-use cuda_sys::{
-    CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER,
-    CUmemorytype, CUstream,
-};
+use cuda_sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUmemorytype, CUstream};
 
 use crate::address::address;
-use crate::api::calls_on_device;
+use crate::api::{calls_on_device, finished, waited_for};
 use crate::context;
 use crate::copies::check;
 use crate::driver::cu;
 use crate::error::{Result, cudaError_t};
-use crate::types::{cudaMemcpy3DParms, cudaMemcpy3DPeerParms, cudaMemcpyKind};
+use crate::types::{
+    cudaExtent, cudaMemcpy3DParms, cudaMemcpy3DPeerParms, cudaMemcpyKind, cudaPitchedPtr, cudaPos,
+};
 
 calls_on_device! {
-    fn cudaMemcpy2D(
+    fn cudaMemcpy2D | cudaMemcpy2D_ptds [let stream] (
         to: *mut c_void,
         to_pitch: usize,
         from: *const c_void,
@@ -27,20 +26,8 @@ calls_on_device! {
         kind: cudaMemcpyKind,
     ) {
         let rows = RowsToCopy { to, to_pitch, from, from_pitch, width, height, kind };
-        rows.copied(|copy| cu::cuMemcpy2DUnaligned_v2(copy))
-    }
-    fn cudaMemcpy2D_ptds(
-        to: *mut c_void,
-        to_pitch: usize,
-        from: *const c_void,
-        from_pitch: usize,
-        width: usize,
-        height: usize,
-        kind: cudaMemcpyKind,
-    ) {
-        let rows = RowsToCopy { to, to_pitch, from, from_pitch, width, height, kind };
-        rows.copied(|copy| cu::cuMemcpy2DAsync_v2(copy, CU_STREAM_PER_THREAD))?;
-        cu::cuStreamSynchronize(CU_STREAM_PER_THREAD)
+        let now = || rows.copied(|copy| cu::cuMemcpy2DUnaligned_v2(copy));
+        waited_for(stream, now, |stream| rows.copied(|copy| cu::cuMemcpy2DAsync_v2(copy, stream)))
     }
     fn cudaMemcpy2DAsync | cudaMemcpy2DAsync_ptsz [stream] (
         to: *mut c_void,
@@ -55,12 +42,11 @@ calls_on_device! {
         let rows = RowsToCopy { to, to_pitch, from, from_pitch, width, height, kind };
         rows.copied(|copy| cu::cuMemcpy2DAsync_v2(copy, stream))
     }
-    fn cudaMemcpy3D(parameters: *const cudaMemcpy3DParms) {
-        block(&*parameters, |copy| cu::cuMemcpy3D_v2(copy))
-    }
-    fn cudaMemcpy3D_ptds(parameters: *const cudaMemcpy3DParms) {
-        block(&*parameters, |copy| cu::cuMemcpy3DAsync_v2(copy, CU_STREAM_PER_THREAD))?;
-        cu::cuStreamSynchronize(CU_STREAM_PER_THREAD)
+    fn cudaMemcpy3D | cudaMemcpy3D_ptds [let stream] (parameters: *const cudaMemcpy3DParms) {
+        let now = || block(&*parameters, |copy| cu::cuMemcpy3D_v2(copy));
+        waited_for(stream, now, |stream| {
+            block(&*parameters, |copy| cu::cuMemcpy3DAsync_v2(copy, stream))
+        })
     }
     fn cudaMemcpy3DAsync | cudaMemcpy3DAsync_ptsz [stream] (
         parameters: *const cudaMemcpy3DParms,
@@ -68,13 +54,11 @@ calls_on_device! {
     ) {
         block(&*parameters, |copy| cu::cuMemcpy3DAsync_v2(copy, stream))
     }
-    fn cudaMemcpy3DPeer(parameters: *const cudaMemcpy3DPeerParms) {
-        cu::cuMemcpy3DPeerAsync(&between_devices(&*parameters)?, CU_STREAM_LEGACY)?;
-        cu::cuStreamSynchronize(CU_STREAM_LEGACY)
-    }
-    fn cudaMemcpy3DPeer_ptds(parameters: *const cudaMemcpy3DPeerParms) {
-        cu::cuMemcpy3DPeerAsync(&between_devices(&*parameters)?, CU_STREAM_PER_THREAD)?;
-        cu::cuStreamSynchronize(CU_STREAM_PER_THREAD)
+    fn cudaMemcpy3DPeer | cudaMemcpy3DPeer_ptds [let stream] (
+        parameters: *const cudaMemcpy3DPeerParms,
+    ) {
+        let copy = between_devices(&*parameters)?;
+        finished(stream, |stream| cu::cuMemcpy3DPeerAsync(&copy, stream))
     }
     fn cudaMemcpy3DPeerAsync | cudaMemcpy3DPeerAsync_ptsz [stream] (
         parameters: *const cudaMemcpy3DPeerParms,
@@ -231,48 +215,39 @@ fn between_devices(parameters: &cudaMemcpy3DPeerParms) -> Result<CUDA_MEMCPY3D_P
 
 /// The runtime API's description of what the driver copies in a node of a graph.
 pub(crate) fn described(copy: &CUDA_MEMCPY3D) -> cudaMemcpy3DParms {
-    use crate::types::{cudaExtent, cudaPitchedPtr, cudaPos};
     let side = |type_, host: *mut c_void, device: u64, pitch, ysize| cudaPitchedPtr {
-        ptr: if type_ == CUmemorytype::CU_MEMORYTYPE_HOST {
-            host
-        } else {
-            std::ptr::with_exposed_provenance_mut(device as usize)
+        ptr: match type_ {
+            CUmemorytype::CU_MEMORYTYPE_HOST => host,
+            _ => with_exposed_provenance_mut(device as usize),
         },
         pitch,
         xsize: copy.WidthInBytes,
         ysize,
     };
-    let host = |type_| type_ == CUmemorytype::CU_MEMORYTYPE_HOST;
+    let (from_type, to_type) = (copy.srcMemoryType, copy.dstMemoryType);
+    let (from, to) = (copy.srcHost.cast_mut(), copy.dstHost);
     cudaMemcpy3DParms {
         srcArray: copy.srcArray,
         srcPos: cudaPos { x: copy.srcXInBytes, y: copy.srcY, z: copy.srcZ },
-        srcPtr: side(
-            copy.srcMemoryType,
-            copy.srcHost.cast_mut(),
-            copy.srcDevice,
-            copy.srcPitch,
-            copy.srcHeight,
-        ),
+        srcPtr: side(from_type, from, copy.srcDevice, copy.srcPitch, copy.srcHeight),
         dstArray: copy.dstArray,
         dstPos: cudaPos { x: copy.dstXInBytes, y: copy.dstY, z: copy.dstZ },
-        dstPtr: side(
-            copy.dstMemoryType,
-            copy.dstHost,
-            copy.dstDevice,
-            copy.dstPitch,
-            copy.dstHeight,
-        ),
+        dstPtr: side(to_type, to, copy.dstDevice, copy.dstPitch, copy.dstHeight),
         extent: cudaExtent { width: copy.WidthInBytes, height: copy.Height, depth: copy.Depth },
-        kind: match (host(copy.srcMemoryType), host(copy.dstMemoryType)) {
-            _ if copy.srcMemoryType == CUmemorytype::CU_MEMORYTYPE_UNIFIED
-                || copy.dstMemoryType == CUmemorytype::CU_MEMORYTYPE_UNIFIED =>
-            {
-                cudaMemcpyKind::DEFAULT
-            }
-            (true, true) => cudaMemcpyKind::HOST_TO_HOST,
-            (true, false) => cudaMemcpyKind::HOST_TO_DEVICE,
-            (false, true) => cudaMemcpyKind::DEVICE_TO_HOST,
-            (false, false) => cudaMemcpyKind::DEVICE_TO_DEVICE,
-        },
+        kind: kind_of(from_type, to_type),
+    }
+}
+
+/// The direction of a copy between two sides of these types: the reverse of [`memory_types`].
+fn kind_of(from: CUmemorytype, to: CUmemorytype) -> cudaMemcpyKind {
+    let is_host = |type_| type_ == CUmemorytype::CU_MEMORYTYPE_HOST;
+    if [from, to].contains(&CUmemorytype::CU_MEMORYTYPE_UNIFIED) {
+        return cudaMemcpyKind::DEFAULT;
+    }
+    match (is_host(from), is_host(to)) {
+        (true, true) => cudaMemcpyKind::HOST_TO_HOST,
+        (true, false) => cudaMemcpyKind::HOST_TO_DEVICE,
+        (false, true) => cudaMemcpyKind::DEVICE_TO_HOST,
+        (false, false) => cudaMemcpyKind::DEVICE_TO_DEVICE,
     }
 }

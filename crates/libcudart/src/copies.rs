@@ -2,31 +2,23 @@
 
 use std::ffi::{c_int, c_void};
 
-use cuda_sys::{CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, CUmemcpyAttributes, CUstream};
+use cuda_sys::{CUmemcpyAttributes, CUstream};
 
 use crate::address::{address, out};
-use crate::api::calls_on_device;
+use crate::api::{calls_on_device, waited_for};
 use crate::context;
 use crate::driver::cu;
 use crate::error::{Result, cudaError_t};
 use crate::types::cudaMemcpyKind;
 
 calls_on_device! {
-    fn cudaMemcpy(
+    fn cudaMemcpy | cudaMemcpy_ptds [let stream] (
         to: *mut c_void,
         from: *const c_void,
         count: usize,
         kind: cudaMemcpyKind,
     ) {
-        copy(to, from, count, kind, CU_STREAM_LEGACY)
-    }
-    fn cudaMemcpy_ptds(
-        to: *mut c_void,
-        from: *const c_void,
-        count: usize,
-        kind: cudaMemcpyKind,
-    ) {
-        copy(to, from, count, kind, CU_STREAM_PER_THREAD)
+        copy(to, from, count, kind, stream)
     }
     fn cudaMemcpyAsync | cudaMemcpyAsync_ptsz [stream] (
         to: *mut c_void,
@@ -106,8 +98,7 @@ impl cudaMemcpyKind {
     pub(crate) const DEFAULT: Self = Self(4);
 }
 
-/// Copies, and waits until the bytes are there. A program without a default stream per thread does
-/// so by the driver's own calls, which wait no longer than they must.
+/// Copies, and waits until the bytes are there.
 ///
 /// # Safety
 /// The arguments must be what [`cudaMemcpy`] asks for.
@@ -118,28 +109,25 @@ pub(crate) unsafe fn copy(
     kind: cudaMemcpyKind,
     default_stream: CUstream,
 ) -> Result {
-    if default_stream == CU_STREAM_PER_THREAD {
-        // SAFETY: as this function.
+    let now = || {
+        check(kind)?;
+        if count == 0 {
+            return Ok(());
+        }
+        // SAFETY: the caller's addresses are as the kind says, or the driver refuses them.
         unsafe {
-            copy_async(to, from, count, kind, default_stream)?;
-            return cu::cuStreamSynchronize(default_stream);
-        }
-    }
-    check(kind)?;
-    if count == 0 {
-        return Ok(());
-    }
-    // SAFETY: the caller's addresses are as the kind says, or the driver refuses them.
-    unsafe {
-        match kind {
-            cudaMemcpyKind::HOST_TO_DEVICE => cu::cuMemcpyHtoD_v2(address(to), from, count),
-            cudaMemcpyKind::DEVICE_TO_HOST => cu::cuMemcpyDtoH_v2(to, address(from), count),
-            cudaMemcpyKind::DEVICE_TO_DEVICE => {
-                cu::cuMemcpyDtoD_v2(address(to), address(from), count)
+            match kind {
+                cudaMemcpyKind::HOST_TO_DEVICE => cu::cuMemcpyHtoD_v2(address(to), from, count),
+                cudaMemcpyKind::DEVICE_TO_HOST => cu::cuMemcpyDtoH_v2(to, address(from), count),
+                cudaMemcpyKind::DEVICE_TO_DEVICE => {
+                    cu::cuMemcpyDtoD_v2(address(to), address(from), count)
+                }
+                _ => cu::cuMemcpy(address(to), address(from), count),
             }
-            _ => cu::cuMemcpy(address(to), address(from), count),
         }
-    }
+    };
+    // SAFETY: as this function.
+    waited_for(default_stream, now, |stream| unsafe { copy_async(to, from, count, kind, stream) })
 }
 
 /// Enqueues a copy.

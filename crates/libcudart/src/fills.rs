@@ -2,21 +2,25 @@
 
 use std::ffi::{c_int, c_void};
 
-use cuda_sys::{CU_STREAM_PER_THREAD, CUstream};
+use cuda_sys::CUstream;
 
 use crate::address::address;
-use crate::api::calls_on_device;
+use crate::api::{calls_on_device, waited_for};
 use crate::driver::cu;
 use crate::error::Result;
 use crate::types::{cudaExtent, cudaPitchedPtr};
 
 calls_on_device! {
-    fn cudaMemset(pointer: *mut c_void, value: c_int, count: usize) {
-        if count == 0 { Ok(()) } else { cu::cuMemsetD8_v2(address(pointer), byte(value), count) }
-    }
-    fn cudaMemset_ptds(pointer: *mut c_void, value: c_int, count: usize) {
-        bytes(pointer, value, count, CU_STREAM_PER_THREAD)?;
-        cu::cuStreamSynchronize(CU_STREAM_PER_THREAD)
+    fn cudaMemset | cudaMemset_ptds [let stream] (
+        pointer: *mut c_void,
+        value: c_int,
+        count: usize,
+    ) {
+        let now = || match count {
+            0 => Ok(()),
+            _ => cu::cuMemsetD8_v2(address(pointer), byte(value), count),
+        };
+        waited_for(stream, now, |stream| bytes(pointer, value, count, stream))
     }
     fn cudaMemsetAsync | cudaMemsetAsync_ptsz [stream] (
         pointer: *mut c_void,
@@ -26,27 +30,18 @@ calls_on_device! {
     ) {
         bytes(pointer, value, count, stream)
     }
-    fn cudaMemset2D(
+    fn cudaMemset2D | cudaMemset2D_ptds [let stream] (
         pointer: *mut c_void,
         pitch: usize,
         value: c_int,
         width: usize,
         height: usize,
     ) {
-        if width == 0 || height == 0 {
-            return Ok(());
-        }
-        cu::cuMemsetD2D8_v2(address(pointer), pitch, byte(value), width, height)
-    }
-    fn cudaMemset2D_ptds(
-        pointer: *mut c_void,
-        pitch: usize,
-        value: c_int,
-        width: usize,
-        height: usize,
-    ) {
-        rows(pointer, pitch, value, [width, height], CU_STREAM_PER_THREAD)?;
-        cu::cuStreamSynchronize(CU_STREAM_PER_THREAD)
+        let now = || match (width, height) {
+            (0, _) | (_, 0) => Ok(()),
+            _ => cu::cuMemsetD2D8_v2(address(pointer), pitch, byte(value), width, height),
+        };
+        waited_for(stream, now, |stream| rows(pointer, pitch, value, [width, height], stream))
     }
     fn cudaMemset2DAsync | cudaMemset2DAsync_ptsz [stream] (
         pointer: *mut c_void,
@@ -58,14 +53,15 @@ calls_on_device! {
     ) {
         rows(pointer, pitch, value, [width, height], stream)
     }
-    fn cudaMemset3D(memory: cudaPitchedPtr, value: c_int, extent: cudaExtent) {
-        each_slice(memory, extent, |slice| {
+    fn cudaMemset3D | cudaMemset3D_ptds [let stream] (
+        memory: cudaPitchedPtr,
+        value: c_int,
+        extent: cudaExtent,
+    ) {
+        let now = || each_slice(memory, extent, |slice| {
             cu::cuMemsetD2D8_v2(slice, memory.pitch, byte(value), extent.width, extent.height)
-        })
-    }
-    fn cudaMemset3D_ptds(memory: cudaPitchedPtr, value: c_int, extent: cudaExtent) {
-        slices(memory, value, extent, CU_STREAM_PER_THREAD)?;
-        cu::cuStreamSynchronize(CU_STREAM_PER_THREAD)
+        });
+        waited_for(stream, now, |stream| slices(memory, value, extent, stream))
     }
     fn cudaMemset3DAsync | cudaMemset3DAsync_ptsz [stream] (
         memory: cudaPitchedPtr,

@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-use cuda_sys::{CUdevice_attribute, CUkernel, CUlaunchConfig, CUstream};
+use cuda_sys::{CUdevice_attribute, CUfunction, CUkernel, CUlaunchConfig, CUstream};
 
 use crate::api::{calls, calls_on_device};
 use crate::context;
@@ -97,13 +97,12 @@ calls_on_device! {
         shared: usize,
         stream: CUstream,
     ) {
-        let function = registry::function(symbol)?;
-        let (dim3 { x, y, z }, dim3 { x: bx, y: by, z: bz }) = (grid, block);
-        let bytes = shared_bytes(shared)?;
-        let launched = cu::cuLaunchCooperativeKernel(
-            function, x, y, z, bx, by, bz, bytes, stream, arguments,
-        );
-        launched.map_err(|error| explained(error, grid, block))
+        launched(symbol, (grid, block, shared), |function, bytes| {
+            let (dim3 { x, y, z }, dim3 { x: bx, y: by, z: bz }) = (grid, block);
+            cu::cuLaunchCooperativeKernel(
+                function, x, y, z, bx, by, bz, bytes, stream, arguments,
+            )
+        })
     }
     fn cudaLaunchKernelExC(
         configuration: *const cudaLaunchConfig_t,
@@ -145,14 +144,13 @@ unsafe fn launch(
     arguments: *mut *mut c_void,
 ) -> Result {
     let Configuration { grid, block, shared, stream } = configuration;
-    let function = registry::function(symbol)?;
-    let (dim3 { x, y, z }, dim3 { x: bx, y: by, z: bz }) = (grid, block);
-    let bytes = shared_bytes(shared)?;
-    // SAFETY: the caller's arguments are those of the kernel.
-    let launched = unsafe {
-        cu::cuLaunchKernel(function, x, y, z, bx, by, bz, bytes, stream, arguments, null_mut())
-    };
-    launched.map_err(|error| explained(error, grid, block))
+    launched(symbol, (grid, block, shared), |function, bytes| {
+        let (dim3 { x, y, z }, dim3 { x: bx, y: by, z: bz }) = (grid, block);
+        // SAFETY: the caller's arguments are those of the kernel.
+        unsafe {
+            cu::cuLaunchKernel(function, x, y, z, bx, by, bz, bytes, stream, arguments, null_mut())
+        }
+    })
 }
 
 /// # Safety
@@ -162,29 +160,36 @@ unsafe fn launch_with_attributes(
     symbol: *const c_void,
     arguments: *mut *mut c_void,
 ) -> Result {
-    let function = registry::function(symbol)?;
     let (grid, block) = (configuration.gridDim, configuration.blockDim);
-    let driver = CUlaunchConfig {
-        gridDimX: grid.x,
-        gridDimY: grid.y,
-        gridDimZ: grid.z,
-        blockDimX: block.x,
-        blockDimY: block.y,
-        blockDimZ: block.z,
-        sharedMemBytes: shared_bytes(configuration.dynamicSmemBytes)?,
-        hStream: configuration.stream,
-        attrs: configuration.attrs,
-        numAttrs: configuration.numAttrs,
-    };
-    // SAFETY: the caller's arguments are those of the kernel, and its attributes are as the driver
-    // has them.
-    let launched = unsafe { cu::cuLaunchKernelEx(&driver, function, arguments, null_mut()) };
-    launched.map_err(|error| explained(error, grid, block))
+    launched(symbol, (grid, block, configuration.dynamicSmemBytes), |function, bytes| {
+        let driver = CUlaunchConfig {
+            gridDimX: grid.x,
+            gridDimY: grid.y,
+            gridDimZ: grid.z,
+            blockDimX: block.x,
+            blockDimY: block.y,
+            blockDimZ: block.z,
+            sharedMemBytes: bytes,
+            hStream: configuration.stream,
+            attrs: configuration.attrs,
+            numAttrs: configuration.numAttrs,
+        };
+        // SAFETY: the caller's arguments are those of the kernel, and its attributes are as the driver
+        // has them.
+        unsafe { cu::cuLaunchKernelEx(&driver, function, arguments, null_mut()) }
+    })
 }
 
-/// The driver counts shared memory in fewer bits.
-fn shared_bytes(shared: usize) -> Result<c_uint> {
-    c_uint::try_from(shared).map_err(|_| cudaError_t::cudaErrorInvalidValue)
+/// Has `launch` launch the function that the host knows by `symbol`, with so many bytes of shared memory.
+fn launched(
+    symbol: *const c_void,
+    (grid, block, shared): (dim3, dim3, usize),
+    launch: impl FnOnce(CUfunction, c_uint) -> Result,
+) -> Result {
+    let function = registry::function(symbol)?;
+    // The driver counts shared memory in fewer bits.
+    let bytes = c_uint::try_from(shared).map_err(|_| cudaError_t::cudaErrorInvalidValue)?;
+    launch(function, bytes).map_err(|error| explained(error, grid, block))
 }
 
 /// The runtime API's error for a launch that the driver refused: it tells apart a grid or block that

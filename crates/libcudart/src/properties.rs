@@ -1,8 +1,28 @@
 //! The properties of devices, which are the driver's attributes in one structure.
 
-/// Defines a structure of properties. A property is an attribute of the driver, an array of such,
-/// or of the device's identity.
+/// Defines the structures of both versions from groups of properties, each of `both`, `of_12` or
+/// `of_13`. A property is an attribute of the driver, an array of such, or of the device's identity.
 macro_rules! properties {
+    (@sort [$($of_12:tt)*] [$($of_13:tt)*]) => {
+        $crate::properties::structure! { cudaDeviceProp_12 { $($of_12)* } }
+        $crate::properties::structure! { cudaDeviceProp_13 { $($of_13)* } }
+    };
+    (@sort [$($of_12:tt)*] [$($of_13:tt)*] both { $($fields:tt)* } $($rest:tt)*) => {
+        properties! { @sort [$($of_12)* $($fields)*] [$($of_13)* $($fields)*] $($rest)* }
+    };
+    (@sort [$($of_12:tt)*] $of_13:tt of_12 { $($fields:tt)* } $($rest:tt)*) => {
+        properties! { @sort [$($of_12)* $($fields)*] $of_13 $($rest)* }
+    };
+    (@sort $of_12:tt [$($of_13:tt)*] of_13 { $($fields:tt)* } $($rest:tt)*) => {
+        properties! { @sort $of_12 [$($of_13)* $($fields)*] $($rest)* }
+    };
+    ($($version:ident $fields:tt)*) => {
+        properties! { @sort [] [] $($version $fields)* }
+    };
+}
+
+/// Defines a structure of properties.
+macro_rules! structure {
     ($name:ident { $($field:ident: $type:ty = $source:tt;)* }) => {
         /// The properties of a device.
         #[repr(C)]
@@ -37,17 +57,15 @@ macro_rules! source {
     };
 }
 
-pub(crate) use source;
+pub(crate) use {source, structure};
 
-mod version_12;
-mod version_13;
+mod list;
 
 use std::ffi::{c_char, c_int, c_uint};
 
 use cuda_sys::{CUdevice, CUdevice_attribute, CUuuid};
 
-pub use self::version_12::cudaDeviceProp_12;
-pub use self::version_13::cudaDeviceProp_13;
+pub use self::list::{cudaDeviceProp_12, cudaDeviceProp_13};
 use crate::api::calls;
 use crate::context::handle;
 use crate::driver::cu;

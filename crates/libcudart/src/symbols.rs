@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use cuda_sys::{CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, CUstream};
+use cuda_sys::CUstream;
 
 use crate::api::calls_on_device;
 use crate::copies::{copy, copy_async};
@@ -20,23 +20,14 @@ calls_on_device! {
         size.write(bytes);
         Ok(())
     }
-    fn cudaMemcpyToSymbol(
+    fn cudaMemcpyToSymbol | cudaMemcpyToSymbol_ptds [let stream] (
         symbol: *const c_void,
         from: *const c_void,
         count: usize,
         offset: usize,
         kind: cudaMemcpyKind,
     ) {
-        copy(written(symbol, count, offset, kind)?, from, count, kind, CU_STREAM_LEGACY)
-    }
-    fn cudaMemcpyToSymbol_ptds(
-        symbol: *const c_void,
-        from: *const c_void,
-        count: usize,
-        offset: usize,
-        kind: cudaMemcpyKind,
-    ) {
-        copy(written(symbol, count, offset, kind)?, from, count, kind, CU_STREAM_PER_THREAD)
+        copy(written(symbol, count, offset, kind)?, from, count, kind, stream)
     }
     fn cudaMemcpyToSymbolAsync | cudaMemcpyToSymbolAsync_ptsz [stream] (
         symbol: *const c_void,
@@ -48,23 +39,14 @@ calls_on_device! {
     ) {
         copy_async(written(symbol, count, offset, kind)?, from, count, kind, stream)
     }
-    fn cudaMemcpyFromSymbol(
+    fn cudaMemcpyFromSymbol | cudaMemcpyFromSymbol_ptds [let stream] (
         to: *mut c_void,
         symbol: *const c_void,
         count: usize,
         offset: usize,
         kind: cudaMemcpyKind,
     ) {
-        copy(to, read(symbol, count, offset, kind)?, count, kind, CU_STREAM_LEGACY)
-    }
-    fn cudaMemcpyFromSymbol_ptds(
-        to: *mut c_void,
-        symbol: *const c_void,
-        count: usize,
-        offset: usize,
-        kind: cudaMemcpyKind,
-    ) {
-        copy(to, read(symbol, count, offset, kind)?, count, kind, CU_STREAM_PER_THREAD)
+        copy(to, read(symbol, count, offset, kind)?, count, kind, stream)
     }
     fn cudaMemcpyFromSymbolAsync | cudaMemcpyFromSymbolAsync_ptsz [stream] (
         to: *mut c_void,

@@ -13,10 +13,10 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::incremental_cache::CacheKvStore;
 use cranelift_codegen::isa::TargetIsa;
+use cranelift_codegen::{CodegenError, Context};
 
 use self::folder::CacheFolder;
 
@@ -37,7 +37,7 @@ pub fn keep_in(folder: PathBuf, max_bytes: u64) {
 ///
 /// # Errors
 /// What Cranelift says against the code.
-pub(crate) fn compile(context: &mut Context, isa: &dyn TargetIsa) -> Result<(), String> {
+pub(crate) fn compile(context: &mut Context, isa: &dyn TargetIsa) -> Result<(), CodegenError> {
     let mut control = ControlPlane::default();
     let compiled = match CACHE.get() {
         Some(folder) => {
@@ -45,8 +45,7 @@ pub(crate) fn compile(context: &mut Context, isa: &dyn TargetIsa) -> Result<(), 
         }
         None => context.compile(isa, &mut control).map(drop),
     };
-    // The plain text of such an error only says that there was one.
-    compiled.map_err(|error| format!("{:?}", error.inner))
+    compiled.map_err(|error| error.inner)
 }
 
 /// The folder as Cranelift wants it.

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
 use super::compiler::flags;
+use crate::paths::files;
 
 /// The contents of a folder of kernels.
 pub(super) struct Sources {
@@ -61,24 +62,6 @@ impl Sources {
         });
         format!("// sources: sha256:{digest}\n// {command}\n")
     }
-}
-
-/// The files in `folder` with this extension, in the order of their names; none where there is no
-/// such folder.
-pub(super) fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
-    if !folder.exists() {
-        return Ok(Vec::new());
-    }
-    let context = || format!("cannot list {}", folder.display());
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).with_context(context)? {
-        let path = entry.with_context(context)?.path();
-        if path.extension().is_some_and(|found| found == extension) {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

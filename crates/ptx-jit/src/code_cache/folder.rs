@@ -1,7 +1,7 @@
 //! A folder of entries, each in a file with a checksum, that stays within a size.
 
 use std::fs::{self, DirBuilder, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process;
@@ -40,15 +40,17 @@ impl CacheFolder {
     /// The entry, if it is there and whole. A damaged one is deleted.
     pub(super) fn read(&self, key: &[u8]) -> Option<Vec<u8>> {
         let path = self.path_of(key);
-        let mut file = fs::read(&path).ok()?;
-        if file.len() < CHECKSUM || file[..CHECKSUM] != checksum(key, &file[CHECKSUM..]) {
+        let mut file = File::open(&path).ok()?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).ok()?;
+        if bytes.len() < CHECKSUM || bytes[..CHECKSUM] != checksum(key, &bytes[CHECKSUM..]) {
             let _ = fs::remove_file(&path);
             return None;
         }
         // It tells when the entry was last used. Where that is not allowed, it goes early.
-        let _ = File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
-        file.drain(..CHECKSUM);
-        Some(file)
+        let _ = file.set_modified(SystemTime::now());
+        bytes.drain(..CHECKSUM);
+        Some(bytes)
     }
 
     /// Keeps an entry, if the folder can be written to.

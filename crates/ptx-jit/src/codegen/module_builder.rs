@@ -110,7 +110,8 @@ impl<'k> ModuleBuilder<'k> {
         // A mistake of ours that went on from here would be code that does something else.
         let verified = verify_function(&context.func, self.module.isa());
         verified.map_err(|errors| format!("the translation is not valid: {errors}"))?;
-        code_cache::compile(&mut context, self.module.isa())?;
+        let compiled = code_cache::compile(&mut context, self.module.isa());
+        compiled.map_err(|error| describe(error.into()))?;
         let code = context.compiled_code().ok_or("the code generator gives no code")?;
         let relocations = code.buffer.relocs().iter();
         let relocations: Vec<ModuleReloc> = relocations

@@ -43,17 +43,23 @@ fn results([x, weight, bias]: [&Tensor; 3], options: ConvOptions<2>) -> Result<V
     Ok([y.detach()].into_iter().chain(there).collect())
 }
 
+/// [`results`] of operands that are brought to a device, back on the CPU.
+fn results_on(
+    device: Device,
+    operands: [&Tensor; 3],
+    options: ConvOptions<2>,
+) -> Result<Vec<Tensor>> {
+    let [x, weight, bias] = operands.map(|operand| operand.to(device));
+    results([&x?, &weight?, &bias?], options)?.iter().map(Tensor::cpu).collect()
+}
+
 #[test]
 fn every_kernel_gives_what_the_cpu_gives_and_the_same_bits_each_time() -> Result<()> {
     for (number, Sizes { x, weight, options }) in all_sizes().into_iter().enumerate() {
         let bias = Tensor::randn([weight[0]], DType::F64)?;
         let (x, weight) = (Tensor::randn(x, DType::F64)?, Tensor::randn(weight, DType::F64)?);
         let expected = results([&x, &weight, &bias], options)?;
-        let on = |device: Device| -> Result<Vec<Tensor>> {
-            let there = [&x, &weight, &bias].map(|x| x.to(device));
-            let [x, weight, bias] = there;
-            results([&x?, &weight?, &bias?], options)?.iter().map(Tensor::cpu).collect()
-        };
+        let on = |device| results_on(device, [&x, &weight, &bias], options);
         let devices = cuda_devices();
         // On two devices, where there are two: they give the same bits, too.
         let (first, second) = (on(devices[0])?, on(*devices.last().expect("one at least"))?);
@@ -68,7 +74,6 @@ fn every_kernel_gives_what_the_cpu_gives_and_the_same_bits_each_time() -> Result
 
 #[test]
 fn a_weight_s_gradient_in_halves_is_rounded_once_though_it_is_summed_in_parts() -> Result<()> {
-    let device = cuda_devices()[0];
     for (channels, groups) in [([4, 8], 1), ([8, 8], 8), ([16, 32], 1), ([32, 48], 2)] {
         let [input, output] = channels;
         let shape = [8, input, 32, 32];
@@ -76,17 +81,17 @@ fn a_weight_s_gradient_in_halves_is_rounded_once_though_it_is_summed_in_parts() 
         let weight = Tensor::rand([output, input / groups, 3, 3], ())?.to(DType::BF16)?;
         let bias = Tensor::zeros([output], DType::BF16)?;
         let options = ConvOptions::new().groups(groups);
-        let own = results([&x.to(device)?, &weight.to(device)?, &bias.to(device)?], options)?;
+        let own = results_on(cuda_devices()[0], [&x, &weight, &bias], options)?;
         // The same gradient, computed in doubles from the same halves.
         let exact = DType::F64;
         let x = x.to(exact)?;
         let leaf = weight.to(exact)?.requires_grad_(true)?;
         let y = x.conv2d(&leaf, None, options)?;
-        let seed = own[0].cpu()?.to(exact)?;
+        let seed = own[0].to(exact)?;
         let gradient = Backward::new().output_with(&y, &seed).collect(&[&leaf])?;
         let expected = gradient[0].as_ref().expect("it is there");
         assert_eq!(own[2].dtype(), DType::BF16);
-        assert!(own[2].cpu()?.to(exact)?.allclose(expected, 1.0 / 255.0, 0.0)?);
+        assert!(own[2].to(exact)?.allclose(expected, 1.0 / 255.0, 0.0)?);
     }
     Ok(())
 }
@@ -118,12 +123,9 @@ fn halves_of_many_channels_give_what_doubles_give_rounded_once() -> Result<()> {
             let exact = [&x, &weight, &bias].map(|x| x.to(DType::F64));
             let [exact_x, exact_weight, exact_bias] = exact;
             let expected = results([&exact_x?, &exact_weight?, &exact_bias?], options)?;
-            let device = cuda_devices()[0];
-            let there = [&x, &weight, &bias].map(|x| x.to(device));
-            let [x, weight, bias] = there;
-            let own = results([&x?, &weight?, &bias?], options)?;
+            let own = results_on(cuda_devices()[0], [&x, &weight, &bias], options)?;
             for (part, expected) in expected.iter().enumerate() {
-                let own = own[part].cpu()?.to(DType::F64)?;
+                let own = own[part].to(DType::F64)?;
                 // The gradients are of a result that was rounded, too.
                 assert!(own.allclose(expected, 1.0 / 100.0, 0.0)?, "{part} in {dtype:?}");
             }

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Result, ensure};
 
-use crate::paths;
+use crate::paths::{files, relative};
 
 /// A program. What is C is compiled for a version of the library, which it opens itself.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -35,6 +35,7 @@ pub(super) fn programs(folder: &Path, short: bool) -> Result<Vec<RuntimeProgram>
             continue;
         }
         let room = folder.join(room);
+        ensure!(room.is_dir(), "there are no programs in {}", relative(&room));
         let mut headers = files(folder, "h")?;
         headers.extend(files(&room, "h")?);
         for source in files(&room, extension)? {
@@ -79,21 +80,6 @@ impl RuntimeProgram {
         let name = format!("{}/{}", room.display(), name.display());
         self.version.map_or(name.clone(), |version| format!("{name}-{version}"))
     }
-}
-
-/// The files of a folder with an extension, in order.
-fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
-    let listed =
-        fs::read_dir(folder).with_context(|| format!("cannot list {}", paths::relative(folder)))?;
-    let mut files = Vec::new();
-    for entry in listed {
-        let path = entry?.path();
-        if path.extension().is_some_and(|found| found == extension) {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
 }
 
 #[cfg(test)]
