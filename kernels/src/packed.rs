@@ -1,6 +1,9 @@
 //! Bytes that the crate embeds compressed.
 
+use std::io::Read;
 use std::sync::OnceLock;
+
+use ruzstd::decoding::StreamingDecoder;
 
 /// Bytes that are unpacked when they are first asked for.
 pub(crate) struct Packed {
@@ -15,7 +18,11 @@ impl Packed {
 
     pub(crate) fn bytes(&self) -> &[u8] {
         self.bytes.get_or_init(|| {
-            zstd::stream::decode_all(self.packed).expect("the build script packed it")
+            let mut bytes = Vec::new();
+            let decoder = StreamingDecoder::new(self.packed);
+            let mut decoder = decoder.expect("the build script made the frame");
+            decoder.read_to_end(&mut bytes).expect("the build script packed it");
+            bytes
         })
     }
 

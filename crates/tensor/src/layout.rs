@@ -274,8 +274,13 @@ impl Layout {
         // The part that is cut off on the side of the highest address.
         let cut = if stride < 0 { -before } else { behind };
         let (shape, strides) = (self.shape.with(dim, len), self.strides.clone());
+        let contiguous = match self.contiguous {
+            // Less than a whole row of the dimension lies side by side only if there is one row.
+            true => len == size || self.shape[..dim].iter().all(|&outer| outer == 1),
+            false => is_row_major(&shape, &strides),
+        };
         Layout {
-            contiguous: is_row_major(&shape, &strides),
+            contiguous,
             offset: self.offset.wrapping_add_signed(before),
             numel: shape.iter().product(),
             shape,

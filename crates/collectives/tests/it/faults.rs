@@ -73,7 +73,7 @@ fn group(devices: &[Device], elements: usize) -> (DeviceGroup, Vec<Tensors>) {
 
 /// Whether devices work, and a group of them does.
 fn are_well(devices: &[Device]) -> bool {
-    let (group, tensors) = group(devices, 12_000);
+    let (group, tensors) = group(devices, 1_200);
     let done = run(&group, &tensors, |rank, [tensor, _]| rank.all_reduce(tensor, ReduceOp::Sum));
     let is_sum = |[tensor, _]: &Tensors| {
         let values = tensor.to_vec::<f32>().expect("the device works");
