@@ -20,6 +20,10 @@ impl ThreadBlock<'_> {
                 warp.yielded |= bit;
                 return Ok(false);
             }
+            Suspension::Phase { .. } => {
+                warp.polling |= bit;
+                return Ok(false);
+            }
             Suspension::Barrier(op) => {
                 match op {
                     BarrierOp::Arrive => warp.ready |= bit,
@@ -125,7 +129,8 @@ impl ThreadBlock<'_> {
         self.fault(32 * warp + lane, kind)
     }
 
-    fn suspension(&self, index: usize) -> Suspension {
+    /// The operation at which a thread waits.
+    pub(super) fn suspension(&self, index: usize) -> Suspension {
         let site = self.runner.launch.kernel.thread_site(self.threads[index].site);
         site.expect("a suspended thread has left its site").suspension
     }

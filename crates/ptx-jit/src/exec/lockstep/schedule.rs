@@ -114,6 +114,10 @@ impl ThreadBlock<'_> {
                 }
                 Ok(true)
             }
+            Suspension::Phase { .. } => {
+                self.warps[warp].polling = ALL;
+                Ok(false)
+            }
             _ => {
                 self.warps[warp].yielded = ALL;
                 Ok(false)
