@@ -26,7 +26,7 @@ pub(super) struct Threads {
     is_fresh: bool,
 }
 
-/// What an mbarrier hands on.
+/// The knowledge that an mbarrier hands on.
 #[derive(Default)]
 struct Phases {
     /// From the threads that have arrived in the current phase.

@@ -82,7 +82,7 @@ impl ThreadBlock<'_> {
 
     /// Lets a warp in lockstep go on, if its phase is complete or it must not block. Whether it is
     /// complete; `None` if the warp waits on.
-    fn end_warp_wait(&mut self, warp: usize, test: bool) -> Result<Option<bool>, Fault> {
+    pub(super) fn end_warp_wait(&mut self, warp: usize, test: bool) -> Result<Option<bool>, Fault> {
         let record = &self.records[warp];
         let ([place, parity, _], state) = (record.operands, record.state);
         let is_complete = self.is_phase_complete(32 * warp, place.into(), parity)?;

@@ -21,7 +21,12 @@ impl ThreadBlock<'_> {
                 return Ok(false);
             }
             Suspension::Phase { .. } => {
-                warp.polling |= bit;
+                if self.phase_of_thread(index)? {
+                    self.threads[index].results[0] = 1;
+                    self.warps[index / 32].ready |= bit;
+                    return Ok(true);
+                }
+                self.warps[index / 32].polling |= bit;
                 return Ok(false);
             }
             Suspension::Barrier(op) => {

@@ -116,7 +116,7 @@ impl ThreadBlock<'_> {
             }
             Suspension::Phase { .. } => {
                 self.warps[warp].polling = ALL;
-                Ok(false)
+                Ok(self.end_warp_wait(warp, false)? == Some(true))
             }
             _ => {
                 self.warps[warp].yielded = ALL;

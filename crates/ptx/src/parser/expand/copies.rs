@@ -65,6 +65,10 @@ fn copy(expander: &mut Expander<'_, '_>, policy: bool, whole_lines: bool) -> Res
     let words: Vec<_> = (0..count).map(|_| code.temporary(RegisterType::Bits32)).collect();
     match part {
         SourcePart::All => code.emit(load(B32, count), &all(&words), &[Operand::Memory(from)]),
+        // nvcc writes all bytes out, too.
+        SourcePart::Bytes(Operand::Immediate(size)) if size >= bytes => {
+            code.emit(load(B32, count), &all(&words), &[Operand::Memory(from)]);
+        }
         SourcePart::Bytes(size) => load_part(&mut code, from, &words, size),
         SourcePart::Unless(ignored) => {
             clear(&mut code, &words);
@@ -118,17 +122,31 @@ fn load_part(
     size: Operand,
 ) {
     clear(code, words);
+    if let Operand::Immediate(size) = size
+        && size % 4 == 0
+    {
+        for (index, &word) in words.iter().enumerate().take(size as usize / 4) {
+            let location = [Operand::Memory(word_at(from, index))];
+            code.emit(load(B32, 1), &[Some(word)], &location);
+        }
+        return;
+    }
     let tail = tail(code, from, size);
     let whole = code.bits(BitsOp::ShiftRight, U32, &[size, Operand::Immediate(2)]);
     for (index, &word) in words.iter().enumerate() {
+        let location = word_at(from, index);
         let index = index as u64;
-        let location = MemoryOperand { offset: from.offset.wrapping_add(4 * index as i64), ..from };
         let guard = code.guard_where(whole, Comparison::Greater, Operand::Immediate(index));
         let location = [Operand::Memory(location)];
         code.emit_guarded(Some(guard), load(B32, 1), &[Some(word)], &location);
         let guard = code.guard_where(whole, Comparison::Equal, Operand::Immediate(index));
         code.emit_guarded(Some(guard), Operation::Move(B32), &[Some(word)], &[tail]);
     }
+}
+
+/// The location of a word, counted from the first one.
+fn word_at(first: MemoryOperand, index: usize) -> MemoryOperand {
+    MemoryOperand { offset: first.offset.wrapping_add(4 * index as i64), ..first }
 }
 
 /// The bytes behind the last whole word, of which there are three at most.

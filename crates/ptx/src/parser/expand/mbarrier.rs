@@ -17,7 +17,7 @@ pub(super) fn read(expander: &mut Expander<'_, '_>, modifiers: &str) -> Result<(
     if modifiers == "pending_count.b64" {
         return pending_count(expander);
     }
-    let Some(Words { name, detail, space }) = Words::of(modifiers) else {
+    let Some(MbarrierModifiers { name, detail, space }) = MbarrierModifiers::of(modifiers) else {
         return Err(expander.refusal(ErrorKind::UnsupportedInstruction));
     };
     let op = match (name, detail) {
@@ -43,7 +43,8 @@ pub(super) fn read(expander: &mut Expander<'_, '_>, modifiers: &str) -> Result<(
 
 /// `cp.async.mbarrier.arrive{.noinc}{.shared}.b64 [addr]`.
 pub(super) fn copies_arrive(expander: &mut Expander<'_, '_>, modifiers: &str) -> Result<(), Error> {
-    let Some(Words { name: "arrive", detail: None | Some("noinc"), space }) = Words::of(modifiers)
+    let Some(MbarrierModifiers { name: "arrive", detail: None | Some("noinc"), space }) =
+        MbarrierModifiers::of(modifiers)
     else {
         return Err(expander.refusal(ErrorKind::UnsupportedInstruction));
     };
@@ -52,15 +53,15 @@ pub(super) fn copies_arrive(expander: &mut Expander<'_, '_>, modifiers: &str) ->
 }
 
 /// The modifiers of an operation.
-struct Words<'s> {
+struct MbarrierModifiers<'s> {
     name: &'s str,
     detail: Option<&'s str>,
     space: StateSpace,
 }
 
-impl<'s> Words<'s> {
+impl<'s> MbarrierModifiers<'s> {
     /// The words, without the ordering and the scope: operations on barriers order all threads here.
-    fn of(modifiers: &'s str) -> Option<Words<'s>> {
+    fn of(modifiers: &'s str) -> Option<MbarrierModifiers<'s>> {
         let ordering = ["acquire", "release", "relaxed", "cta", "cluster"];
         let mut words = modifiers.split('.').filter(|word| !ordering.contains(word)).peekable();
         let name = words.next()?;
@@ -68,7 +69,7 @@ impl<'s> Words<'s> {
         let detail = words.next_if(|word| details.contains(word));
         let space = words.next_if(|word| word.starts_with("shared"));
         let space = space.map_or(Some(StateSpace::Generic), StateSpace::from_name)?;
-        (words.next() == Some("b64") && words.next().is_none()).then_some(Words {
+        (words.next() == Some("b64") && words.next().is_none()).then_some(MbarrierModifiers {
             name,
             detail,
             space,

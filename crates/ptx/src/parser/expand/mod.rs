@@ -9,6 +9,7 @@ mod expander;
 mod matrix;
 mod mbarrier;
 mod packed;
+mod tf32;
 mod vector_atomic;
 mod wmma;
 mod writer;
@@ -52,6 +53,7 @@ pub(super) fn expand(expander: &mut Expander<'_, '_>, text: &str) -> Result<bool
         ("cp", _) if modifiers.starts_with("async.") => {
             copies::asynchronous(expander, &modifiers["async.".len()..])?
         }
+        ("cvt", _) => return tf32::convert(expander, modifiers),
         ("add" | "min" | "max", _) => return packed::arithmetic(expander, text),
         ("vabsdiff2" | "vabsdiff4", _) => return packed::differences(expander, text),
         ("atom" | "red", _) => return vector_atomic::read(expander, text),

@@ -186,3 +186,35 @@ fn a_product_of_halves_that_copies_while_it_multiplies_is_right() {
         }
     });
 }
+
+#[test]
+fn conversions_to_tf32_round_as_their_names_say() {
+    let source = ".version 7.8 .target sm_90 .address_size 64
+        .visible .entry k(.param .u64 out, .param .u64 in) {
+        .reg .b64 %o, %i, %d; .reg .b32 %t, %r<3>; .reg .f32 %f;
+        ld.param.u64 %o, [out]; ld.param.u64 %i, [in]; mov.u32 %t, %tid.x;
+        mul.wide.u32 %d, %t, 4; add.u64 %i, %i, %d; mul.wide.u32 %d, %t, 12; add.u64 %o, %o, %d;
+        ld.global.f32 %f, [%i]; cvt.rna.tf32.f32 %r0, %f; cvt.rn.tf32.f32 %r1, %f;
+        cvt.rz.tf32.f32 %r2, %f; st.global.b32 [%o], %r0; st.global.b32 [%o+4], %r1;
+        st.global.b32 [%o+8], %r2; ret; }";
+    // Ties, beside them, the ends of the type, and what is no number.
+    let cases: [(u32, [u32; 3]); 8] = [
+        (0x3f80_1000, [0x3f80_2000, 0x3f80_0000, 0x3f80_0000]),
+        (0x3f80_3000, [0x3f80_4000, 0x3f80_4000, 0x3f80_2000]),
+        (0xbf80_0fff, [0xbf80_0000, 0xbf80_0000, 0xbf80_0000]),
+        (0xbf80_1001, [0xbf80_2000, 0xbf80_2000, 0xbf80_0000]),
+        (0x7f7f_ffff, [0x7f80_0000, 0x7f80_0000, 0x7f7f_e000]),
+        (0xff80_0000, [0xff80_0000; 3]),
+        (0xffc0_1234, [0x7fff_ffff; 3]),
+        (0x8000_0001, [0x8000_0000; 3]),
+    ];
+    at_each_level(source, |device| {
+        let words: Vec<u32> = (0..32).map(|lane| cases[lane % 8].0).collect();
+        let (input, output) = (device.upload(&words), device.allocate(32 * 12));
+        device.launch("k", [1; 3], [32, 1, 1], 0, &[&output, &input]).expect("no fault");
+        let rounded: Vec<u32> = device.download(output);
+        for (lane, rounded) in rounded.chunks(3).enumerate() {
+            assert_eq!(rounded, cases[lane % 8].1, "{:#x}", words[lane]);
+        }
+    });
+}

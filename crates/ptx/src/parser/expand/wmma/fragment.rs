@@ -12,7 +12,7 @@ use crate::types::ScalarType;
 
 /// A shape of `wmma`: the numbers of rows and columns of the result, and the depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(super) struct WmmaShape {
     rows: usize,
     columns: usize,
     depth: usize,
@@ -20,7 +20,7 @@ pub(super) struct Shape {
 
 /// The matrices of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Matrix {
+pub(super) enum WmmaMatrix {
     A(MatrixType),
     B(MatrixType),
     /// c, or the result.
@@ -30,7 +30,7 @@ pub(super) enum Matrix {
 /// An element of a fragment: the distances of its row and its column from those that the lane has by its
 /// number, in the orientation of `mma.sync`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Element {
+pub(super) struct FragmentElement {
     /// From row lane / 4 of a or of the result, or from column lane / 4 of b.
     pub(super) line: usize,
     /// From [`Fragment::step`] times lane % 4, across the lines.
@@ -47,7 +47,7 @@ pub(super) struct Fragment {
     /// The number of neighbours that a lane has across the lines.
     pub(super) step: usize,
     /// The elements of each register, lowest first.
-    pub(super) registers: Vec<Vec<Element>>,
+    pub(super) registers: Vec<Vec<FragmentElement>>,
     /// The number of times that the registers are repeated.
     pub(super) copies: usize,
     /// Whether the lines are the matrix's rows; otherwise they are its columns.
@@ -56,9 +56,9 @@ pub(super) struct Fragment {
     pub(super) extents: [usize; 2],
 }
 
-impl Shape {
+impl WmmaShape {
     /// The shape of that name, such as `m16n16k16`.
-    pub(super) fn from_name(name: &str) -> Option<Shape> {
+    pub(super) fn from_name(name: &str) -> Option<WmmaShape> {
         let (rows, columns, depth) = match name {
             "m16n16k16" => (16, 16, 16),
             "m32n8k16" => (32, 8, 16),
@@ -67,7 +67,7 @@ impl Shape {
             "m8n8k4" => (8, 8, 4),
             _ => return None,
         };
-        Some(Shape { rows, columns, depth })
+        Some(WmmaShape { rows, columns, depth })
     }
 
     /// Whether PTX has the shape with factors of that type.
@@ -118,20 +118,20 @@ impl Shape {
     }
 
     /// The fragment of a matrix.
-    pub(super) fn fragment(self, matrix: Matrix) -> Fragment {
-        let Shape { rows, columns, depth } = self;
+    pub(super) fn fragment(self, matrix: WmmaMatrix) -> Fragment {
+        let WmmaShape { rows, columns, depth } = self;
         let (extents, has_rows) = match matrix {
-            Matrix::A(_) => ([rows, depth], true),
-            Matrix::B(_) => ([depth, columns], false),
-            Matrix::Sums(_) => ([rows, columns], !self.is_turned()),
+            WmmaMatrix::A(_) => ([rows, depth], true),
+            WmmaMatrix::B(_) => ([depth, columns], false),
+            WmmaMatrix::Sums(_) => ([rows, columns], !self.is_turned()),
         };
         let (register, element_bytes, step, registers) = match matrix {
-            Matrix::A(ty) => self.factor(ty, !self.is_turned()),
-            Matrix::B(ty) => self.factor(ty, self.is_turned()),
-            Matrix::Sums(ty) => self.sums(ty),
+            WmmaMatrix::A(ty) => self.factor(ty, !self.is_turned()),
+            WmmaMatrix::B(ty) => self.factor(ty, self.is_turned()),
+            WmmaMatrix::Sums(ty) => self.sums(ty),
         };
         let copies = match matrix {
-            Matrix::A(MatrixType::F16) | Matrix::B(MatrixType::F16) => 8 / registers.len(),
+            WmmaMatrix::A(MatrixType::F16) | WmmaMatrix::B(MatrixType::F16) => 8 / registers.len(),
             _ => 1,
         };
         let lines_are_rows = has_rows;
@@ -139,7 +139,11 @@ impl Shape {
     }
 
     /// The registers of a factor, which is a of `mma.sync` if it is the `first`.
-    fn factor(self, ty: MatrixType, first: bool) -> (ScalarType, usize, usize, Vec<Vec<Element>>) {
+    fn factor(
+        self,
+        ty: MatrixType,
+        first: bool,
+    ) -> (ScalarType, usize, usize, Vec<Vec<FragmentElement>>) {
         let (lines, across) = self.lines();
         // a goes down by 16 lines, and first by eight; b by eight.
         let (lines, down) = if first { (lines, lines.min(16)) } else { (across, 8) };
@@ -148,7 +152,7 @@ impl Shape {
         for tile in (0..lines).step_by(down) {
             for along in (0..self.depth).step_by(4 * step) {
                 for line in (tile..tile + down).step_by(8) {
-                    let element = |part| Element { line, place: along + part };
+                    let element = |part| FragmentElement { line, place: along + part };
                     registers.push((0..step).map(element).collect());
                 }
             }
@@ -157,13 +161,13 @@ impl Shape {
         (register, register.bytes() as usize / step, step, registers)
     }
 
-    fn sums(self, ty: ScalarType) -> (ScalarType, usize, usize, Vec<Vec<Element>>) {
+    fn sums(self, ty: ScalarType) -> (ScalarType, usize, usize, Vec<Vec<FragmentElement>>) {
         let (lines, across) = self.lines();
         let mut registers = Vec::new();
         for tile in (0..lines).step_by(16) {
             for column in (0..across).step_by(8) {
                 for line in (tile..lines.min(tile + 16)).step_by(8) {
-                    let pair = [0, 1].map(|next| Element { line, place: column + next });
+                    let pair = [0, 1].map(|next| FragmentElement { line, place: column + next });
                     match ty {
                         ScalarType::F16 => registers.push(pair.into()),
                         _ => registers.extend(pair.map(|element| vec![element])),
@@ -187,14 +191,14 @@ impl Fragment {
 mod tests {
     use super::*;
 
-    fn lengths(shape: &str, matrices: [Matrix; 3]) -> [usize; 3] {
-        let shape = Shape::from_name(shape).expect("PTX has it");
+    fn lengths(shape: &str, matrices: [WmmaMatrix; 3]) -> [usize; 3] {
+        let shape = WmmaShape::from_name(shape).expect("PTX has it");
         matrices.map(|matrix| shape.fragment(matrix).len())
     }
 
     #[test]
     fn fragments_have_as_many_registers_as_the_manual_says() {
-        let of = |ty, sums| [Matrix::A(ty), Matrix::B(ty), Matrix::Sums(sums)];
+        let of = |ty, sums| [WmmaMatrix::A(ty), WmmaMatrix::B(ty), WmmaMatrix::Sums(sums)];
         for shape in ["m16n16k16", "m32n8k16", "m8n32k16"] {
             assert_eq!(lengths(shape, of(MatrixType::F16, ScalarType::F16)), [8, 8, 4]);
             assert_eq!(lengths(shape, of(MatrixType::F16, ScalarType::F32)), [8, 8, 8]);
@@ -214,8 +218,8 @@ mod tests {
     #[test]
     fn each_element_of_a_result_is_in_one_register() {
         for (name, lanes) in [("m16n16k16", 256), ("m32n8k16", 256), ("m8n32k16", 256)] {
-            let shape = Shape::from_name(name).expect("PTX has it");
-            let fragment = shape.fragment(Matrix::Sums(ScalarType::F16));
+            let shape = WmmaShape::from_name(name).expect("PTX has it");
+            let fragment = shape.fragment(WmmaMatrix::Sums(ScalarType::F16));
             let mut seen = std::collections::HashSet::new();
             for lane in 0..32 {
                 for element in fragment.registers.iter().flatten() {

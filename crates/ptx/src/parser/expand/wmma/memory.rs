@@ -1,6 +1,6 @@
 //! `wmma.load` and `wmma.store`: each lane loads or stores its own elements.
 
-use super::fragment::{Element, Fragment, Matrix, Shape};
+use super::fragment::{Fragment, FragmentElement, WmmaMatrix, WmmaShape};
 use super::refusal;
 use crate::ast::{AddressBase, MemoryOperand, Operand, Register, SpecialRegister};
 use crate::error::Error;
@@ -27,7 +27,7 @@ pub(in crate::parser::expand) fn load(
     let location = operands.memory(form.space)?;
     let stride = optional_stride(expander, &form)?;
     let mut code = expander.code();
-    let walk = Walk::new(&mut code, &form, location, stride);
+    let walk = LaneWalk::new(&mut code, &form, location, stride);
     let class = RegisterType::declared(fragment.register).expect("fragments lie in registers");
     let loaded: Vec<_> = fragment
         .registers
@@ -60,7 +60,7 @@ pub(in crate::parser::expand) fn store(
     let sources = values(&mut operands, fragment.register, fragment.len())?;
     let stride = optional_stride(expander, &form)?;
     let mut code = expander.code();
-    let walk = Walk::new(&mut code, &form, location, stride);
+    let walk = LaneWalk::new(&mut code, &form, location, stride);
     for (&source, elements) in sources.iter().zip(&fragment.registers) {
         if let Some(ty) = walk.whole(elements) {
             let place = walk.place(&mut code, elements[0]);
@@ -100,7 +100,7 @@ impl AccessForm {
             "col" => false,
             _ => return None,
         };
-        let shape = Shape::from_name(words.next()?)?;
+        let shape = WmmaShape::from_name(words.next()?)?;
         let space = words.next_if(|word| matches!(*word, "global" | "shared" | "shared::cta"));
         let space = space.map_or(Some(StateSpace::Generic), StateSpace::from_name)?;
         let ty = words.next()?;
@@ -110,9 +110,9 @@ impl AccessForm {
         let factor = || MatrixType::from_name(ty).filter(|&ty| shape.has_factors(ty));
         let sums = || ScalarType::from_name(ty).filter(|&ty| shape.has_sums(ty));
         let matrix = match name {
-            "a" => Matrix::A(factor()?),
-            "b" => Matrix::B(factor()?),
-            "c" | "d" => Matrix::Sums(sums()?),
+            "a" => WmmaMatrix::A(factor()?),
+            "b" => WmmaMatrix::B(factor()?),
+            "c" | "d" => WmmaMatrix::Sums(sums()?),
             _ => return None,
         };
         let is_result = name == "d";
@@ -138,7 +138,7 @@ fn optional_stride(expander: &mut Expander<'_, '_>, form: &AccessForm) -> Result
 }
 
 /// The way of a lane through a matrix in memory.
-struct Walk {
+struct LaneWalk {
     space: StateSpace,
     element_bytes: usize,
     dense: bool,
@@ -148,13 +148,13 @@ struct Walk {
     stride: Operand,
 }
 
-impl Walk {
+impl LaneWalk {
     fn new(
         code: &mut ExpansionWriter<'_, '_>,
         form: &AccessForm,
         location: MemoryOperand,
         stride: Operand,
-    ) -> Walk {
+    ) -> LaneWalk {
         let Fragment { element_bytes, step, .. } = form.fragment;
         let (base, ty) = code.address(location);
         let bytes = Operand::Immediate(element_bytes as u64);
@@ -172,12 +172,12 @@ impl Walk {
         for distance in [across, along] {
             first = sum(code, ty, first, distance);
         }
-        Walk { space: form.space, element_bytes, dense, first: (first, ty), stride }
+        LaneWalk { space: form.space, element_bytes, dense, first: (first, ty), stride }
     }
 
     /// The location of an element.
-    fn place(&self, code: &mut ExpansionWriter<'_, '_>, element: Element) -> Operand {
-        let Element { line, place } = element;
+    fn place(&self, code: &mut ExpansionWriter<'_, '_>, element: FragmentElement) -> Operand {
+        let FragmentElement { line, place } = element;
         let (across, along) = if self.dense { (line, place) } else { (place, line) };
         let (first, ty) = self.first;
         let base = match across {
@@ -194,7 +194,7 @@ impl Walk {
     }
 
     /// The type of one access to all elements of a register, if they are neighbours in memory.
-    fn whole(&self, elements: &[Element]) -> Option<ScalarType> {
+    fn whole(&self, elements: &[FragmentElement]) -> Option<ScalarType> {
         let bits = 8 * elements.len() * self.element_bytes;
         (self.dense || elements.len() == 1).then(|| ScalarType::untyped(bits as u32))
     }
@@ -206,8 +206,8 @@ impl Walk {
 
 fn load_register(
     code: &mut ExpansionWriter<'_, '_>,
-    walk: &Walk,
-    (register, elements): (Register, &[Element]),
+    walk: &LaneWalk,
+    (register, elements): (Register, &[FragmentElement]),
 ) {
     if let Some(ty) = walk.whole(elements) {
         debug_assert!(matches!(ty, B32 | B64));

@@ -1,6 +1,6 @@
 //! `wmma.mma`: one product of `mma.sync`, or two.
 
-use super::fragment::{Matrix, Shape};
+use super::fragment::{WmmaMatrix, WmmaShape};
 use super::refusal;
 use crate::ast::{Operand, Register};
 use crate::error::Error;
@@ -23,7 +23,12 @@ pub(in crate::parser::expand) fn multiply(
     };
     let ProductForm { shape, factors, sums, addends, .. } = form;
     let [first, second] = factors;
-    let matrices = [Matrix::A(first), Matrix::B(second), Matrix::Sums(addends), Matrix::Sums(sums)];
+    let matrices = [
+        WmmaMatrix::A(first),
+        WmmaMatrix::B(second),
+        WmmaMatrix::Sums(addends),
+        WmmaMatrix::Sums(sums),
+    ];
     let [a, b, c, d] = matrices.map(|matrix| shape.fragment(matrix));
     let mut operands = expander.operands();
     let results = results(&mut operands, d.register, d.len())?;
@@ -124,7 +129,7 @@ fn conversion(from: ScalarType, to: ScalarType) -> Operation {
 
 /// The shape and types of a product.
 struct ProductForm {
-    shape: Shape,
+    shape: WmmaShape,
     factors: [MatrixType; 2],
     sums: ScalarType,
     addends: ScalarType,
@@ -140,11 +145,13 @@ impl ProductForm {
         for _ in 0..2 {
             words.next_if(|word| matches!(*word, "row" | "col"))?;
         }
-        let shape = Shape::from_name(words.next()?)?;
+        let shape = WmmaShape::from_name(words.next()?)?;
         words.next_if_eq(&"rn");
         let types: Vec<_> = words.collect();
         let (types, saturates) = match types.split_last()? {
             (&"satfinite", types) => (types, true),
+            // nvcc puts the rounding of `f64` behind the types.
+            (&"rn", types) => (types, false),
             _ => (&types[..], false),
         };
         let (sums, factors, addends) = match *types {
