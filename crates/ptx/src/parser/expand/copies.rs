@@ -123,7 +123,7 @@ fn load_part(
 ) {
     clear(code, words);
     if let Operand::Immediate(size) = size
-        && size % 4 == 0
+        && size.is_multiple_of(4)
     {
         for (index, &word) in words.iter().enumerate().take(size as usize / 4) {
             let location = [Operand::Memory(word_at(from, index))];
