@@ -5,7 +5,7 @@
 //!
 //! ```
 //! let source = b".version 7.0 .target sm_75 .address_size 64
-//!     .visible .entry k() { wmma.load; ret; }";
+//!     .visible .entry k() { wgmma.fence; ret; }";
 //! let reports = cuda_sim::ptx_check::check(source)?;
 //! assert_eq!(reports[0].kernels, 1);
 //! assert_eq!(reports[0].problems[0].line, 2);

@@ -108,6 +108,8 @@ pub use program::{
     CompileError, CompiledKernel, Execution, ExecutionMode, GlobalVariable, Kernel,
     MAX_STATIC_SHARED_BYTES, Parameter, Program, Relocation, Space,
 };
+/// A step of a thread's asynchronous copies, of which a [`BlockChecker`] is told.
+pub use ptx::CopyGroup;
 
 /// The README's example is tested as the documentation's are.
 #[cfg(doctest)]

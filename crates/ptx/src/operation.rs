@@ -7,6 +7,7 @@ mod compare;
 mod convert;
 mod float;
 mod integer;
+mod mbarrier;
 mod memory;
 
 pub use bits::{BitsForm, BitsOp, PermuteMode};
@@ -14,7 +15,8 @@ pub use compare::{Combine, CompareForm, Comparison, FloatClass};
 pub use convert::{ConvertBytesForm, ConvertForm};
 pub use float::{Clamp, FloatForm, FloatOp, MinMax, Rounding};
 pub use integer::{Carry, IntegerForm, IntegerOp, ProductPart};
-pub use memory::{AtomicForm, AtomicOp, MemoryForm, MemoryOrder};
+pub use mbarrier::{BulkForm, MbarrierForm, MbarrierOp};
+pub use memory::{AtomicForm, AtomicOp, CopyGroup, MemoryForm, MemoryOrder};
 
 use super::suspension::Suspension;
 use super::types::{ScalarType, StateSpace};
@@ -61,6 +63,11 @@ pub enum Operation {
     Store(MemoryForm),
     /// `atom`, `red`
     Atomic(AtomicForm),
+    /// `mbarrier` and what arrives there. Sources: the barrier, a number. Destination: its word of before.
+    Mbarrier(MbarrierForm),
+    /// `cp.async.bulk`. Sources: the destination, the source, the bytes, and the barrier at which these
+    /// arrive, if they do.
+    BulkCopy(BulkForm),
     /// An address in a space as a generic address.
     ToGeneric {
         /// The space that the address points to.
@@ -79,6 +86,8 @@ pub enum Operation {
     IsSpace(StateSpace),
     /// `membar`, `fence`
     Fence,
+    /// `cp.async.commit_group`, `cp.async.wait_group`
+    CopyGroup(CopyGroup),
     /// Hints that do not change what a program computes.
     Nothing,
     /// Everything at which a thread waits for others.

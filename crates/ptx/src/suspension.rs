@@ -29,19 +29,56 @@ pub enum Suspension {
     Reduce(ReduxOp),
     /// `mma.sync`. Sources: the registers of a, of b, and of c. Destinations: those of the result.
     Multiply(MatrixForm),
-    /// The exchange of `ldmatrix`. Sources: four words, the row of a matrix that the lane has read, of
-    /// matrix n in the lanes from 8 n on. Destinations: a word of each matrix, two of its elements:
-    /// those at 2 (lane % 4) in row lane / 4.
-    SpreadRows {
-        /// The number of matrices: 1, 2 or 4.
-        count: u8,
-        /// Whether rows and columns are swapped.
-        transposed: bool,
+    /// The exchange of `ldmatrix` and of `stmatrix`. Sources: four words. Destinations: a word of each
+    /// matrix, or the four words of a row.
+    ExchangeRows(RowExchange),
+    /// `mbarrier.try_wait`, `mbarrier.test_wait`. Sources: the place of the barrier in shared memory, and
+    /// the parity of the phase. Destination: whether the phase is complete.
+    Phase {
+        /// Whether the thread waits as long as other threads of its block go on.
+        blocks: bool,
     },
     /// `activemask`: the lanes of the warp that run together here, as a mask.
     ActiveMask,
     /// Lets other threads go on.
     Yield,
+}
+
+/// An exchange between lanes that hold rows of 8 x 8 matrices of halves, and lanes that hold two elements
+/// of each matrix.
+///
+/// A row is four words: those of matrix n lie in the lanes from 8 n on. Of each matrix a lane has the two
+/// elements from 2 (lane % 4) on in row lane / 4, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RowExchange {
+    /// The number of matrices: 1, 2 or 4.
+    pub count: u8,
+    /// Whether rows and columns are swapped.
+    pub transposed: bool,
+    /// Whether rows are put together from elements (`stmatrix`); otherwise elements are taken out of rows
+    /// (`ldmatrix`).
+    pub gathers: bool,
+}
+
+impl RowExchange {
+    /// The exchange as a number.
+    #[must_use]
+    pub fn number(self) -> u32 {
+        u32::from(self.count) | u32::from(self.transposed) << 3 | u32::from(self.gathers) << 4
+    }
+
+    /// The exchange with that number.
+    #[must_use]
+    pub fn numbered(number: u32) -> RowExchange {
+        let flag = |bit: u32| number >> bit & 1 != 0;
+        RowExchange { count: number as u8 & 7, transposed: flag(3), gathers: flag(4) }
+    }
+
+    /// The number of words that each lane gets.
+    #[must_use]
+    pub fn results(self) -> usize {
+        if self.gathers { 4 } else { usize::from(self.count) }
+    }
 }
 
 /// The variants of a block's barrier: it synchronises, and may reduce a predicate over the threads.

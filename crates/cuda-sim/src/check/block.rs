@@ -4,10 +4,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ptx_jit::{
-    AccessContext, AccessInfo, AccessKind, AccessRefusal, BlockChecker, BlockLayout, MemoryView,
-    Misuse, Violation,
+    AccessContext, AccessInfo, AccessKind, AccessRefusal, BlockChecker, BlockLayout, CopyGroup,
+    MemoryView, Misuse, Violation,
 };
 
+use super::async_copies::{AsyncCopies, DoneCopy, PendingCopy};
 use super::cells::Cell;
 use super::findings::{FaultSite, Findings};
 use super::flags::{FlagAddress, FlagRelease};
@@ -35,6 +36,7 @@ pub(crate) struct BlockCheck {
     threads: Threads,
     shared: Vec<Cell>,
     shared_written: InitializedBits,
+    copies: AsyncCopies,
     local_written: Vec<InitializedBits>,
     /// Whose local memory it is at the moment, where all threads share one's.
     local_thread: u32,
@@ -69,6 +71,7 @@ impl BlockCheck {
             threads: Threads::new(threads as usize),
             shared: vec![Cell::default(); cells],
             shared_written: InitializedBits::new(shared_bytes),
+            copies: AsyncCopies::new(shared_bytes),
             local_written: (0..local_count).map(|_| InitializedBits::new(local_bytes)).collect(),
             local_thread: 0,
             touched_shared: false,
@@ -200,6 +203,22 @@ impl BlockCheck {
                 .is_some_and(|operation| operation.flags.know(acquired, block, thread, clock))
     }
 
+    /// Copies to shared memory are done: as if their threads had written it now.
+    fn finish(&mut self, done: Vec<DoneCopy>) {
+        let operation = self.operation.as_ref().map_or(0, |operation| operation.bits());
+        for DoneCopy { copy: PendingCopy { range, line }, thread, clock } in done {
+            let author =
+                Author { kind: AccessClass::Write, operation, block: 0, thread, clock, line };
+            for index in range.start / SHARED_GRANULE..range.end.div_ceil(SHARED_GRANULE) {
+                if let Some(cell) = self.shared.get_mut(index as usize) {
+                    let touched = touched(index * SHARED_GRANULE, &range);
+                    // Whoever touched it since the copy began was found then.
+                    let _ = cell.access(&author, touched, &mut |_| true);
+                }
+            }
+        }
+    }
+
     fn release(&mut self, place: FlagAddress, access: AccessInfo, linear: u32) {
         let Some(operation) = &self.operation else { return };
         if access.releases {
@@ -228,6 +247,7 @@ impl BlockChecker for BlockCheck {
         }
         if std::mem::take(&mut self.touched_shared) {
             self.shared_written.clear();
+            self.copies.clear();
         }
         self.local_written.iter_mut().for_each(InitializedBits::clear);
         self.local_thread = 0;
@@ -302,6 +322,10 @@ impl BlockChecker for BlockCheck {
         let kind = AccessClass::of(access);
         let (place, bytes) = (address - base, u64::from(access.bytes));
         let range = place..place + bytes;
+        if self.copies.is_pending(&range) {
+            let write = self.shared.get((place / SHARED_GRANULE) as usize).map(|cell| cell.write);
+            return Err(self.findings(context).too_early(place, access, write.unwrap_or_default()));
+        }
         if self.kinds.has(CheckKinds::INIT)
             && (!kind.writes() || kind == AccessClass::Atomic)
             && !self.shared_written.any(&range)
@@ -328,6 +352,9 @@ impl BlockChecker for BlockCheck {
             {
                 return Err(self.findings(context).shared_race(place, access, record));
             }
+        }
+        if access.asynchronous && !self.shared.is_empty() {
+            self.copies.add(context.linear, PendingCopy { range, line: context.line });
         }
         if kind.is_strong() && kind.writes() {
             self.release((address, Some(self.linear)), access, context.linear);
@@ -367,6 +394,31 @@ impl BlockChecker for BlockCheck {
                 self.threads.acquire(linear, acquired);
             }
         }
+    }
+
+    fn copy_group(&mut self, linear: u32, step: CopyGroup) {
+        let Some(clock) = self.threads.clock(linear) else { return };
+        let done = self.copies.step(linear, clock, step);
+        self.finish(done);
+    }
+
+    fn copies_arrive(&mut self, linear: u32, barrier: u64, last: usize) {
+        let Some(clock) = self.threads.clock(linear) else { return };
+        self.copies.arrive(linear, clock, barrier, last);
+    }
+
+    fn arrive_at_phase(&mut self, linear: u32, barrier: u64) {
+        self.threads.arrive_at_phase(linear, barrier);
+    }
+
+    fn complete_phase(&mut self, barrier: u64) {
+        self.threads.complete_phase(barrier);
+        let done = self.copies.complete(barrier);
+        self.finish(done);
+    }
+
+    fn wait_for_phase(&mut self, linear: u32, barrier: u64) {
+        self.threads.wait_for_phase(linear, barrier);
     }
 
     fn fence(&mut self, linear: u32) {

@@ -133,6 +133,22 @@ impl<'a> Findings<'a> {
         self.file(ReportKind::SharedRace, Some((place, access)), None, Some(actor), detail)
     }
 
+    /// An access to shared memory that a copy writes for which its thread has not waited.
+    pub(super) fn too_early(
+        &self,
+        place: u64,
+        access: AccessInfo,
+        copy: AccessRecord,
+    ) -> AccessRefusal {
+        let mut actor = self.author_of(copy, self.operation);
+        actor.block = Some(self.site.block);
+        let detail = "the other access is an asynchronous copy that is not done: its thread must \
+                      commit it and wait for its group (cp.async.wait_group), or the phase of the \
+                      mbarrier that it arrives at must complete; the address counts from the start \
+                      of shared memory";
+        self.file(ReportKind::SharedRace, Some((place, access)), None, Some(actor), detail)
+    }
+
     /// Reports a misuse that is no access.
     pub(super) fn remark(&self, kind: ReportKind, detail: String) {
         let _ = self.file(kind, None, None, None, &detail);

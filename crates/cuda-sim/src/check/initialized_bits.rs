@@ -21,11 +21,20 @@ impl InitializedBits {
 
     /// Marks a range as written.
     pub(super) fn set(&mut self, range: &Range<u64>) {
+        self.change(range, |word, bits| *word |= bits);
+    }
+
+    /// Marks a range as not written.
+    pub(super) fn unset(&mut self, range: &Range<u64>) {
+        self.change(range, |word, bits| *word &= !bits);
+    }
+
+    fn change(&mut self, range: &Range<u64>, change: impl Fn(&mut u64, u64)) {
         let mut start = range.start;
         while start < range.end {
             let end = (start / 64 * 64 + 64).min(range.end);
             if let Some(word) = self.0.get_mut((start / 64) as usize) {
-                *word |= bits(&(start..end));
+                change(word, bits(&(start..end)));
             }
             start = end;
         }
@@ -49,6 +58,8 @@ mod tests {
         written.set(&(60..140));
         assert!([56..64, 136..144, 64..96].iter().all(|range| written.any(range)));
         assert!(![48..60, 140..144, 192..200].iter().any(|range| written.any(range)));
+        written.unset(&(62..130));
+        assert!(written.any(&(60..62)) && !written.any(&(64..128)) && written.any(&(130..140)));
         written.clear();
         assert!(!written.any(&(64..128)));
     }

@@ -11,6 +11,7 @@
 //! - leaks: `leaks` looks at what is left when a context or the process ends.
 
 mod api_call;
+mod async_copies;
 mod block;
 mod cached;
 mod cells;

@@ -94,8 +94,7 @@ mod tests {
 
     #[test]
     fn a_write_that_is_about_to_be_made_counts_until_its_thread_makes_the_next() {
-        let access =
-            AccessInfo { bytes: 4, access: AccessKind::Write, strong: false, releases: false };
+        let access = AccessInfo::weak(AccessKind::Write, 4);
         let write = |value| PlainWrite::of(0x1000, access, Some(value)).expect("it is plain");
         let record = |thread| {
             let (kind, operation, block) = (AccessClass::Write, 1, 2);
@@ -113,8 +112,7 @@ mod tests {
 
     #[test]
     fn strong_writes_and_those_of_several_values_are_not_plain() {
-        let access =
-            AccessInfo { bytes: 4, access: AccessKind::Write, strong: true, releases: false };
+        let access = AccessInfo { strong: true, ..AccessInfo::weak(AccessKind::Write, 4) };
         assert_eq!(PlainWrite::of(0, access, Some(1)), None);
         assert_eq!(PlainWrite::of(0, AccessInfo { strong: false, ..access }, None), None);
     }

@@ -6,6 +6,7 @@
 //! of a warp exchange values and order nothing: the manual promises no more. Lanes are not ordered
 //! by being in a warp: since Volta each goes its own way.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::known::{Acquired, Known};
@@ -18,9 +19,20 @@ pub(super) struct Threads {
     /// The knowledge of each thread at its last fence, its own doings included.
     fenced: Vec<Option<Arc<Known>>>,
     barriers: [Option<BarrierArrivals>; 16],
+    /// The mbarriers of the block, by their places in shared memory.
+    phases: HashMap<u64, Phases>,
     /// Clocks up to here belong to blocks that ran before.
     base: u32,
     is_fresh: bool,
+}
+
+/// The knowledge that an mbarrier hands on.
+#[derive(Default)]
+struct Phases {
+    /// From the threads that have arrived in the current phase.
+    arrivals: BarrierArrivals,
+    /// From all of the phases that are complete.
+    completed: BarrierArrivals,
 }
 
 /// The joined knowledge of the threads that have come to a barrier.
@@ -69,6 +81,7 @@ impl Threads {
             known: vec![known; count],
             fenced: vec![None; count],
             barriers: Default::default(),
+            phases: HashMap::new(),
             base: 0,
             is_fresh: true,
         }
@@ -91,6 +104,7 @@ impl Threads {
         self.known.fill(known);
         self.fenced.fill(None);
         self.barriers = Default::default();
+        self.phases.clear();
         self.is_fresh = true;
         goes_on
     }
@@ -158,6 +172,31 @@ impl Threads {
         }
     }
 
+    /// A thread arrives at an mbarrier.
+    pub(super) fn arrive_at_phase(&mut self, thread: u32, barrier: u64) {
+        self.is_fresh = false;
+        let index = thread as usize;
+        let arrivals = &mut self.phases.entry(barrier).or_default().arrivals;
+        arrivals.join(&self.known[index], self.fenced[index].as_ref());
+        arrivals.known.set(index, self.clocks[index]);
+        self.clocks[index] += 1;
+    }
+
+    /// The phase of an mbarrier completes.
+    pub(super) fn complete_phase(&mut self, barrier: u64) {
+        let Some(phases) = self.phases.get_mut(&barrier) else { return };
+        let (known, fenced) = std::mem::take(&mut phases.arrivals).done();
+        phases.completed.join(&known, fenced.as_ref());
+    }
+
+    /// A thread has waited for the completion of a phase of an mbarrier.
+    pub(super) fn wait_for_phase(&mut self, thread: u32, barrier: u64) {
+        self.is_fresh = false;
+        if let Some(phases) = self.phases.get(&barrier) {
+            Arc::make_mut(&mut self.known[thread as usize]).join(&phases.completed.known);
+        }
+    }
+
     /// `bar.warp.sync` of those lanes of the warp that begins with the thread `first`.
     pub(super) fn sync_warp(&mut self, first: u32, lanes: impl Iterator<Item = u32> + Clone) {
         self.is_fresh = false;
@@ -206,6 +245,18 @@ mod tests {
         threads.sync_warp(32, [0, 1, 5].into_iter());
         assert!(knows(&threads, 33, 37) && knows(&threads, 32, 33));
         assert_eq!((threads.known(34).of(33), threads.known(33).of(34)), (0, 0));
+    }
+
+    #[test]
+    fn who_waits_for_a_phase_knows_those_who_arrived_in_it() {
+        let mut threads = Threads::new(64);
+        threads.arrive_at_phase(3, 8);
+        threads.wait_for_phase(40, 8);
+        assert!(!knows(&threads, 40, 3));
+        threads.complete_phase(8);
+        threads.arrive_at_phase(4, 8);
+        threads.wait_for_phase(40, 8);
+        assert!(knows(&threads, 40, 3) && !knows(&threads, 40, 4));
     }
 
     #[test]

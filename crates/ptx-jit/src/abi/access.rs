@@ -41,14 +41,29 @@ pub struct AccessInfo {
     pub strong: bool,
     /// Whether it has release semantics of its own.
     pub releases: bool,
+    /// Whether it belongs to an asynchronous copy, which the thread has to wait for.
+    pub asynchronous: bool,
 }
 
 const STRONG: u32 = 1 << 2;
 const RELEASES: u32 = 1 << 3;
 const HAS_VALUE: u32 = 1 << 4;
+const ASYNCHRONOUS: u32 = 1 << 5;
 const BYTES: u32 = 8;
 
 impl AccessInfo {
+    /// An access that orders nothing.
+    #[must_use]
+    pub const fn weak(access: AccessKind, bytes: u32) -> AccessInfo {
+        AccessInfo { bytes, access, strong: false, releases: false, asynchronous: false }
+    }
+
+    /// An atomic operation.
+    #[must_use]
+    pub const fn atomic(bytes: u32) -> AccessInfo {
+        AccessInfo { strong: true, ..AccessInfo::weak(AccessKind::Atomic, bytes) }
+    }
+
     /// The access as one number, which native code hands to [`Helper::Check`](super::Helper);
     /// `has_value` if it hands over too what is written.
     pub(crate) fn packed(self, has_value: bool) -> u32 {
@@ -57,6 +72,7 @@ impl AccessInfo {
             | self.access as u32
             | flag(self.strong, STRONG)
             | flag(self.releases, RELEASES)
+            | flag(self.asynchronous, ASYNCHRONOUS)
             | flag(has_value, HAS_VALUE)
     }
 
@@ -69,7 +85,8 @@ impl AccessInfo {
         };
         let has = |bit: u32| packed & bit != 0;
         let (strong, releases) = (has(STRONG), has(RELEASES));
-        (AccessInfo { bytes: packed >> BYTES, access, strong, releases }, has(HAS_VALUE))
+        let (bytes, asynchronous) = (packed >> BYTES, has(ASYNCHRONOUS));
+        (AccessInfo { bytes, access, strong, releases, asynchronous }, has(HAS_VALUE))
     }
 }
 

@@ -47,6 +47,9 @@ macro_rules! for_each_helper {
             Deny = deny(*const KernelContext, *const ThreadRecord, u64, u32, u32);
             Acquired = acquired(*const KernelContext, *const ThreadRecord, u64);
             Fence = fence(*const KernelContext, *const ThreadRecord);
+            CopyGroup = copy_group(*const KernelContext, *const ThreadRecord, u32);
+            Mbarrier = mbarrier(*const KernelContext, *const ThreadRecord, u64, u32, u32, u32) -> u64;
+            BulkCopy = bulk_copy(*const KernelContext, *const ThreadRecord, u64, u64, u32, u64, u32) -> u32;
             Passed = passed(*const KernelContext, *const ThreadRecord, u64, u32);
             Trap = trap(*const KernelContext, *const ThreadRecord, u32);
             StackOverflow = stack_overflow(*const KernelContext, *const ThreadRecord, u32);

@@ -8,7 +8,7 @@ mod records;
 pub use access::{AccessInfo, AccessKind, CheckLevel};
 pub(crate) use helper::{Helper, HelperAddresses, for_each_helper};
 pub(crate) use records::{
-    DIVERGED, END, EXITED, FAULTED, FINISHED, KernelContext, LANES, NOWHERE, OPERANDS, RESULTS,
-    STOPPED, SUSPENDED, ThreadEntry, ThreadRecord, WAITS, WarpEntry, WarpRecord, slots,
+    COMMIT, DIVERGED, END, EXITED, FAULTED, FINISHED, KernelContext, LANES, NOWHERE, OPERANDS,
+    RESULTS, STOPPED, SUSPENDED, ThreadEntry, ThreadRecord, WAITS, WarpEntry, WarpRecord, slots,
     warp_stride,
 };

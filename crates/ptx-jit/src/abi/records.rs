@@ -154,6 +154,9 @@ pub(crate) const END: u32 = 1 << 29;
 /// there.
 pub(crate) const WAITS: u32 = 1 << 30;
 
+/// The number that says that a thread commits its copies; others are of groups that it does not wait for.
+pub(crate) const COMMIT: u32 = u32::MAX;
+
 /// The status of a kernel that has run to its end: the thread of a suspending kernel, all threads
 /// of any other.
 pub(crate) const FINISHED: u32 = 0;

@@ -26,7 +26,7 @@ pub(super) enum ArrayFunction {
     Integer,
     Warp,
     MultiplyMatrices,
-    SpreadRows,
+    ExchangeRows,
 }
 
 /// A function of lanes: it is told which of those that it stands for is asked for.
@@ -46,7 +46,7 @@ impl ArrayFunction {
         ArrayFunction::Integer,
         ArrayFunction::Warp,
         ArrayFunction::MultiplyMatrices,
-        ArrayFunction::SpreadRows,
+        ArrayFunction::ExchangeRows,
     ];
 
     /// The symbol and the address.
@@ -67,8 +67,8 @@ impl ArrayFunction {
             ArrayFunction::MultiplyMatrices => {
                 ("lanes_multiply_matrices", runtime::multiply_matrices as MatrixEntry as usize)
             }
-            ArrayFunction::SpreadRows => {
-                ("lanes_spread_rows", runtime::spread_rows as MatrixEntry as usize)
+            ArrayFunction::ExchangeRows => {
+                ("lanes_exchange_rows", runtime::exchange_rows as MatrixEntry as usize)
             }
         }
     }

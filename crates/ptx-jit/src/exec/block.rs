@@ -8,6 +8,7 @@ use super::buffer::Buffer;
 use super::fault::{Fault, FaultKind};
 use super::launch::Launch;
 use super::lockstep::WarpRecords;
+use super::phases::MAX_VAIN_TESTS;
 use super::runner::Runner;
 use super::threads::{ThreadPlaces, ThreadRecords};
 use super::warp::lanes;
@@ -36,6 +37,8 @@ pub(super) struct ThreadBlock<'a> {
     pub(super) live: u32,
     /// The number of rounds since a thread ended or a barrier opened.
     quiet_rounds: u32,
+    /// The number of rounds in which threads only tested phases, and in vain.
+    vain_rounds: u32,
 }
 
 /// The number of times that the members of a warp go on together before the next warp has its turn.
@@ -55,6 +58,8 @@ pub(super) struct Warp {
     pub(super) waiting: u32,
     /// Lanes that wait at a barrier of the block.
     pub(super) blocked: u32,
+    /// Lanes that wait for the phase of a barrier in memory.
+    pub(super) polling: u32,
     /// Lanes that have come to where the warp goes on together.
     pub(super) held: u32,
     /// Whether the lanes run in lockstep; all are then in the same mask.
@@ -64,7 +69,7 @@ pub(super) struct Warp {
 impl Warp {
     /// The lanes that have not ended.
     pub(super) fn live(self) -> u32 {
-        self.ready | self.yielded | self.waiting | self.blocked | self.held
+        self.ready | self.yielded | self.waiting | self.blocked | self.polling | self.held
     }
 }
 
@@ -131,6 +136,7 @@ impl<'a> ThreadBlock<'a> {
             has_moved: false,
             live: 0,
             quiet_rounds: 0,
+            vain_rounds: 0,
         }
     }
 
@@ -170,7 +176,7 @@ impl<'a> ThreadBlock<'a> {
     /// Puts all warps at their beginning.
     fn reset_warps(&mut self) {
         self.live = self.threads.len() as u32;
-        self.quiet_rounds = 0;
+        (self.quiet_rounds, self.vain_rounds) = (0, 0);
         for (index, warp) in self.warps.iter_mut().enumerate() {
             let count = (self.threads.len() - 32 * index).min(32);
             let together = index < self.records.len();
@@ -210,6 +216,7 @@ impl<'a> ThreadBlock<'a> {
         if self.live == 0 {
             return Ok(Round::Ended);
         }
+        let opened = self.end_waits(opened, advanced)?;
         if !self.warps.iter().any(|warp| warp.ready | warp.yielded != 0) {
             return Err(self.deadlock());
         }
@@ -219,6 +226,28 @@ impl<'a> ThreadBlock<'a> {
         }
         let spins = !(advanced || opened) || self.quiet_rounds > QUIET_ROUNDS;
         Ok(if spins { Round::Spun } else { Round::Advanced })
+    }
+
+    /// Ends the waits for phases of barriers in memory that are complete, and tests of others where nothing
+    /// else goes on. Whether a barrier has opened, or a phase is complete.
+    fn end_waits(&mut self, opened: bool, advanced: bool) -> Result<bool, Fault> {
+        if !self.warps.iter().any(|warp| warp.polling != 0) {
+            self.vain_rounds = 0;
+            return Ok(opened);
+        }
+        let others = self.warps.iter().any(|warp| warp.ready | warp.yielded != 0);
+        let (complete, _) = self.end_phase_waits(false)?;
+        if opened || advanced || complete {
+            self.vain_rounds = 0;
+            return Ok(opened || complete);
+        }
+        if self.vain_rounds < MAX_VAIN_TESTS {
+            let (_, vain) = self.end_phase_waits(true)?;
+            self.vain_rounds += u32::from(vain && !others);
+            // Nothing outside of the block can end such a wait.
+            return Ok(vain && !others);
+        }
+        Ok(false)
     }
 
     /// Runs a warp as far as its members need no other warps. True if any did more than to let

@@ -6,6 +6,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use ptx::CopyGroup;
+
 use super::MemoryView;
 use crate::abi::AccessInfo;
 
@@ -106,6 +108,22 @@ pub trait BlockChecker {
 
     /// A strong read or an atomic operation of the thread is done.
     fn acquired(&mut self, address: u64, is_shared: bool, linear: u32);
+
+    /// The thread commits its asynchronous copies, or waits for them.
+    fn copy_group(&mut self, linear: u32, step: CopyGroup);
+
+    /// The last asynchronous copies of a thread arrive at the mbarrier at that place in shared memory when
+    /// they are done; all of them if it has not so many that were not committed.
+    fn copies_arrive(&mut self, linear: u32, barrier: u64, last: usize);
+
+    /// A thread arrives at the mbarrier at that place in shared memory.
+    fn arrive_at_phase(&mut self, linear: u32, barrier: u64);
+
+    /// The phase of an mbarrier is complete.
+    fn complete_phase(&mut self, barrier: u64);
+
+    /// A thread has waited for a phase of an mbarrier that is complete.
+    fn wait_for_phase(&mut self, linear: u32, barrier: u64);
 
     /// The thread executes a fence.
     fn fence(&mut self, linear: u32);

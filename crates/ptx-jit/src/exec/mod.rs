@@ -18,6 +18,7 @@ pub(crate) mod helpers;
 mod launch;
 mod load;
 mod lockstep;
+mod phases;
 mod print;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod random;

@@ -20,6 +20,15 @@ impl ThreadBlock<'_> {
                 warp.yielded |= bit;
                 return Ok(false);
             }
+            Suspension::Phase { .. } => {
+                if self.phase_of_thread(index)? {
+                    self.threads[index].results[0] = 1;
+                    self.warps[index / 32].ready |= bit;
+                    return Ok(true);
+                }
+                self.warps[index / 32].polling |= bit;
+                return Ok(false);
+            }
             Suspension::Barrier(op) => {
                 match op {
                     BarrierOp::Arrive => warp.ready |= bit,
@@ -125,7 +134,8 @@ impl ThreadBlock<'_> {
         self.fault(32 * warp + lane, kind)
     }
 
-    fn suspension(&self, index: usize) -> Suspension {
+    /// The operation at which a thread waits.
+    pub(super) fn suspension(&self, index: usize) -> Suspension {
         let site = self.runner.launch.kernel.thread_site(self.threads[index].site);
         site.expect("a suspended thread has left its site").suspension
     }

@@ -1,7 +1,7 @@
 //! Operations of a warp, once all members have arrived: from what each lane brings to what each
 //! gets.
 
-use ptx::{MatrixForm, MatrixType, ReduxOp, ShuffleMode, Suspension, VoteMode};
+use ptx::{MatrixForm, MatrixType, ReduxOp, RowExchange, ShuffleMode, Suspension, VoteMode};
 
 use crate::abi::{OPERANDS, RESULTS};
 use crate::runtime::{self, MatrixArea};
@@ -24,9 +24,7 @@ pub(super) fn resolve(
 ) -> PerLane<LaneResults> {
     match suspension {
         Suspension::Multiply(form) => return multiplied(form, operands),
-        Suspension::SpreadRows { count, transposed } => {
-            return spread_rows(usize::from(count), transposed, operands);
-        }
+        Suspension::ExchangeRows(exchange) => return exchange_rows(exchange, operands),
         _ => {}
     }
     let mut results = [[0; RESULTS]; 32];
@@ -39,7 +37,7 @@ pub(super) fn resolve(
             Suspension::ActiveMask => [members, 0],
             _ => [0, 0],
         };
-        results[lane] = [u64::from(first), u64::from(second), 0, 0];
+        results[lane][..2].copy_from_slice(&[first, second].map(u64::from));
     }
     results
 }
@@ -51,8 +49,11 @@ pub(super) fn member_mask(suspension: Suspension, operands: &LaneOperands) -> Op
         Suspension::Vote(_) | Suspension::Match { .. } | Suspension::Reduce(_) => 1,
         Suspension::Shuffle(_) => 3,
         // What all lanes do together names none.
-        Suspension::Multiply(_) | Suspension::SpreadRows { .. } => return Some(u32::MAX),
-        Suspension::ActiveMask | Suspension::Barrier(_) | Suspension::Yield => return None,
+        Suspension::Multiply(_) | Suspension::ExchangeRows(_) => return Some(u32::MAX),
+        Suspension::ActiveMask
+        | Suspension::Barrier(_)
+        | Suspension::Phase { .. }
+        | Suspension::Yield => return None,
     };
     Some(operands[index] as u32)
 }
@@ -105,7 +106,7 @@ fn matching(all: bool, members: u32, operands: &PerLane<LaneOperands>, lane: usi
 /// The product of matrices. Lanes that are not there have zeros.
 fn multiplied(form: MatrixForm, operands: &PerLane<LaneOperands>) -> PerLane<LaneResults> {
     let [a, b, c] = form.registers();
-    let narrow = form.factors != MatrixType::F64;
+    let narrow = form.factors[0] != MatrixType::F64;
     let mut area = MatrixArea::new();
     for index in 0..a + b + c {
         for (lane, operands) in operands.iter().enumerate() {
@@ -113,22 +114,21 @@ fn multiplied(form: MatrixForm, operands: &PerLane<LaneOperands>) -> PerLane<Lan
         }
     }
     runtime::multiply(&mut area, form);
-    taken_from(&area, c, narrow)
+    taken_from(&area, form.results(), narrow)
 }
 
-fn spread_rows(
-    count: usize,
-    transposed: bool,
-    operands: &PerLane<LaneOperands>,
-) -> PerLane<LaneResults> {
+fn exchange_rows(exchange: RowExchange, operands: &PerLane<LaneOperands>) -> PerLane<LaneResults> {
     let mut area = MatrixArea::new();
     for (lane, operands) in operands.iter().enumerate() {
         for (index, &word) in operands[..4].iter().enumerate() {
             area.set_operand(index, lane, word, true);
         }
     }
-    runtime::spread(&mut area, count, transposed);
-    taken_from(&area, count, true)
+    match exchange.gathers {
+        true => runtime::gather(&mut area, exchange),
+        false => runtime::spread(&mut area, exchange),
+    }
+    taken_from(&area, exchange.results(), true)
 }
 
 fn taken_from(area: &MatrixArea, count: usize, narrow: bool) -> PerLane<LaneResults> {
@@ -204,7 +204,7 @@ mod tests {
         let any = resolve(Suspension::Match { all: false, bits: 64 }, u32::MAX, &operands);
         assert_eq!((any[0][0], any[31][0]), (0xffff, 0xffff_0000));
         let all = resolve(Suspension::Match { all: true, bits: 32 }, 0xff, &operands);
-        assert_eq!(all[7], [0xff, 1, 0, 0]);
+        assert_eq!(all[7][..2], [0xff, 1]);
         let all = resolve(Suspension::Match { all: true, bits: 32 }, u32::MAX, &operands);
         assert_eq!(all[7], [0; RESULTS]);
     }

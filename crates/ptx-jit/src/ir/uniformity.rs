@@ -117,6 +117,8 @@ pub(super) fn affine(along: i64, across: i64, bits: u32, shape: WarpShape) -> Un
 pub(crate) fn is_for_each_lane(function: &Function, instruction: &Instruction) -> bool {
     match instruction.operation {
         Operation::Atomic(_)
+        | Operation::Mbarrier(_)
+        | Operation::BulkCopy(_)
         | Operation::Call(_)
         | Operation::CopyVariable { .. }
         | Operation::IsSpace(_)
@@ -187,6 +189,7 @@ fn of_exchange(
     let uniform = |index: usize| sources[index] == Uniformity::Uniform;
     let shared = match suspension {
         Suspension::Barrier(_) | Suspension::ActiveMask => true,
+        Suspension::Phase { .. } => uniform(0) && uniform(1),
         Suspension::Vote(_) | Suspension::Reduce(_) => uniform(1),
         Suspension::Shuffle(ShuffleMode::Index) => {
             let whole_warp = constant(instruction.sources[2]) == Some(31);

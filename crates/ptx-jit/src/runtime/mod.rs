@@ -10,6 +10,7 @@ mod exact;
 mod format;
 mod lanes;
 mod math;
+mod mbarrier;
 mod odd;
 mod rounded;
 
@@ -18,9 +19,13 @@ pub(crate) use bits::{find_counted, permute};
 pub(crate) use format::Format;
 pub(crate) use lanes::{
     Area, BitsCall, ConvertCall, FloatCall, HalfCall, IntegerCall, MatrixArea, WarpCall, bits,
-    convert, float, half, integer, multiply, multiply_matrices, spread, spread_rows, warp,
+    convert, exchange_rows, float, gather, half, integer, multiply, multiply_matrices, spread,
+    warp,
 };
 pub(crate) use math::{cosine, exp2, log2, sine, tanh};
+pub(crate) use mbarrier::{
+    MbarrierMisuse, change as change_mbarrier, is_complete as is_phase_complete,
+};
 pub(crate) use rounded::{
     RoundedOp, byte_to_f32, f32_to_bf16, f32_to_byte, f32_to_f16, float_to_float, fma_bf16,
     fma_f16, integer_to_float, rounded_f32, rounded_f64,

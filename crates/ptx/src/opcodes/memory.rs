@@ -75,6 +75,15 @@ pub(super) fn is_space(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm,
 
 /// `membar`, `fence`.
 pub(super) fn fence(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
+    if modifiers.name == "fence" && modifiers.take("proxy") {
+        return proxy_fence(modifiers);
+    }
+    if modifiers.name == "fence" && modifiers.take("mbarrier_init") {
+        // It orders what only other blocks of a cluster could see otherwise.
+        modifiers.require("release", &[("release", ())])?;
+        modifiers.require("cluster", &[("cluster", ())])?;
+        return Ok(InstructionForm::new(Operation::Nothing, &[], &[]));
+    }
     if modifiers.name == "fence" && !(modifiers.take("sc") || modifiers.take("acq_rel")) {
         return Err(ErrorKind::UnsupportedInstruction);
     }
@@ -82,6 +91,16 @@ pub(super) fn fence(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, Er
         return Err(ErrorKind::MissingModifier("a scope"));
     }
     Ok(InstructionForm::new(Operation::Fence, &[], &[]))
+}
+
+/// `fence.proxy`: there is one way to memory here, so it has nothing to order.
+fn proxy_fence(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
+    if modifiers.choose(&[("tensormap::generic", ())]).is_some() {
+        return Err(ErrorKind::Unsupported("tensor maps"));
+    }
+    modifiers.require("a proxy", &[("async", ()), ("alias", ())])?;
+    modifiers.space();
+    Ok(InstructionForm::new(Operation::Nothing, &[], &[]))
 }
 
 /// `prefetch`, `prefetchu`: nothing that a program can see.

@@ -37,6 +37,8 @@ fn unsupported(name: &str) -> ErrorKind {
     const TEXTURES: &[&str] = &["istypep", "suld", "suq", "sured", "sust", "tex", "tld4", "txq"];
     match name {
         "wgmma" | "tcgen05" => ErrorKind::Unsupported("products of matrices by several warps"),
+        "cp" => ErrorKind::Unsupported("bulk reductions"),
+        "tensormap" => ErrorKind::Unsupported("tensor maps"),
         _ if TEXTURES.contains(&name) => ErrorKind::Unsupported("textures and surfaces"),
         _ => ErrorKind::UnsupportedInstruction,
     }

@@ -24,6 +24,29 @@ pub enum MemoryOrder {
     Strong,
     /// A release: who sees this access sees all that the thread did before.
     Release,
+    /// Nothing, not even to the own thread, before that has waited for its copies: a store of
+    /// `cp.async`.
+    Asynchronous,
+}
+
+impl MemoryOrder {
+    /// Whether accesses of other threads at the same time are no race with it, if they are strong too.
+    #[must_use]
+    pub fn is_strong(self) -> bool {
+        matches!(self, MemoryOrder::Strong | MemoryOrder::Release)
+    }
+}
+
+/// The steps by which a thread waits for its asynchronous copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CopyGroup {
+    /// `cp.async.commit_group`: the copies since the last one are a group.
+    Commit,
+    /// `cp.async.wait_group`: waits for all groups but the last ones.
+    Wait {
+        /// The number of groups that are not waited for.
+        pending: u32,
+    },
 }
 
 /// An atomic operation on memory.

@@ -79,12 +79,18 @@ impl<'a, 's> OperandReader<'a, 's> {
 
     /// Whether an operand follows that is neither the predicate after the optional one, nor the
     /// end.
-    fn optional_follows(&self) -> bool {
+    pub(super) fn optional_follows(&self) -> bool {
         let next = self.cursor.peek_ahead(1);
         let register = self.function.register_named(self.cursor.text(next));
         let is_predicate =
             register.is_some_and(|at| self.function.register_type(at) == RegisterType::Predicate);
         self.cursor.at(b',') && next.kind != TokenKind::Punctuation(b'!') && !is_predicate
+    }
+
+    /// The width of the register that comes behind the next comma.
+    pub(super) fn next_bits(&self) -> Option<u32> {
+        let register = self.function.register_named(self.cursor.text(self.cursor.peek_ahead(1)))?;
+        Some(self.function.register_type(register).bits())
     }
 
     fn destination(
@@ -210,7 +216,7 @@ impl<'a, 's> OperandReader<'a, 's> {
     }
 
     /// Reads a predicate, perhaps negated.
-    fn condition(&mut self) -> Result<Operand, Error> {
+    pub(super) fn condition(&mut self) -> Result<Operand, Error> {
         let negated = self.cursor.accept(b'!');
         match self.value(ScalarType::Pred)? {
             Operand::Register(register) if negated => Ok(Operand::Negated(register)),

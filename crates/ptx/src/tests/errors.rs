@@ -14,11 +14,10 @@ fn refused(body: &str) -> crate::Error {
 
 #[test]
 fn an_unsupported_instruction_is_shown_with_its_place() {
-    let error =
-        refused("mov.u32 %r1, 0;\n  wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1}, [%d1];");
+    let error = refused("mov.u32 %r1, 0;\n  multimem.ld_reduce.global.add.u32 %r1, [%d1];");
     assert_eq!((error.line, error.column), (5, 3));
     assert_eq!(error.kind, ErrorKind::UnsupportedInstruction);
-    assert_eq!(error.text, "wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1}, [%d1]");
+    assert_eq!(error.text, "multimem.ld_reduce.global.add.u32 %r1, [%d1]");
     let text = error.to_string();
     assert!(text.starts_with("PTX line 5, column 3: instruction not supported"), "{text}");
 }
@@ -46,14 +45,32 @@ fn what_tensor_cores_lack_is_refused_by_its_name() {
         assert_eq!(refused(body).kind, ErrorKind::Unsupported(reason), "{body}");
     };
     let shape = "mma of this shape and these types";
-    check("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r1}, {%r1}, {%r1}, {%r1};", shape);
-    check("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f1}, {%r1}, {%r1}, {%f1};", shape);
+    check("mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32 {%f1}, {%r1}, {%r1}, {%f1};", shape);
+    let small = "matrices of 4-bit numbers";
+    check("mma.sync.aligned.m16n8k32.row.col.s32.s4.u4.s32 {%r1}, {%r1}, {%r1}, {%r1};", small);
+    check("wmma.load.a.sync.aligned.row.m8n8k32.s4 {%r1}, [%d1];", small);
+    let bits = "matrices of single bits";
+    check("mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.and.popc {%r1}, %r1, %r1, {%r1};", bits);
+    check("wmma.load.b.sync.aligned.col.m8n8k128.b1 {%r1}, [%d1];", bits);
+    let sparse = "products of sparse matrices";
+    check("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1}, {%r1}, {%r1};", sparse);
+    check(
+        "wmma.load.c.sync.aligned.row.m16n16k16.u8 {%r1}, [%d1];",
+        "wmma of this shape and these types",
+    );
     let load = "ldmatrix of this shape and type";
     check("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1}, [%r2];", load);
-    check("cp.async.bulk.commit_group;", "bulk copies");
-    let partly = "cp.async of fewer bytes than it writes";
-    check("cp.async.cg.shared.global [%r1], [%d1], 16, %r2;", partly);
+    let store = "stmatrix of this shape and type";
+    check("stmatrix.sync.aligned.m16n8.x1.trans.shared.b8 [%r2], {%r1};", store);
     check("wgmma.fence.sync.aligned;", "products of matrices by several warps");
+    let bulk = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes";
+    check(&format!("{bulk} [%r1], [%d1, {{%r1, %r2}}], [%r2];"), "tensor maps");
+    check("tensormap.replace.tile.rank.global.b1024.b32 [%d1], 1;", "tensor maps");
+    check("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%d1, {%r1, %r2}];", "tensor maps");
+    check(
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d1], [%r1], 16;",
+        "bulk reductions",
+    );
     let operand = refused("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%r1, %r2}, %r1;");
     assert_eq!(operand.kind, ErrorKind::Expected("`,`"));
     let bytes = refused("cp.async.cg.shared.global [%r1], [%d1], 8;");
@@ -97,7 +114,8 @@ fn what_would_give_wrong_results_is_refused() {
         "vote.ballot.b32 %r1, %p1;",
         "mov.v2.u32 {%r1, %r2}, {%r3, %r4};",
         "membar;",
-        "fence.proxy.async;",
+        "fence.proxy.tensormap::generic.acquire.gpu [%d1], 128;",
+        "mbarrier.try_wait.parity.shared.b64 [%r1], 0;",
         "tex.2d.v4.f32.s32 {%f0, %f1, %f2, %f0}, [t, {%r1, %r2}];",
         "{ .reg .b8 %b; }",
         "{ .param .b32 v; ld.param.b64 %d1, [v]; }",

@@ -8,3 +8,4 @@ mod ordered_memory;
 mod programs;
 mod races;
 mod sound_kernels;
+mod tensor_cores;

@@ -6,7 +6,8 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ptx::{
-    Instruction, MatrixForm, ReduxOp, RegisterType, ScalarType, ShuffleMode, Suspension, VoteMode,
+    Instruction, MatrixForm, ReduxOp, RegisterType, RowExchange, ScalarType, ShuffleMode,
+    Suspension, VoteMode,
 };
 
 use super::code::WarpCode;
@@ -24,9 +25,7 @@ pub(super) fn collective(
 ) -> bool {
     match suspension {
         Suspension::Multiply(form) => return multiply(w, instruction, form),
-        Suspension::SpreadRows { count, transposed } => {
-            return spread_rows(w, instruction, (count, transposed));
-        }
+        Suspension::ExchangeRows(exchange) => return exchange_rows(w, instruction, exchange),
         _ => {}
     }
     let member_mask = match suspension {
@@ -129,12 +128,12 @@ fn multiply(w: &mut WarpCode<'_>, instruction: &Instruction, form: MatrixForm) -
     true
 }
 
-/// The exchange after lanes have read rows of matrices.
-fn spread_rows(w: &mut WarpCode<'_>, instruction: &Instruction, form: (u8, bool)) -> bool {
+/// The exchange between rows of matrices and lanes.
+fn exchange_rows(w: &mut WarpCode<'_>, instruction: &Instruction, exchange: RowExchange) -> bool {
     let Some(operands) = operands(w, instruction, &[ScalarType::B32; 4]) else {
         return false;
     };
-    let results = vector::spread_rows(w.t.e.builder(), form, &operands);
+    let results = vector::exchange_rows(w.t.e.builder(), exchange, &operands);
     write_all(w, instruction, &results, ScalarType::B32);
     true
 }

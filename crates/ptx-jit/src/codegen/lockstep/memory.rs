@@ -10,8 +10,7 @@ use std::mem::offset_of;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self as clif, InstBuilder, MemFlagsData, Value, types};
 use ptx::{
-    AddressBase, Guard, Instruction, MemoryForm, MemoryOperand, MemoryOrder, Operand, Operation,
-    StateSpace,
+    AddressBase, Guard, Instruction, MemoryForm, MemoryOperand, Operand, Operation, StateSpace,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -104,7 +103,7 @@ fn pattern(
     let Uniformity::Affine(strides) = w.registers.uniformity(register) else {
         return None;
     };
-    let plain = form.order == MemoryOrder::Weak && w.t.spaces.check() == CheckLevel::Window;
+    let plain = !form.order.is_strong() && w.t.spaces.check() == CheckLevel::Window;
     let bytes = bytes(form);
     // The check looks at the ends only, and relies on the sums not to wrap.
     let near = strides.across.abs() < 1 << 24;

@@ -24,7 +24,9 @@ pub(super) fn suspend(
     suspension: Suspension,
 ) {
     match suspension {
-        Suspension::Barrier(_) => barrier(w, turns, instruction, suspension),
+        Suspension::Barrier(_) | Suspension::Phase { .. } => {
+            barrier(w, turns, instruction, suspension)
+        }
         Suspension::ActiveMask => {
             let all = w.t.e.int(types::I32, -1);
             give_all(w, instruction, &[all]);
@@ -34,7 +36,7 @@ pub(super) fn suspend(
     }
 }
 
-/// A barrier of the block, at which the warp arrives as one.
+/// A barrier of the block, at which the warp arrives as one, or the wait for a phase of one in memory.
 fn barrier(
     w: &mut WarpCode<'_>,
     turns: &RoundRobin,

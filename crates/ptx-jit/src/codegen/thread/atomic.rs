@@ -11,7 +11,7 @@ use ptx::{AtomicForm, AtomicOp, Instruction, MemoryOrder, ScalarType, StateSpace
 use super::access::locate;
 use super::code::ThreadCode;
 use super::memory::tell_acquired;
-use crate::abi::{AccessInfo, AccessKind, Helper};
+use crate::abi::{AccessInfo, Helper};
 use crate::codegen::types::machine_type;
 
 pub(super) fn atomic(t: &mut ThreadCode<'_>, instruction: &Instruction, form: AtomicForm) {
@@ -19,7 +19,7 @@ pub(super) fn atomic(t: &mut ThreadCode<'_>, instruction: &Instruction, form: At
     let operand = t.source(instruction, 1, ty);
     let compared = operand;
     let releases = form.order == MemoryOrder::Release;
-    let what = AccessInfo { bytes: ty.bytes(), access: AccessKind::Atomic, strong: true, releases };
+    let what = AccessInfo { releases, ..AccessInfo::atomic(ty.bytes()) };
     let address = locate(t, instruction.sources[0], form.space, what, None);
     let old = if form.op == AtomicOp::CompareExchange {
         let new = t.source(instruction, 2, ty);

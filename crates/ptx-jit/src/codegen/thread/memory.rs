@@ -18,12 +18,14 @@ pub(super) fn load(t: &mut ThreadCode<'_>, instruction: &Instruction, form: Memo
     for index in 0..usize::from(form.count) {
         let offset = index as i32 * form.ty.bytes() as i32;
         let value = match form.order {
-            MemoryOrder::Weak => t.e.ins().load(machine_type(form.ty), flags, address, offset),
+            MemoryOrder::Weak | MemoryOrder::Asynchronous => {
+                t.e.ins().load(machine_type(form.ty), flags, address, offset)
+            }
             MemoryOrder::Strong | MemoryOrder::Release => strong_load(t, form.ty, address, offset),
         };
         t.define(instruction, index, value, form.ty);
     }
-    if form.order != MemoryOrder::Weak {
+    if form.order.is_strong() {
         tell_acquired(t, address);
     }
 }
@@ -37,7 +39,7 @@ pub(super) fn store(t: &mut ThreadCode<'_>, instruction: &Instruction, form: Mem
     for (index, value) in values.into_iter().enumerate() {
         let offset = index as i32 * form.ty.bytes() as i32;
         match form.order {
-            MemoryOrder::Weak => {
+            MemoryOrder::Weak | MemoryOrder::Asynchronous => {
                 let flags = MemFlagsData::new().with_notrap();
                 t.e.ins().store(flags, value, address, offset);
             }
@@ -121,8 +123,9 @@ fn place_of(
     written: Option<Value>,
 ) -> Value {
     let bytes = form.ty.bytes() * u32::from(form.count);
-    let (strong, releases) = (form.order != MemoryOrder::Weak, form.order == MemoryOrder::Release);
-    let what = AccessInfo { bytes, access, strong, releases };
+    let (strong, releases) = (form.order.is_strong(), form.order == MemoryOrder::Release);
+    let asynchronous = form.order == MemoryOrder::Asynchronous;
+    let what = AccessInfo { bytes, access, strong, releases, asynchronous };
     locate(t, instruction.sources[0], form.space, what, written)
 }
 

@@ -8,6 +8,7 @@ mod call;
 mod code;
 mod exits;
 mod lowering;
+mod mbarrier;
 mod memory;
 mod pointers;
 mod registers;
@@ -16,14 +17,14 @@ mod special;
 mod suspend;
 mod thread_loop;
 
-use cranelift_codegen::ir::{InstBuilder, Value};
-use ptx::{Instruction, Operation, ScalarType};
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use ptx::{CopyGroup, Instruction, Operation, ScalarType};
 use smallvec::SmallVec;
 
 use super::scalar;
 use super::signature::source_types;
 use super::types::{integer_type, register_type};
-use crate::abi::{CheckLevel, Helper};
+use crate::abi::{COMMIT, CheckLevel, Helper};
 
 pub(super) use access::effective_address;
 pub(super) use code::ThreadCode;
@@ -63,10 +64,13 @@ pub(super) fn operation(t: &mut ThreadCode<'_>, instruction: &Instruction) {
         Operation::Load(form) => memory::load(t, instruction, form),
         Operation::Store(form) => memory::store(t, instruction, form),
         Operation::Atomic(form) => atomic::atomic(t, instruction, form),
+        Operation::Mbarrier(form) => mbarrier::mbarrier(t, instruction, form),
+        Operation::BulkCopy(form) => mbarrier::bulk_copy(t, instruction, form),
         Operation::ToGeneric { space, bits } => memory::cvta(t, instruction, space, bits),
         Operation::FromGeneric { space, bits } => memory::cvta_to(t, instruction, space, bits),
         Operation::IsSpace(space) => memory::is_space(t, instruction, space),
         Operation::Fence => fence(t),
+        Operation::CopyGroup(step) => copy_group(t, step),
         Operation::Call(callee) => call::call(t, instruction, callee),
         Operation::CopyVariable { bytes } => memory::copy_variable(t, instruction, bytes),
         Operation::Nothing
@@ -99,6 +103,18 @@ fn fence(t: &mut ThreadCode<'_>) {
     t.e.ins().fence();
     if t.spaces.check() == CheckLevel::Full {
         t.e.call_helper(Helper::Fence, &[t.pointers.context(), t.pointers.thread()]);
+    }
+}
+
+/// Copies have been made at once; checked mode wants to know when they would be.
+fn copy_group(t: &mut ThreadCode<'_>, step: CopyGroup) {
+    if t.spaces.check() == CheckLevel::Full {
+        let step = match step {
+            CopyGroup::Commit => COMMIT,
+            CopyGroup::Wait { pending } => pending.min(COMMIT - 1),
+        };
+        let step = t.e.int(types::I32, i64::from(step));
+        t.e.call_helper(Helper::CopyGroup, &[t.pointers.context(), t.pointers.thread(), step]);
     }
 }
 

@@ -204,17 +204,17 @@ pub(in crate::codegen) fn operand_types(suspension: Suspension) -> SmallVec<[Sca
         Suspension::Multiply(form) => {
             let [a, b, c] = form.registers();
             let factors = std::iter::repeat_n(form.factor_register(), a + b);
-            return factors.chain(std::iter::repeat_n(form.sum_register(), c)).collect();
+            return factors.chain(std::iter::repeat_n(form.addend_register(), c)).collect();
         }
         Suspension::Barrier(op) => match op {
             BarrierOp::Sync | BarrierOp::Arrive => &[B32, B32],
             _ => &[B32, B32, Pred],
         },
         Suspension::WarpBarrier => &[B32],
-        Suspension::Shuffle(_) | Suspension::SpreadRows { .. } => &[B32, B32, B32, B32],
+        Suspension::Shuffle(_) | Suspension::ExchangeRows(_) => &[B32, B32, B32, B32],
         Suspension::Vote(_) => &[Pred, B32],
         Suspension::Match { bits: 64, .. } => &[B64, B32],
-        Suspension::Match { .. } | Suspension::Reduce(_) => &[B32, B32],
+        Suspension::Match { .. } | Suspension::Reduce(_) | Suspension::Phase { .. } => &[B32, B32],
         Suspension::ActiveMask | Suspension::Yield => &[],
     };
     types.into()

@@ -3,7 +3,7 @@
 
 use cranelift_codegen::ir::{InstBuilder, types};
 use cranelift_frontend::FunctionBuilder;
-use ptx::{MATRIX_SOURCES, MatrixForm, ScalarType};
+use ptx::{MATRIX_SOURCES, MatrixForm, RowExchange, ScalarType};
 
 use super::arrays::area;
 use super::lanes::Lanes;
@@ -17,26 +17,24 @@ pub(in crate::codegen) fn multiply(
     form: MatrixForm,
     operands: &[Lanes],
 ) -> Vec<Lanes> {
-    let number = MatrixForm::all().position(|other| other == form);
-    let number = number.expect("every form is in the table") as u32;
-    let [.., results] = form.registers();
-    call(b, ArrayFunction::MultiplyMatrices, [number, 0], operands, (results, form.sum_register()))
+    let results = (form.results(), form.sum_register());
+    call(b, ArrayFunction::MultiplyMatrices, form.number(), operands, results)
 }
 
-/// A word of each matrix for each lane, from the words of the rows that the lanes have read.
-pub(in crate::codegen) fn spread_rows(
+/// The words that lanes get from an exchange of rows.
+pub(in crate::codegen) fn exchange_rows(
     b: &mut FunctionBuilder<'_>,
-    (count, transposed): (u8, bool),
+    exchange: RowExchange,
     operands: &[Lanes],
 ) -> Vec<Lanes> {
-    let parameters = [u32::from(count), u32::from(transposed)];
-    call(b, ArrayFunction::SpreadRows, parameters, operands, (usize::from(count), ScalarType::B32))
+    let results = (exchange.results(), ScalarType::B32);
+    call(b, ArrayFunction::ExchangeRows, exchange.number(), operands, results)
 }
 
 fn call(
     b: &mut FunctionBuilder<'_>,
     function: ArrayFunction,
-    parameters: [u32; 2],
+    parameter: u32,
     operands: &[Lanes],
     (results, ty): (usize, ScalarType),
 ) -> Vec<Lanes> {
@@ -48,9 +46,9 @@ fn call(
         }
     }
     let address = b.ins().stack_addr(types::I64, slot, 0);
-    let [first, second] = parameters.map(|word| b.ins().iconst(types::I32, i64::from(word)));
+    let [number, unused] = [parameter, 0].map(|word| b.ins().iconst(types::I32, i64::from(word)));
     let function = function.import(b.func);
-    b.ins().call(function, &[address, first, second]);
+    b.ins().call(function, &[address, number, unused]);
     let vectors = vector_type(ty);
     let mut load = |index, vector| {
         b.ins().stack_load(types::I64, vectors, slot, place(MATRIX_SOURCES + index, vector))

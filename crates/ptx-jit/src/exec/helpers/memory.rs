@@ -1,6 +1,8 @@
 //! What happens where an access is not known to be allowed, and what checked mode wants to know.
 
-use crate::abi::{AccessInfo, KernelContext, ThreadRecord};
+use ptx::CopyGroup;
+
+use crate::abi::{AccessInfo, COMMIT, KernelContext, ThreadRecord};
 use crate::exec::runner::Runner;
 
 /// Checks an access. Returns 1 if it is refused, and the thread is stopped.
@@ -55,6 +57,21 @@ pub(super) unsafe extern "C" fn fence(context: *const KernelContext, thread: *co
     // SAFETY: native code hands on what it was called with.
     let (runner, thread) = unsafe { (Runner::of(context), &*thread) };
     runner.with_check(|check| check.fence(thread.linear));
+}
+
+/// Tells the checker that a thread commits its copies, or waits for them.
+pub(super) unsafe extern "C" fn copy_group(
+    context: *const KernelContext,
+    thread: *const ThreadRecord,
+    step: u32,
+) {
+    // SAFETY: native code hands on what it was called with.
+    let (runner, thread) = unsafe { (Runner::of(context), &*thread) };
+    let step = match step {
+        COMMIT => CopyGroup::Commit,
+        pending => CopyGroup::Wait { pending },
+    };
+    runner.with_check(|check| check.copy_group(thread.linear, step));
 }
 
 /// Tells the checker that arguments or results of a call were written to local memory.

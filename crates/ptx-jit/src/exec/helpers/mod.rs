@@ -1,10 +1,12 @@
 //! The functions that native code calls, with their addresses: those that need the running block are
 //! here and in `lockstep`, the others in `runtime`.
 
+mod mbarrier;
 mod memory;
 mod system;
 
-use self::memory::{acquired, check, deny, fence, passed};
+use self::mbarrier::{bulk_copy, mbarrier};
+use self::memory::{acquired, check, copy_group, deny, fence, passed};
 use self::system::{
     allocate, assert_fail, clock, global_timer, poll, print, release, stack_overflow, trap,
 };

@@ -57,7 +57,7 @@ unsafe fn each(
     // SAFETY: the context is live. It is read without a reference, because the area that is written
     // below is in the same context.
     let known = unsafe { ((*context).window_start, (*context).window_slots[log as usize]) };
-    let what = AccessInfo { bytes: access.bytes, access: kind, strong: false, releases: false };
+    let what = AccessInfo::weak(kind, access.bytes);
     for lane in lanes(members) {
         // SAFETY: a warp's record points to its 32 threads.
         let thread = unsafe { &*warp.threads.add(lane) };

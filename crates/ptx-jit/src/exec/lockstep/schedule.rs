@@ -114,6 +114,10 @@ impl ThreadBlock<'_> {
                 }
                 Ok(true)
             }
+            Suspension::Phase { .. } => {
+                self.warps[warp].polling = ALL;
+                Ok(self.end_warp_wait(warp, false)? == Some(true))
+            }
             _ => {
                 self.warps[warp].yielded = ALL;
                 Ok(false)

@@ -16,6 +16,7 @@ mod limits;
 mod math;
 mod mathlib;
 mod matrices;
+mod mbarriers;
 mod mutations;
 mod waiting;
 mod warps;

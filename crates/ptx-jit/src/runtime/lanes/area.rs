@@ -165,3 +165,6 @@ plain!(u16, u32, u64, i16, i32, i64, f32, f64);
 
 // SAFETY: it is two numbers, one after the other.
 unsafe impl Plain for [u16; 2] {}
+
+// SAFETY: it is four numbers, one after the other.
+unsafe impl Plain for [u8; 4] {}

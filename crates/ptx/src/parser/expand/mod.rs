@@ -2,12 +2,16 @@
 //! parser need know them.
 
 mod alloca;
+mod bulk;
 mod cluster;
 mod copies;
 mod expander;
 mod matrix;
+mod mbarrier;
 mod packed;
+mod tf32;
 mod vector_atomic;
+mod wmma;
 mod writer;
 
 use crate::error::Error;
@@ -28,9 +32,28 @@ pub(super) fn expand(expander: &mut Expander<'_, '_>, text: &str) -> Result<bool
         ("stackrestore", "u64") => alloca::restore(expander)?,
         ("mma", _) => matrix::multiply(expander, modifiers)?,
         ("ldmatrix", _) => matrix::load(expander, modifiers)?,
+        ("stmatrix", _) => matrix::store(expander, modifiers)?,
+        ("movmatrix", _) => matrix::transpose(expander, modifiers)?,
+        ("wmma", _) if modifiers.starts_with("load.") => {
+            wmma::load(expander, &modifiers["load.".len()..])?
+        }
+        ("wmma", _) if modifiers.starts_with("store.") => {
+            wmma::store(expander, &modifiers["store.".len()..])?
+        }
+        ("wmma", _) if modifiers.starts_with("mma.") => {
+            wmma::multiply(expander, &modifiers["mma.".len()..])?
+        }
+        ("mbarrier", _) => mbarrier::read(expander, modifiers)?,
+        ("cp", _) if modifiers.starts_with("async.bulk.") => {
+            bulk::read(expander, &modifiers["async.bulk.".len()..])?
+        }
+        ("cp", _) if modifiers.starts_with("async.mbarrier.") => {
+            mbarrier::copies_arrive(expander, &modifiers["async.mbarrier.".len()..])?
+        }
         ("cp", _) if modifiers.starts_with("async.") => {
             copies::asynchronous(expander, &modifiers["async.".len()..])?
         }
+        ("cvt", _) => return tf32::convert(expander, modifiers),
         ("add" | "min" | "max", _) => return packed::arithmetic(expander, text),
         ("vabsdiff2" | "vabsdiff4", _) => return packed::differences(expander, text),
         ("atom" | "red", _) => return vector_atomic::read(expander, text),

@@ -1,7 +1,11 @@
 //! Writes the instructions that one instruction of the text stands for.
 
-use crate::ast::{Guard, Instruction, Operand, Register};
-use crate::operation::{BitsForm, BitsOp, IntegerForm, IntegerOp, Operation};
+use crate::ast::{
+    AddressBase, Guard, Instruction, MemoryOperand, Operand, Register, SpecialRegister,
+};
+use crate::operation::{
+    BitsForm, BitsOp, CompareForm, Comparison, IntegerForm, IntegerOp, Operation, ProductPart,
+};
 use crate::parser::function_draft::FunctionDraft;
 use crate::types::{RegisterType, ScalarType};
 
@@ -70,6 +74,73 @@ impl<'a, 's> ExpansionWriter<'a, 's> {
     /// An operation on bits into a new register.
     pub(super) fn bits(&mut self, op: BitsOp, ty: ScalarType, sources: &[Operand]) -> Operand {
         self.compute(Operation::Bits(BitsForm { op, ty }), ty, sources)
+    }
+
+    /// A product of numbers of 32 bits, in a new register of the type, which may be twice as wide.
+    pub(super) fn product(&mut self, ty: ScalarType, sources: &[Operand]) -> Operand {
+        match ty.bits() {
+            64 => {
+                let wide = IntegerOp::Multiply(ProductPart::Wide);
+                let form = IntegerForm { op: wide, ty: ScalarType::U32 };
+                self.compute(Operation::Integer(form), ty, sources)
+            }
+            _ => self.integer(IntegerOp::Multiply(ProductPart::Low), ty, sources),
+        }
+    }
+
+    /// A location in memory as an address in a new register, which may be added to, and the type of
+    /// addresses of that width.
+    pub(super) fn address(&mut self, location: MemoryOperand) -> (Register, ScalarType) {
+        let MemoryOperand { base, offset } = location;
+        let add = |code: &mut Self, ty, base, offset| match code.integer(
+            IntegerOp::Add { saturate: false },
+            ty,
+            &[base, Operand::Immediate(offset)],
+        ) {
+            Operand::Register(register) => register,
+            _ => unreachable!("it computes into a register"),
+        };
+        match base {
+            AddressBase::Register(register)
+                if self.function.register_type(register).bits() == 32 =>
+            {
+                let offset = u64::from(offset as u32);
+                (add(self, ScalarType::U32, Operand::Register(register), offset), ScalarType::U32)
+            }
+            AddressBase::Register(register) => {
+                let base = Operand::Register(register);
+                (add(self, ScalarType::U64, base, offset as u64), ScalarType::U64)
+            }
+            AddressBase::Variable(variable) => {
+                let address = self.temporary(RegisterType::Bits64);
+                let from = Operand::AddressOf(variable, offset);
+                self.copy(ScalarType::U64, Some(address), from);
+                (address, ScalarType::U64)
+            }
+            AddressBase::Absolute => {
+                let address = self.temporary(RegisterType::Bits64);
+                self.copy(ScalarType::U64, Some(address), Operand::Immediate(offset as u64));
+                (address, ScalarType::U64)
+            }
+        }
+    }
+
+    /// A guard for where a comparison of unsigned numbers of 32 bits holds, and the instruction's own
+    /// guard too.
+    pub(super) fn guard_where(&mut self, a: Operand, comparison: Comparison, b: Operand) -> Guard {
+        let register = self.temporary(RegisterType::Predicate);
+        // Not compared where the guard does not hold, so it must not hold there.
+        let never = [Operand::Immediate(0)];
+        self.emit_guarded(None, Operation::Move(ScalarType::Pred), &[Some(register)], &never);
+        let compare = Operation::Compare(CompareForm::integers(comparison, ScalarType::U32));
+        self.emit(compare, &[Some(register), None], &[a, b]);
+        Guard { register, negated: false }
+    }
+
+    /// A guard for the first lanes of the warp, where the instruction's own guard holds.
+    pub(super) fn lanes_below(&mut self, count: u64) -> Guard {
+        let lane = Operand::Special(SpecialRegister::Lane);
+        self.guard_where(lane, Comparison::Less, Operand::Immediate(count))
     }
 
     fn compute(&mut self, operation: Operation, ty: ScalarType, sources: &[Operand]) -> Operand {

@@ -9,6 +9,7 @@ mod grid;
 mod half;
 mod math;
 mod memory;
+mod tensor;
 mod warp;
 
 use crate::exec::harness::{Argument, Device, Plain, at_each_level};
