@@ -1,4 +1,4 @@
-//! What a person is told of the findings of checks, on standard error.
+//! Findings of checks on standard error, for a person.
 //!
 //! A program that only has the driver as a shared library cannot read reports. So where the
 //! environment asks for checks, each finding is written when it is made, once per place, and the end
@@ -21,7 +21,7 @@ static FOUND: Mutex<Option<Found>> = Mutex::new(None);
 /// The number of places whose findings are written; those of others are only counted.
 const MAX_PLACES: usize = 100;
 
-/// What was found in this process, whether it was written or not.
+/// The findings of this process, written or not.
 #[derive(Default)]
 struct Found {
     findings: u64,
@@ -29,7 +29,7 @@ struct Found {
     places: HashMap<Place, u64>,
 }
 
-/// Where a finding was made: others at the same place are the same fault.
+/// The place of a finding: others at the same one are the same fault.
 #[derive(PartialEq, Eq, Hash)]
 struct Place {
     kind: ReportKind,

@@ -160,7 +160,7 @@ impl Conditional {
 pub(super) struct ConditionalRun {
     conditional: Arc<Conditional>,
     bodies: Vec<Executable>,
-    /// Where the bodies' launches are enqueued.
+    /// The queue that the bodies' launches are enqueued in.
     stream: queue::Stream,
 }
 

@@ -19,7 +19,7 @@ pub(super) enum Linkage {
     Common,
 }
 
-/// What a name of a module's level is.
+/// The kind of thing that a name of a module's level is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ItemKind {
     Kernel,

@@ -48,7 +48,7 @@ struct Writer<'o, 's> {
     objects: &'o [Object<'s>],
     resolution: &'o Resolution<'s>,
     text: String,
-    /// What is added to the numbers of each module's source files.
+    /// The number that is added to those of each module's source files.
     first_files: Vec<u32>,
 }
 

@@ -35,12 +35,12 @@ impl ImageError {
         ImageError { error, reason: reason.into() }
     }
 
-    /// What is none of the formats.
+    /// The error of an image that has none of the formats.
     pub(super) fn invalid(reason: impl Into<String>) -> ImageError {
         ImageError::new(CUresult::CUDA_ERROR_INVALID_IMAGE, reason)
     }
 
-    /// Machine code, where PTX is wanted.
+    /// The error of machine code, where PTX is wanted.
     pub(super) fn machine_code(what: impl fmt::Display) -> ImageError {
         let reason = format!(
             "{what}; the software driver takes PTX: compile with `-ptx`, or to a fat binary with \

@@ -1,4 +1,4 @@
-//! What a person is told of findings who only has the process's standard error.
+//! Findings on standard error, for a person who only has that.
 
 use std::ptr;
 

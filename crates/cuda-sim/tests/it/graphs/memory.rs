@@ -27,7 +27,7 @@ fn allocation(gpu: &Gpu, graph: CUgraph, bytes: usize) -> (CUgraphNode, u64) {
     (node, given.dptr)
 }
 
-/// What an allocation node of that kind of memory answers.
+/// A graph that allocates memory of that kind, and the address.
 fn allocate_kind(gpu: &Gpu, kind: CUmemAllocationType, bytes: usize) -> (CUgraph, u64) {
     // SAFETY: the structure may be all zeros.
     let mut given: CUDA_MEM_ALLOC_NODE_PARAMS = unsafe { zeroed() };
