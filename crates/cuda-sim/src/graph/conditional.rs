@@ -222,7 +222,7 @@ impl ConditionalRun {
 pub(crate) struct Defaults(pub(super) Vec<Arc<ConditionalValue>>);
 
 impl Defaults {
-    /// That context, if one of the values belongs to it.
+    /// The context of that number, if one of the values belongs to it.
     pub(super) fn context_among(&self, context: u64) -> Option<u64> {
         self.0.iter().any(|value| value.context.id == context).then_some(context)
     }

@@ -11,7 +11,8 @@ use crate::lexer::TokenKind;
 /// Writes the linked module: heads of functions first, so that anything may refer to them, then
 /// variables, each after those whose addresses it holds, then what is in the functions.
 pub(super) fn write(objects: &[Object<'_>], resolution: &Resolution<'_>) -> String {
-    let mut writer = Writer { objects, resolution, text: String::new(), first_files: Vec::new() };
+    let mut writer =
+        LinkedText { objects, resolution, text: String::new(), first_files: Vec::new() };
     writer.header();
     writer.number_files();
     let item = |at: &Definition| &objects[at.object].items[at.item];
@@ -44,7 +45,7 @@ pub(super) fn write(objects: &[Object<'_>], resolution: &Resolution<'_>) -> Stri
     writer.text
 }
 
-struct Writer<'o, 's> {
+struct LinkedText<'o, 's> {
     objects: &'o [Object<'s>],
     resolution: &'o Resolution<'s>,
     text: String,
@@ -52,7 +53,7 @@ struct Writer<'o, 's> {
     first_files: Vec<u32>,
 }
 
-impl Writer<'_, '_> {
+impl LinkedText<'_, '_> {
     fn header(&mut self) {
         let versions = self.objects.iter().map(|object| object.version);
         // Where nothing is left of libraries that nobody needs, any will do.
