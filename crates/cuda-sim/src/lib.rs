@@ -35,6 +35,7 @@
 //! - `links`: the links that copies go over, which may be slow or broken on demand.
 //! - `config`: what can be asked for, as values and as texts.
 //! - `fatbin`: PTX in fat binaries.
+//! - `console`: what a person is told on standard error.
 //!
 //! The crate `ptx-jit` translates kernels and runs their blocks, over the memory that `device` has.
 
@@ -52,9 +53,11 @@
 //   links
 //   config
 //   fatbin
+//   console
 mod api;
 mod check;
 mod config;
+mod console;
 pub mod control;
 mod device;
 mod fatbin;

@@ -1021,6 +1021,13 @@ macro_rules! for_each_driver_function {
                     hNode: CUgraphNode,
                     nodeParams: *mut CUgraphNodeParams
                 ) -> CUresult;
+                fn cuGraphConditionalHandleCreate(
+                    pHandle_out: *mut CUgraphConditionalHandle,
+                    hGraph: CUgraph,
+                    ctx: CUcontext,
+                    defaultLaunchValue: c_uint,
+                    flags: c_uint
+                ) -> CUresult;
                 fn cuGraphClone(phGraphClone: *mut CUgraph, originalGraph: CUgraph) -> CUresult;
                 fn cuGraphNodeFindInClone(
                     phNode: *mut CUgraphNode,

@@ -3,11 +3,12 @@
 use std::ffi::{c_char, c_uint, c_ulonglong, c_void};
 
 use cuda_sys::{
-    CUDA_GRAPH_INSTANTIATE_PARAMS, CUgraph, CUgraphEdgeData, CUgraphExec,
+    CUDA_GRAPH_INSTANTIATE_PARAMS, CUgraph, CUgraphConditionalHandle, CUgraphEdgeData, CUgraphExec,
     CUgraphExecUpdateResultInfo, CUgraphNode, CUgraphNodeType, CUhostFn, CUstream, CUuserObject,
 };
 
 use crate::api::{calls, calls_on_device};
+use crate::context;
 use crate::driver::cu;
 
 calls! {
@@ -148,6 +149,15 @@ calls! {
 }
 
 calls_on_device! {
+    fn cudaGraphConditionalHandleCreate(
+        handle: *mut CUgraphConditionalHandle,
+        graph: CUgraph,
+        default: c_uint,
+        flags: c_uint,
+    ) {
+        let context = context::current()?;
+        cu::cuGraphConditionalHandleCreate(handle, graph, context, default, flags)
+    }
     fn cudaGraphInstantiate(exec: *mut CUgraphExec, graph: CUgraph, flags: c_ulonglong) {
         cu::cuGraphInstantiateWithFlags(exec, graph, flags)
     }

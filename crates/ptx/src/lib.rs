@@ -41,6 +41,8 @@
 //! # Ok::<(), ptx::Error>(())
 //! ```
 //!
+//! [`link`] makes one text of several, in which every name is defined.
+//!
 //! [`survey`] finds all that is wrong with a text, where `parse` stops at the first place.
 //!
 //! What it is not: it neither runs nor translates PTX (the crate `ptx-jit` does, and `cuda-sim` is a
@@ -56,7 +58,7 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   control_flow, parser
+//   control_flow, link, parser
 //   ast, lexer, literal, opcodes
 //   operation
 //   suspension
@@ -67,6 +69,7 @@ pub mod control_flow;
 mod error;
 mod lexer;
 mod line_map;
+mod link;
 mod literal;
 mod matrix;
 mod opcodes;
@@ -80,9 +83,10 @@ mod types;
 pub use ast::*;
 pub use error::{Error, ErrorKind};
 pub use line_map::LineMap;
+pub use link::{LinkError, LinkInput, link, undefined_names};
 pub use matrix::*;
 pub use operation::*;
-pub use parser::{parse, survey};
+pub use parser::{parse, parse_unlinked, survey};
 pub use suspension::*;
 pub use types::{RegisterType, ScalarType, StateSpace};
 

@@ -149,7 +149,7 @@ impl Folders {
                 compiler
             }
         };
-        command.arg("-o").arg(&binary).arg(&program.sources[0]);
+        command.arg("-o").arg(&binary).arg(&program.sources[0]).args(&program.parts);
         command.args(program.libraries.iter().map(|name| format!("-l{name}"))).arg("-ldl");
         process::output(&mut command).map(drop)
     }

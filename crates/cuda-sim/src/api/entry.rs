@@ -7,6 +7,7 @@ use cuda_sys::CUresult;
 use super::Result;
 use super::streams::captures::permit;
 use crate::check;
+use crate::console;
 use crate::control::{self, DriverFunction};
 use crate::graph::graphs;
 use crate::queue::in_host_function;
@@ -33,11 +34,9 @@ pub(super) fn enter(function: DriverFunction, body: impl FnOnce() -> Result) -> 
             tracing::debug!(call = function.name(), %result, "failed");
             result
         }
-        Err(_) => {
-            tracing::error!(
-                call = function.name(),
-                "the software driver panicked: this is its bug"
-            );
+        Err(panic) => {
+            let (call, reason) = (function.name(), console::reason_of(panic.as_ref()));
+            console::internal_error(format_args!("{call}: {reason}"));
             CUresult::CUDA_ERROR_UNKNOWN
         }
     }

@@ -121,7 +121,6 @@ macro_rules! for_each_refused_function {
             cuGLUnregisterBufferObject
             cuGraphAddExternalSemaphoresSignalNode
             cuGraphAddExternalSemaphoresWaitNode
-            cuGraphConditionalHandleCreate
             cuGraphExecExternalSemaphoresSignalNodeSetParams
             cuGraphExecExternalSemaphoresWaitNodeSetParams
             cuGraphExecGetId

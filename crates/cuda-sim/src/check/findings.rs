@@ -2,9 +2,10 @@
 
 use ptx_jit::{AccessContext, AccessInfo, AccessKind, AccessRefusal};
 
+use super::filed;
 use super::operation::{CheckedOperation, Label, by_bits};
 use super::record::{AccessClass, AccessRecord};
-use super::report::{self, Actor, AllocationInfo, Report, ReportKind};
+use super::report::{Actor, AllocationInfo, Report, ReportKind};
 use super::tracked;
 
 /// The order that is missing where memory is used before its stream allocates it.
@@ -170,9 +171,10 @@ impl<'a> Findings<'a> {
             bytes: accessed.map_or(0, |(_, access)| u64::from(access.bytes)),
             allocation,
             other,
+            made: None,
             detail: detail.to_owned(),
         };
-        report::file(report.clone());
+        filed::file(report.clone());
         AccessRefusal::new(report)
     }
 

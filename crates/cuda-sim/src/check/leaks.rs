@@ -6,9 +6,9 @@ use parking_lot::Mutex;
 
 use super::api_call::ApiCall;
 use super::cached::{self, CachedResources};
-use super::enabled;
-use super::report::{self, Report, ReportKind};
+use super::report::{Report, ReportKind};
 use super::tracked::{self, Tracked};
+use super::{enabled, filed, leak_groups, printed};
 use crate::config::CheckKinds;
 
 /// The kinds of living objects in words, and the calls that made them, by handle.
@@ -35,21 +35,32 @@ pub(crate) fn context_ends(owner: u64, handles: impl IntoIterator<Item = u64>) {
     if !enabled::kinds().has(CheckKinds::LEAKS) {
         return;
     }
-    tracked::owned_by(owner).iter().for_each(|tracked| report::file(of_memory(tracked)));
+    tracked::owned_by(owner).iter().for_each(|tracked| filed::file(of_memory(tracked)));
     for handle in handles {
         if let Some((what, call)) = forget(handle) {
-            report::file(of_object(what, &call));
+            filed::file(of_object(what, &call));
         }
     }
 }
 
-/// Adds to a text what the program has not heard of when the process ends, and what it has not given
-/// back.
-pub(crate) fn tell_what_is_left(text: &mut String) {
-    let remarks = report::unread_remarks();
-    tell(text, "findings were read by nobody", &remarks);
+/// Adds to a text what the program has not heard of when the process ends, what it has not given
+/// back, and a summary if a person is told of findings. Whether checks found anything in the process.
+pub(crate) fn tell_what_is_left(text: &mut String) -> bool {
+    let remarks = filed::unread_remarks();
+    let remarks: Vec<_> = remarks.iter().map(ToString::to_string).collect();
+    tell(text, remarks.len(), "findings were read by nobody", &remarks);
+    let leaks = leaks_at_the_end();
+    if !leaks.is_empty() {
+        tell(text, leaks.len(), "objects were not given back", &leak_groups::describe(&leaks));
+        text.push_str("  (CUDA_SIM_CHECK=memory,init,shared,global,streams looks for no leaks)\n");
+    }
+    printed::summarise(text, leaks.len())
+}
+
+/// All leaks that nobody has heard of, now that the process ends.
+fn leaks_at_the_end() -> Vec<Report> {
     if !enabled::kinds().has(CheckKinds::LEAKS) {
-        return;
+        return Vec::new();
     }
     let kept = CachedResources::ask();
     let mut memory = tracked::of_the_program();
@@ -60,20 +71,22 @@ pub(crate) fn tell_what_is_left(text: &mut String) {
     objects.sort_by_key(|(_, call)| call.call);
     let memory = memory.iter().map(|tracked| of_memory(tracked));
     let objects = objects.iter().map(|(what, call)| of_object(what, call));
-    tell(text, "objects were not given back", &memory.chain(objects).collect::<Vec<_>>());
+    let mut leaks = filed::leaks_to_tell();
+    leaks.extend(memory.chain(objects));
+    leaks
 }
 
-fn tell(text: &mut String, what: &str, reports: &[Report]) {
+fn tell(text: &mut String, count: usize, what: &str, lines: &[String]) {
     const MAX_LISTED: usize = 10;
-    if reports.is_empty() {
+    if lines.is_empty() {
         return;
     }
-    text.push_str(&format!("cuda-sim: {} {what}:\n", reports.len()));
-    for report in reports.iter().take(MAX_LISTED) {
-        text.push_str(&format!("  {report}\n"));
+    text.push_str(&format!("cuda-sim: {count} {what}:\n"));
+    for line in lines.iter().take(MAX_LISTED) {
+        text.push_str(&format!("  {line}\n"));
     }
-    if reports.len() > MAX_LISTED {
-        text.push_str(&format!("  and {} more\n", reports.len() - MAX_LISTED));
+    if lines.len() > MAX_LISTED {
+        text.push_str(&format!("  and of {} other places\n", lines.len() - MAX_LISTED));
     }
 }
 
@@ -92,7 +105,7 @@ fn of_memory(tracked: &Tracked) -> Report {
 }
 
 fn of_object(what: &str, made: &ApiCall) -> Report {
-    leak(format!("{what} made by {made}"))
+    Report { made: Some(made.clone()), ..leak(what.to_owned()) }
 }
 
 fn leak(detail: String) -> Report {
@@ -103,6 +116,7 @@ fn leak(detail: String) -> Report {
         bytes: 0,
         allocation: None,
         other: None,
+        made: None,
         detail,
     }
 }

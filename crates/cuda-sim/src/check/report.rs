@@ -4,7 +4,6 @@ use std::error::Error;
 use std::fmt;
 
 use cuda_sys::CUresult;
-use parking_lot::{Mutex, MutexGuard};
 
 use super::api_call::ApiCall;
 
@@ -24,7 +23,9 @@ pub struct Report {
     pub allocation: Option<AllocationInfo>,
     /// The other side of a race.
     pub other: Option<Actor>,
-    /// Further details: of races, the order that is missing.
+    /// The call that made an object which leaked. That of memory is in `allocation`.
+    pub made: Option<ApiCall>,
+    /// Further details: of races, the order that is missing; of leaks, the kind of object.
     pub detail: String,
 }
 
@@ -59,6 +60,24 @@ pub enum ReportKind {
 }
 
 impl ReportKind {
+    /// The kind in words.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            ReportKind::OutOfBounds => "access out of bounds",
+            ReportKind::UseAfterFree => "use after free",
+            ReportKind::Misaligned => "misaligned access",
+            ReportKind::ReadOnly => "write to read-only memory",
+            ReportKind::NoPeerAccess => "access to a peer's memory that was not enabled",
+            ReportKind::Uninitialized => "read of memory that nobody wrote",
+            ReportKind::SharedRace => "race in shared memory",
+            ReportKind::GlobalRace => "race in global memory",
+            ReportKind::StreamRace => "race between operations",
+            ReportKind::Barrier => "barrier used wrongly",
+            ReportKind::InactiveLane => "shuffle from an inactive lane",
+            ReportKind::Leak => "leak",
+        }
+    }
+
     /// The error that the driver's calls return on account of it. Barriers, shuffles and leaks are
     /// reports only.
     #[must_use]
@@ -135,20 +154,7 @@ impl Error for Report {}
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.kind {
-            ReportKind::OutOfBounds => "access out of bounds",
-            ReportKind::UseAfterFree => "use after free",
-            ReportKind::Misaligned => "misaligned access",
-            ReportKind::ReadOnly => "write to read-only memory",
-            ReportKind::NoPeerAccess => "access to a peer's memory that was not enabled",
-            ReportKind::Uninitialized => "read of memory that nobody wrote",
-            ReportKind::SharedRace => "race in shared memory",
-            ReportKind::GlobalRace => "race in global memory",
-            ReportKind::StreamRace => "race between operations",
-            ReportKind::Barrier => "barrier used wrongly",
-            ReportKind::InactiveLane => "shuffle from an inactive lane",
-            ReportKind::Leak => "leak",
-        })?;
+        f.write_str(self.kind.title())?;
         if let Some(actor) = &self.actor {
             write!(f, ": {actor}")?;
         }
@@ -166,6 +172,9 @@ impl fmt::Display for Report {
         }
         if !self.detail.is_empty() {
             write!(f, "; {}", self.detail)?;
+        }
+        if let Some(made) = &self.made {
+            write!(f, " made by {made}")?;
         }
         Ok(())
     }
@@ -216,54 +225,4 @@ impl fmt::Display for AllocationInfo {
         }
         f.write_str(")")
     }
-}
-
-/// The number of reports that are kept.
-const MAX_REPORTS: usize = 10_000;
-
-static REPORTS: Mutex<Filed> = Mutex::new(Filed { reports: Vec::new(), read: 0 });
-
-struct Filed {
-    reports: Vec<Report>,
-    /// The number of reports that the program has seen.
-    read: usize,
-}
-
-/// Keeps a report, and logs it.
-pub(super) fn file(report: Report) {
-    match report.kind {
-        // What ends a launch is logged as the device's failure too.
-        kind if kind.error().is_some() => tracing::debug!("{report}"),
-        _ => tracing::warn!("{report}"),
-    }
-    let mut filed = filed();
-    if filed.reports.len() < MAX_REPORTS {
-        filed.reports.push(report);
-    }
-}
-
-/// The reports since the process began, or since they were last cleared.
-pub(crate) fn reports() -> Vec<Report> {
-    let mut filed = filed();
-    filed.read = filed.reports.len();
-    filed.reports.clone()
-}
-
-/// Reports that the program has not seen and that no call's error tells of: those on barriers and
-/// shuffles.
-pub(super) fn unread_remarks() -> Vec<Report> {
-    let filed = filed();
-    let remarks = filed.reports[filed.read..].iter();
-    let is_remark =
-        |report: &&Report| report.kind != ReportKind::Leak && report.kind.error().is_none();
-    remarks.filter(is_remark).cloned().collect()
-}
-
-/// Forgets all reports.
-pub(crate) fn clear() {
-    *filed() = Filed { reports: Vec::new(), read: 0 };
-}
-
-fn filed() -> MutexGuard<'static, Filed> {
-    REPORTS.lock()
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::enabled;
+use super::filed;
 use super::findings::{USED_TOO_EARLY, author, described, missing_edge};
 use super::operation::{self, CheckedOperation, by_bits};
 use super::record::{AccessClass, AccessRecord, Author};
-use super::report::{self, Report, ReportKind};
+use super::report::{Report, ReportKind};
 use super::shadow::ShadowMemory;
 use super::tracked::{self, Tracked};
 use crate::config::CheckKinds;
@@ -68,6 +69,7 @@ fn living(
         bytes,
         allocation: Some(tracked.info(address)),
         other: None,
+        made: None,
         detail: detail.to_owned(),
     };
     Err(filed(report))
@@ -177,6 +179,7 @@ fn race(
         bytes,
         allocation: Some(tracked.info(address)),
         other: Some(author(record, other.as_deref(), [1; 3])),
+        made: None,
         detail: other.map_or_else(String::new, |other| missing_edge(operation, &other)),
     };
     filed(report)
@@ -184,6 +187,6 @@ fn race(
 
 /// Files a report, which ends the operation.
 fn filed(report: Report) -> Box<Report> {
-    report::file(report.clone());
+    filed::file(report.clone());
     Box::new(report)
 }

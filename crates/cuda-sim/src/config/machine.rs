@@ -27,6 +27,12 @@ pub struct Config {
     /// The checks that are made: none of them costs anything where it is off. See
     /// [`reports`](crate::control::reports).
     pub check: CheckKinds,
+    /// Whether a person is told on standard error of what checks find, at once and with a summary
+    /// at the end. [`Config::from_env`] says so where `CUDA_SIM_CHECK` asks for the checks: who
+    /// asks for them by a value reads [`reports`](crate::control::reports).
+    pub print_reports: bool,
+    /// The exit status of a process in which checks found something; 0 leaves it as it is.
+    pub exit_status: u8,
     /// The compute capability that devices say they have. PTX for a higher one is refused.
     pub capability: Capability,
     /// Whether devices manage virtual memory, as all but the oldest do. Without, they say so, and
@@ -52,6 +58,8 @@ impl Default for Config {
             memory_per_device: 8 << 30,
             workers: thread::available_parallelism().map_or(1, NonZero::get),
             check: CheckKinds::NONE,
+            print_reports: false,
+            exit_status: 0,
             capability: Capability::default(),
             virtual_memory: true,
             execution: ExecutionMode::Lockstep,
@@ -69,7 +77,7 @@ impl Config {
 
     /// The default, changed by the environment: `CUDA_SIM_DEVICES=4`, `CUDA_SIM_MEMORY=512MiB`
     /// (or KiB, GiB, or a number of bytes), `CUDA_SIM_WORKERS=2`, `CUDA_SIM_CHECK=1` (or a list
-    /// such as `memory,init`), `CUDA_SIM_CAPABILITY=8.0`, `CUDA_SIM_VIRTUAL_MEMORY=0`
+    /// such as `memory,init`), `CUDA_SIM_EXIT_STATUS=1`, `CUDA_SIM_CAPABILITY=8.0`, `CUDA_SIM_VIRTUAL_MEMORY=0`
     /// (or 1), `CUDA_SIM_EXECUTION=threads` (or `lockstep`), `CUDA_SIM_SCHEDULE=adversarial:7` (any text of a
     /// [`Schedule`]), `CUDA_SIM_TIME=h200` (or real),
     /// `CUDA_SIM_FAULTS=slow:0-1=8; launch:0@2=LAUNCH_FAILED` (texts of [`InjectedFault`]s, with semicolons
@@ -98,6 +106,9 @@ impl Config {
         })?;
         let checks = "0, 1, or a list such as memory,init,shared,global,streams,leaks";
         read.set(&mut config.check, "CUDA_SIM_CHECK", checks, number)?;
+        config.print_reports = !config.check.is_empty();
+        let status = "an exit status, from 0 to 255";
+        read.set(&mut config.exit_status, "CUDA_SIM_EXIT_STATUS", status, number)?;
         let capability = "a compute capability from 5.0 to 12.1";
         read.set(&mut config.capability, "CUDA_SIM_CAPABILITY", capability, Capability::parse)?;
         let switch = |text: &str| match text {
@@ -177,6 +188,7 @@ mod tests {
             ("CUDA_SIM_MEMORY", "512MiB"),
             ("CUDA_SIM_WORKERS", "3"),
             ("CUDA_SIM_CHECK", "1"),
+            ("CUDA_SIM_EXIT_STATUS", "99"),
             ("CUDA_SIM_CAPABILITY", "8.6"),
             ("CUDA_SIM_VIRTUAL_MEMORY", "0"),
             ("CUDA_SIM_EXECUTION", "threads"),
@@ -189,6 +201,8 @@ mod tests {
             memory_per_device: 512 << 20,
             workers: 3,
             check: CheckKinds::ALL,
+            print_reports: true,
+            exit_status: 99,
             capability: Capability { major: 8, minor: 6 },
             virtual_memory: false,
             execution: ExecutionMode::Threads,
@@ -214,6 +228,7 @@ mod tests {
             ("CUDA_SIM_WORKERS", "0"),
             ("CUDA_SIM_WORKERS", "1000000000000"),
             ("CUDA_SIM_CHECK", "maybe"),
+            ("CUDA_SIM_EXIT_STATUS", "256"),
             ("CUDA_SIM_CAPABILITY", "90"),
             ("CUDA_SIM_CAPABILITY", "3.5"),
             ("CUDA_SIM_VIRTUAL_MEMORY", "no"),

@@ -90,8 +90,8 @@ fn apply(machine: &SimulatedMachine, fault: &InjectedFault) -> Result<(), Contro
             links::break_up(Link::Devices(one, other), fault);
         }
         InjectedFault::Dead { device, result } => {
-            let text = "the device was lost on demand".to_owned();
-            find(device)?.health.fail(&Failure { code: result, text });
+            let failure = Failure::on_demand(result, "the device was lost on demand");
+            find(device)?.health.fail(&failure);
         }
     }
     Ok(())

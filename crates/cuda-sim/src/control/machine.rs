@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 use super::error::{ConfigureError, ControlError};
 use super::faults::clear_faults;
 use crate::config::Config;
+use crate::console;
 use crate::device::{self, Device, machine, teardown};
 use crate::queue::in_host_function;
 
@@ -99,6 +100,8 @@ pub(crate) fn configuration() -> Result<Config, CUresult> {
     match asked.map_or_else(Config::from_env, Ok) {
         Ok(config) => Ok(config),
         Err(error) => {
+            // Nothing else tells who set the variable: the program gets a bare error.
+            console::say(format_args!("cuInit fails: {error}"));
             device::note_why_not_initialised(error.to_string());
             Err(CUresult::CUDA_ERROR_INVALID_VALUE)
         }

@@ -24,8 +24,6 @@ pub(crate) const MULTIPROCESSORS: u32 = 40;
 pub(crate) const THREADS_PER_MULTIPROCESSOR: u32 = 1024;
 pub(crate) const BLOCKS_PER_MULTIPROCESSOR: u32 = 16;
 pub(crate) const SHARED_PER_MULTIPROCESSOR: u32 = 64 << 10;
-/// Registers that a kernel is said to use: there are none here, and this never limits occupancy.
-pub(crate) const REGISTERS: i32 = 32;
 
 /// The value of an attribute; `None` for those that cuda.h does not name.
 pub(crate) fn attribute(device: DeviceId, config: &Config, attribute: Attribute) -> Option<i32> {

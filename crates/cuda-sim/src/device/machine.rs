@@ -63,6 +63,7 @@ impl SimulatedMachine {
         inject_faults: FaultInjector,
     ) -> Result<SimulatedMachine, CUresult> {
         check::enable(config.check);
+        check::print_reports(config.print_reports);
         code_cache::enable();
         let list = std::env::var_os("CUDA_VISIBLE_DEVICES");
         let list = list.as_ref().map(|list| list.to_string_lossy());

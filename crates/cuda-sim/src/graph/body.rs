@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use cuda_sys::CUresult;
 use parking_lot::{Mutex, MutexGuard};
 
+use super::conditional::ConditionalValue;
 use super::edges::{GraphEdge, NodeId};
 use super::operation::NodeOperation;
 use super::shown::Shown;
@@ -32,6 +33,8 @@ pub(super) struct Body {
     pub(super) nodes: Vec<Option<GraphNodeRecord>>,
     /// Objects of the program's that the graph keeps.
     pub(super) held: Vec<UserObjectReferences>,
+    /// The values of its conditional nodes.
+    conditionals: Vec<Arc<ConditionalValue>>,
 }
 
 #[derive(Clone)]
@@ -103,7 +106,7 @@ impl GraphTemplate {
         };
         let nodes: Vec<_> = nodes.into_iter().enumerate().map(named).collect();
         let is_complete = nodes.iter().flatten().all(|node| node.handle != 0);
-        *graph.body() = Body { nodes, held };
+        *graph.body() = Body { nodes, held, conditionals: Vec::new() };
         if !is_complete {
             drop(table.graphs.remove(graph.handle));
             return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
@@ -191,6 +194,34 @@ impl GraphTemplate {
         self.body().nodes.iter().flatten().any(|node| node.operation.is_about_memory())
     }
 
+    /// Whether one of its nodes is conditional.
+    pub(super) fn has_conditional_nodes(&self) -> bool {
+        let is_conditional =
+            |node: &GraphNodeRecord| matches!(node.operation, NodeOperation::Conditional(_));
+        self.body().nodes.iter().flatten().any(is_conditional)
+    }
+
+    /// Keeps a value for a conditional node.
+    pub(crate) fn add_conditional(&self, value: Arc<ConditionalValue>) {
+        self.body().conditionals.push(value);
+    }
+
+    /// The value of that handle.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` if it was not made for this graph.
+    pub(crate) fn conditional(&self, handle: u64) -> Result<Arc<ConditionalValue>, CUresult> {
+        let body = self.body();
+        let value = body.conditionals.iter().find(|value| value.handle() == handle);
+        value.cloned().ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+    }
+
+    /// The values that each launch of the graph sets.
+    pub(super) fn conditionals_with_defaults(&self) -> Vec<Arc<ConditionalValue>> {
+        let body = self.body();
+        body.conditionals.iter().filter(|value| value.has_default()).cloned().collect()
+    }
+
     /// A node's handle.
     pub(crate) fn handle_of(&self, id: NodeId) -> u64 {
         self.body().handle(id)
@@ -216,8 +247,11 @@ impl GraphTemplate {
         let mut body = self.body();
         let nodes = body.nodes.iter_mut().flatten();
         let lost: Vec<_> = nodes.filter_map(|node| node.operation.orphan(context)).collect();
+        let is_lost = |value: &mut Arc<ConditionalValue>| value.context_id() == context;
+        let values: Vec<_> = body.conditionals.extract_if(.., is_lost).collect();
         drop(body);
-        drop(lost);
+        lost.iter().for_each(|operation| self.release_graphs(operation));
+        drop((lost, values));
     }
 
     pub(super) fn begin_capture(&self) {
@@ -235,8 +269,19 @@ impl GraphTemplate {
 
     fn release(&self, node: &GraphNodeRecord) {
         drop(self.table.nodes.remove(node.handle));
-        if let NodeOperation::Child(child) = &node.operation {
-            drop(self.table.graphs.remove(child.handle));
+        self.release_graphs(&node.operation);
+    }
+
+    /// Forgets the graphs that belong to a node.
+    fn release_graphs(&self, operation: &NodeOperation) {
+        match operation {
+            NodeOperation::Child(child) => drop(self.table.graphs.remove(child.handle)),
+            NodeOperation::Conditional(conditional) => {
+                for &body in conditional.handles() {
+                    drop(self.table.graphs.remove(body));
+                }
+            }
+            _ => {}
         }
     }
 

@@ -236,15 +236,33 @@ impl CaptureSequence {
 
     /// Whether all that was captured comes before what the first stream depends on at last.
     fn is_joined(&self, state: &CaptureProgress) -> bool {
-        let nodes = self.graph.nodes();
         let Some((origin, others)) = state.branches.split_first() else { return false };
-        let ends = origin.dependencies.iter().map(|edge| edge.from.0);
+        self.come_before(state, others, std::slice::from_ref(origin))
+    }
+
+    /// Whether all that was captured in a stream comes before what other streams depend on.
+    fn is_awaited(&self, state: &CaptureProgress, stream: u64) -> bool {
+        let (own, others): (Vec<_>, Vec<_>) =
+            state.branches.iter().partition(|branch| branch.id == stream);
+        self.come_before(state, own, others)
+    }
+
+    /// Whether what some streams depend on comes before what others do, or was excused.
+    fn come_before<'b>(
+        &self,
+        state: &CaptureProgress,
+        streams: impl IntoIterator<Item = &'b Branch>,
+        others: impl IntoIterator<Item = &'b Branch>,
+    ) -> bool {
+        let nodes = self.graph.nodes();
+        let ends = others.into_iter().flat_map(|branch| &branch.dependencies);
+        let ends = ends.map(|edge| edge.from.0);
         let ends = ends.chain(state.excused.iter().map(|node| node.0));
         let reached = with_ancestors(ends, nodes.len(), |node| {
             let edges = nodes[node].iter().flat_map(|node| &node.dependencies);
             edges.map(|edge| edge.from.0).collect()
         });
-        let last = others.iter().flat_map(|branch| &branch.dependencies);
+        let last = streams.into_iter().flat_map(|branch| &branch.dependencies);
         last.into_iter().all(|edge| reached[edge.from.0])
     }
 
@@ -323,8 +341,15 @@ impl StreamCapture for CaptureSequence {
         Ok(Arc::new(EventInCapture { capture: Arc::downgrade(&self), after }))
     }
 
+    /// A stream whose work others of the capture wait for already may go; the capture loses any other.
     fn stream_destroyed(&self, stream: u64) {
-        let is_origin = self.state().branches.first().is_some_and(|first| first.id == stream);
+        let mut state = self.state();
+        let is_origin = state.branches.first().is_some_and(|first| first.id == stream);
+        if !is_origin && state.stage == Stage::Valid && self.is_awaited(&state, stream) {
+            state.branches.retain(|branch| branch.id != stream);
+            return;
+        }
+        drop(state);
         self.invalidate();
         if is_origin {
             self.finish(false);

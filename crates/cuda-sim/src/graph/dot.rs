@@ -62,6 +62,7 @@ fn label(operation: &NodeOperation) -> (&'static str, String) {
             ("invtrapezium", format!("MEMSET {:#x} = {:#x}, {extent}", fill.address, fill.value))
         }
         NodeOperation::Child(_) => ("box", "GRAPH".to_owned()),
+        NodeOperation::Conditional(_) => ("diamond", "CONDITIONAL".to_owned()),
         NodeOperation::Host(_) => ("box", "HOST".to_owned()),
         other => ("ellipse", format!("type {}", other.node_type().0)),
     }

@@ -11,9 +11,10 @@ impl GraphTemplate {
     /// A copy with nodes of its own, and with copies of child graphs.
     ///
     /// # Errors
-    /// `CUDA_ERROR_NOT_SUPPORTED` where nodes allocate or free memory, `CUDA_ERROR_OUT_OF_MEMORY`.
+    /// `CUDA_ERROR_NOT_SUPPORTED` where nodes allocate or free memory or are conditional,
+    /// `CUDA_ERROR_OUT_OF_MEMORY`.
     pub(crate) fn duplicate(&self) -> Result<Arc<GraphTemplate>, CUresult> {
-        if self.has_memory_nodes() {
+        if self.has_memory_nodes() || self.has_conditional_nodes() {
             return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
         }
         let again = |node: Option<GraphNodeRecord>| {

@@ -6,9 +6,10 @@ use cuda_sys::{CUgraphInstantiate_flags as Flags, CUresult};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::body::GraphTemplate;
+use super::conditional::ConditionalRun;
 use super::memory::Memories;
 use super::operation::NodeOperation;
-use super::plan::LaunchPlan;
+use super::plan::{LaunchPlan, PlanStep};
 use super::user_object::UserObjectReferences;
 use crate::device::{Context, EventRecord, SimulatedMachine, StreamRef};
 use crate::queue::{self, BatchStep, QueuePoint, StreamKind, StreamWork};
@@ -73,8 +74,13 @@ impl Executable {
         if graph.has_memory_nodes() && Arc::strong_count(&graph.token) > 1 {
             return failed(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        let plan =
+        let mut plan =
             LaunchPlan::new(graph, context).map_err(|cycle| Instantiation::Cycle(cycle.0))?;
+        for step in &mut plan.steps {
+            if let NodeOperation::Conditional(conditional) = &step.operation {
+                step.conditional = Some(ConditionalRun::new(machine, conditional, memories)?);
+            }
+        }
         let lane = |context: &Arc<Context>| {
             let health = &context.device.health;
             let kind = StreamKind::NonBlocking;
@@ -96,6 +102,18 @@ impl Executable {
         machine: &'static SimulatedMachine,
         stream: &StreamRef,
     ) -> Result<(), CUresult> {
+        self.launch_in(machine, stream.queue()).map(drop)
+    }
+
+    /// Enqueues a launch, as one operation of a queue. Returns its end.
+    ///
+    /// # Errors
+    /// Those of [`launch`](Executable::launch).
+    pub(super) fn launch_in(
+        &self,
+        machine: &'static SimulatedMachine,
+        stream: &queue::Stream,
+    ) -> Result<QueuePoint, CUresult> {
         let mut state = self.state();
         for context in &state.plan.lanes {
             if !context.is_alive() {
@@ -107,12 +125,12 @@ impl Executable {
         let steps = state.steps(machine, &mut recordings)?;
         self.use_memory(&state)?;
         let lanes: Vec<&queue::Stream> = state.lanes.iter().collect();
-        let enqueued = stream.queue().enqueue_batch(&lanes, state.last.clone(), steps);
+        let enqueued = stream.enqueue_batch(&lanes, state.last.clone(), steps);
         for (step, event, time) in recordings {
             event.set(EventRecord::new(enqueued.steps[step].clone(), time));
         }
-        state.last = Some(enqueued.end);
-        Ok(())
+        state.last = Some(enqueued.end.clone());
+        Ok(enqueued.end)
     }
 
     /// Notes which memory of graphs a launch allocates and frees, or nothing if it cannot.
@@ -127,8 +145,11 @@ impl Executable {
     /// Takes from its steps what belongs to a context. It cannot be launched any more.
     pub(super) fn orphan(&self, context: u64) {
         let mut state = self.state();
-        let steps = state.plan.steps.iter_mut();
-        let lost: Vec<_> = steps.filter_map(|step| step.operation.orphan(context)).collect();
+        let take = |step: &mut PlanStep| {
+            let operation = step.operation.orphan(context)?;
+            Some((operation, step.conditional.take()))
+        };
+        let lost: Vec<_> = state.plan.steps.iter_mut().filter_map(take).collect();
         drop(state);
         drop(lost);
     }
@@ -178,7 +199,12 @@ impl LaunchState {
                         None => outside = event.point()?,
                     }
                 }
-                operation => work = operation.work(machine)?,
+                operation => {
+                    work = match &planned.conditional {
+                        Some(conditional) => conditional.work(machine),
+                        None => operation.work(machine)?,
+                    };
+                }
             }
             steps.push(BatchStep { lane: planned.lane, after, outside, work });
         }

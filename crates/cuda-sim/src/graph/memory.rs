@@ -67,7 +67,7 @@ impl Memories {
         Memories { table: Mutex::new(table) }
     }
 
-    /// Sets memory aside for an allocation node.
+    /// Sets memory aside for an allocation node, which may be managed.
     ///
     /// # Errors
     /// `CUDA_ERROR_OUT_OF_MEMORY`.
@@ -77,8 +77,12 @@ impl Memories {
         bytes: u64,
         owner: u64,
         access: Box<[CUmemAccessDesc]>,
+        is_managed: bool,
     ) -> Result<Arc<GraphMemory>, CUresult> {
-        let allocation = device.memory.allocate(bytes, owner, Purpose::Graph)?;
+        let allocation = match is_managed {
+            true => device.memory.allocate_managed(bytes, owner, Purpose::Graph)?,
+            false => device.memory.allocate(bytes, owner, Purpose::Graph)?,
+        };
         let (address, ordinal) = (allocation.address, device.id.ordinal);
         let memory = Arc::new(GraphMemory { allocation, device, access });
         let mut table = self.table();

@@ -9,6 +9,7 @@
 mod body;
 mod capture;
 mod captures;
+mod conditional;
 mod dot;
 mod duplicate;
 mod edges;
@@ -28,6 +29,7 @@ mod user_object;
 pub(crate) use body::GraphTemplate;
 pub(crate) use capture::CaptureSequence;
 pub(crate) use captures::{Captures, StreamCaptureMode};
+pub(crate) use conditional::{Conditional, ConditionalValue};
 pub(crate) use dot::dot;
 pub(crate) use edges::{GraphEdge, NodeId, Ports};
 pub(crate) use executable::{Executable, Instantiation};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cuda_sys::{CUgraphExecUpdateResult as Outcome, CUgraphNodeType as NodeType, CUresult};
 
 use super::body::GraphTemplate;
+use super::conditional::{Conditional, Defaults};
 use super::host_call::HostFunction;
 use super::memory::{GraphMemory, RightToFree, Use};
 use crate::device::memory_operations::{MemoryOperation, memory_operations};
@@ -30,6 +31,11 @@ pub(crate) enum NodeOperation {
     Host(HostFunction),
     /// Runs a graph that belongs to the node.
     Child(Arc<GraphTemplate>),
+    /// Runs graphs that belong to the node, if and as often as a value says.
+    Conditional(Arc<Conditional>),
+    /// Gives the values of conditional nodes what a launch begins with. No node of the program's
+    /// does that.
+    Defaults(Arc<Defaults>),
     /// Records an event, for work outside the graph.
     Record(Arc<Event>),
     /// Waits for an event that was recorded outside the graph.
@@ -64,6 +70,8 @@ impl NodeOperation {
             NodeOperation::Fill(..) => NodeType::CU_GRAPH_NODE_TYPE_MEMSET,
             NodeOperation::Host(_) => NodeType::CU_GRAPH_NODE_TYPE_HOST,
             NodeOperation::Child(_) => NodeType::CU_GRAPH_NODE_TYPE_GRAPH,
+            NodeOperation::Conditional(_) => NodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL,
+            NodeOperation::Defaults(_) => NodeType::CU_GRAPH_NODE_TYPE_EMPTY,
             NodeOperation::Record(_) => NodeType::CU_GRAPH_NODE_TYPE_EVENT_RECORD,
             NodeOperation::Wait(_) => NodeType::CU_GRAPH_NODE_TYPE_WAIT_EVENT,
             NodeOperation::Batch(..) => NodeType::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
@@ -127,6 +135,9 @@ impl NodeOperation {
                 present.len() == next.len(),
                 Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED,
             ),
+            (NodeOperation::Conditional(present), NodeOperation::Conditional(next)) => {
+                (Arc::ptr_eq(present, next), Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED)
+            }
             (NodeOperation::Allocate(present), NodeOperation::Allocate(next)) => {
                 (Arc::ptr_eq(present, next), Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED)
             }
@@ -147,6 +158,8 @@ impl NodeOperation {
             NodeOperation::Wait(event) => event.context.id,
             NodeOperation::Allocate(memory) => memory.allocation.owner,
             NodeOperation::Free(right) => right.memory.allocation.owner,
+            NodeOperation::Conditional(conditional) => conditional.value().context_id(),
+            NodeOperation::Defaults(defaults) => defaults.context_among(context)?,
             _ => self.context()?.id,
         };
         if owner != context {
@@ -156,7 +169,8 @@ impl NodeOperation {
         Some(std::mem::replace(self, orphan))
     }
 
-    /// The work that one launch enqueues for the node. For events, the launch itself sees to that.
+    /// The work that one launch enqueues for the node. For events and conditional nodes, the launch
+    /// itself sees to that.
     ///
     /// # Errors
     /// Those of preparing a kernel, and `CUDA_ERROR_CONTEXT_IS_DESTROYED`. Memory that is
@@ -166,6 +180,7 @@ impl NodeOperation {
             NodeOperation::Allocate(memory) => return Ok(allocation_work(&memory.allocation)),
             NodeOperation::Empty
             | NodeOperation::Child(_)
+            | NodeOperation::Conditional(_)
             | NodeOperation::Record(_)
             | NodeOperation::Wait(_) => {
                 return Ok(StreamWork::Nothing);
@@ -174,6 +189,7 @@ impl NodeOperation {
                 let work = memory_operations(machine, operations, context);
                 return Ok(work.unwrap_or_else(|_| StreamWork::Job(Gone::job("memory operation"))));
             }
+            NodeOperation::Defaults(defaults) => Arc::clone(defaults) as Arc<dyn Job>,
             NodeOperation::Free(right) => return Ok(right.memory.freeing()),
             NodeOperation::Orphan(_) => return Err(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED),
             NodeOperation::Host(call) => return Ok(call.work()),
@@ -210,9 +226,9 @@ impl Job for Gone {
     }
 
     fn run(&self, _: std::ops::Range<u64>) -> Result<(), Failure> {
-        Err(Failure {
-            code: CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
-            text: format!("a {} of a graph: its memory is not allocated any more", self.what),
-        })
+        Err(Failure::new(
+            CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
+            format!("a {} of a graph: its memory is not allocated any more", self.what),
+        ))
     }
 }

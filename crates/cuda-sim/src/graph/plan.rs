@@ -12,6 +12,7 @@ use cuda_sys::CUgraphNodeType as NodeType;
 use smallvec::SmallVec;
 
 use super::body::{GraphNodeRecord, GraphTemplate};
+use super::conditional::{ConditionalRun, Defaults};
 use super::edges::{NodeId, Ports};
 use super::operation::NodeOperation;
 use super::order::topological;
@@ -30,6 +31,8 @@ pub(super) struct LaunchPlan {
 /// One step of a plan.
 pub(super) struct PlanStep {
     pub(super) operation: NodeOperation,
+    /// The bodies of a conditional node.
+    pub(super) conditional: Option<Arc<ConditionalRun>>,
     /// A step that is not is passed over, and keeps its place in the order.
     pub(super) is_enabled: bool,
     pub(super) lane: usize,
@@ -84,7 +87,10 @@ impl LaunchPlan {
             ends: Vec::new(),
             by_node: HashMap::new(),
         };
-        let shape = layout.lay(graph, None)?.0;
+        let defaults = graph.conditionals_with_defaults();
+        let entry = (!defaults.is_empty())
+            .then(|| layout.add(NodeOperation::Defaults(Arc::new(Defaults(defaults))), &[]));
+        let shape = layout.lay(graph, entry)?.0;
         let PlanBuilder { steps, lanes, by_node, .. } = layout;
         Ok(LaunchPlan { steps, lanes, by_node, shape })
     }
@@ -169,7 +175,7 @@ impl PlanBuilder<'_> {
         self.ends[lane] = step;
         let elsewhere = before.iter().copied().filter(|&earlier| self.steps[earlier].lane != lane);
         let after = elsewhere.collect();
-        self.steps.push(PlanStep { operation, is_enabled: true, lane, after });
+        self.steps.push(PlanStep { operation, conditional: None, is_enabled: true, lane, after });
         step
     }
 }

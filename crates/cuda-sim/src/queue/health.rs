@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use super::failure::Failure;
 use super::job::Job;
 use super::planned_fault::{self, PlannedFault};
+use crate::check;
 use crate::config::WorkKind;
 
 /// A device's sticky error.
@@ -69,6 +70,9 @@ impl Health {
             *text = Some(failure.text.clone());
             drop(text);
             tracing::error!(code = %failure.code, "{}", failure.text);
+            if !failure.is_told {
+                check::device_lost(self.ordinal, failure.code, &failure.text);
+            }
         }
     }
 
@@ -94,7 +98,7 @@ impl Health {
         text.clone()
     }
 
-    /// The cause of the sticky error, if there is one and the program was not told.
+    /// The cause of the sticky error, if there is one and neither the program nor a person was told.
     pub(crate) fn untold(&self) -> Option<String> {
         let error = self.error().err().filter(|_| !self.is_known.load(Ordering::Relaxed))?;
         let text = self.text.lock();

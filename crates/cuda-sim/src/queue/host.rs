@@ -28,10 +28,10 @@ pub(super) struct HostThreadTask {
 impl HostThreadTask {
     /// Drops the function uncalled and loses the device: there is no thread to call it on.
     pub(super) fn give_up(self) {
-        self.health.fail(&Failure {
-            code: CUresult::CUDA_ERROR_OUT_OF_MEMORY,
-            text: "there is no thread for a host function: the process cannot have more".to_owned(),
-        });
+        self.health.fail(&Failure::new(
+            CUresult::CUDA_ERROR_OUT_OF_MEMORY,
+            "there is no thread for a host function: the process cannot have more",
+        ));
         drop(self.function);
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn failing(job: &dyn Job, kind: WorkKind, code: CUresult) -> Arc<dyn 
         WorkKind::Copy => "copy",
         WorkKind::Fill => "fill",
     };
-    let failure = Failure { code, text: format!("a {what} failed on demand") };
+    let failure = Failure::on_demand(code, format!("a {what} failed on demand"));
     Arc::new(InjectedFailure { demand: job.demand(), failure })
 }
 

@@ -12,6 +12,7 @@ use super::failure::Failure;
 use super::health::Health;
 use super::job::Job;
 use super::point::StreamProgress;
+use crate::console;
 
 /// A job that has been started: each piece is claimed by one thread, and the last piece to be done
 /// ends the job.
@@ -113,13 +114,8 @@ pub(super) fn run_pieces(job: &dyn Job, pieces: Range<u64>, health: &Health) -> 
 }
 
 fn panicked(panic: &(dyn std::any::Any + Send)) -> Failure {
-    let message = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message");
-    Failure {
-        code: CUresult::CUDA_ERROR_LAUNCH_FAILED,
-        text: format!("the software driver panicked while it ran device work: {message}"),
-    }
+    let text = format!("while device work ran: {}", console::reason_of(panic));
+    console::internal_error(&text);
+    let text = format!("internal error of the software driver {text}");
+    Failure { code: CUresult::CUDA_ERROR_LAUNCH_FAILED, text, is_told: true }
 }

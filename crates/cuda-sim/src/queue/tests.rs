@@ -47,7 +47,7 @@ fn stream(scheduler: &'static Scheduler, health: &'static Health) -> Stream {
 }
 
 fn failure() -> Failure {
-    Failure { code: CUresult::CUDA_ERROR_LAUNCH_FAILED, text: "on purpose".to_owned() }
+    Failure::new(CUresult::CUDA_ERROR_LAUNCH_FAILED, "on purpose")
 }
 
 #[test]

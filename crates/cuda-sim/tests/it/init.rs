@@ -179,6 +179,10 @@ fn results_have_names_and_descriptions() {
         ["CUDA_ERROR_OUT_OF_MEMORY", "out of memory"]
     );
     assert_eq!(texts(CUresult::CUDA_SUCCESS), ["CUDA_SUCCESS", "no error"]);
+    let [_, text] = texts(CUresult::CUDA_ERROR_INVALID_DEVICE);
+    assert_eq!(text, "invalid device ordinal");
+    let [_, text] = texts(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_eq!(text, "an illegal memory access was encountered");
     let mut name = ptr::null();
     fails!(CUDA_ERROR_INVALID_VALUE, cuGetErrorName(CUresult(4711), &mut name));
     assert!(name.is_null());

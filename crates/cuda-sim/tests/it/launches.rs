@@ -6,7 +6,8 @@ use std::ptr;
 use cuda_sys::{CUfunction, CUresult, CUstream};
 
 use crate::sim::{
-    DEFAULT, Gate, Gpu, KERNELS, NON_BLOCKING, assert_holds, download, function, launch, upload,
+    DEFAULT, Gate, Gpu, KERNELS, NON_BLOCKING, assert_holds, download, function, in_child, launch,
+    upload,
 };
 use crate::{cuda, fails, ok};
 
@@ -179,4 +180,49 @@ fn kernels_that_wait_for_another_stream_leave_it_a_worker_however_many_they_are(
     ok!(cuStreamSynchronize(other));
     ok!(cuCtxSynchronize());
     assert_holds(memory, [7_u64; 9]);
+}
+
+/// Both ways of a branch lead to one place, on a value that went through registers of two types: so
+/// compilers write the end of `nextafter` and `pow`.
+const ONE_TARGET: &str = ".version 8.0
+.target sm_75
+.address_size 64
+.visible .entry one_target(.param .u64 out, .param .u64 sign) {
+    .reg .pred %p;
+    .reg .f32 %x, %y;
+    .reg .b32 %tid, %sign, %bits;
+    .reg .b64 %out, %at;
+    ld.param.u64 %out, [out];
+    ld.param.u32 %sign, [sign];
+    mov.u32 %tid, %tid.x;
+    mul.wide.u32 %at, %tid, 4;
+    add.u64 %at, %at, %out;
+    ld.global.f32 %x, [%at];
+    bra.uni forth;
+back:
+    st.global.f32 [%at], %y;
+    ret;
+forth:
+    mov.b32 %bits, %x;
+    or.b32 %bits, %bits, %sign;
+    mov.b32 %y, %bits;
+    setp.eq.f32 %p, %y, 0f00000000;
+    @%p bra back;
+    bra.uni back;
+}
+\0";
+
+#[test]
+fn both_ways_of_a_branch_may_be_one() {
+    for mode in ["lockstep", "threads"] {
+        in_child(&[("CUDA_SIM_EXECUTION", mode)], || {
+            let gpu = Gpu::take();
+            let one_target = function(gpu.load(ONE_TARGET), c"one_target");
+            let out = gpu.allocate(64 * 4);
+            let values: [f32; 64] = std::array::from_fn(|at| (at % 3) as f32);
+            upload(out, &values);
+            launch(one_target, [1, 64], DEFAULT, &[out, 1 << 31]).ok().expect("it is enqueued");
+            assert_holds(out, values.map(|value| -value));
+        });
+    }
 }

@@ -255,8 +255,8 @@ fn what_cannot_be_linked_is_refused_with_a_message() {
     assert_eq!(broken, CUresult::CUDA_ERROR_INVALID_PTX);
     let message = CStr::from_bytes_until_nul(&errors).expect("it ends").to_owned();
     assert!(message.to_string_lossy().contains("line 4"), "{message:?}");
-    let library = add(state, CUjitInputType::CU_JIT_INPUT_LIBRARY, "!<arch>");
-    assert_eq!(library, CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU);
+    let truncated = add(state, CUjitInputType::CU_JIT_INPUT_OBJECT, "\x7fELF");
+    assert_eq!(truncated, CUresult::CUDA_ERROR_INVALID_IMAGE);
     fails!(CUDA_ERROR_INVALID_VALUE, cuLinkComplete(state, &mut ptr::null_mut(), ptr::null_mut()));
     ok!(cuLinkDestroy(state));
 }

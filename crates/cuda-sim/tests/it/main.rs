@@ -19,6 +19,7 @@ mod init;
 mod ipc;
 mod launches;
 mod libraries;
+mod linking;
 mod managed;
 mod memory;
 mod module_limits;

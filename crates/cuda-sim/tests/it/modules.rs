@@ -4,7 +4,7 @@ use std::ffi::{CString, c_void};
 use std::fs;
 use std::ptr;
 
-use cuda_sys::{CUfunction_attribute, CUjit_option, CUmodule};
+use cuda_sys::{CUfunction_attribute, CUjit_option, CUmodule, CUresult};
 
 use crate::sim::{DEFAULT, Gpu, KERNELS, assert_holds, download, function, launch};
 use crate::{fails, ok};
@@ -229,4 +229,57 @@ fn ptx_for_newer_devices_or_of_a_newer_language_is_refused() {
         CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
         cuModuleLoadData(&mut module, language.as_ptr().cast())
     );
+}
+
+/// A kernel with constants and a largest block, and one that keeps more values at once.
+const ATTRIBUTES: &str = ".version 8.0
+.target sm_75
+.address_size 64
+.const .align 4 .b8 table[256];
+.visible .entry bounded(.param .u64 out) .maxntid 128, 1, 1 {
+    .reg .b64 %out;
+    .reg .b32 %x;
+    ld.param.u64 %out, [out];
+    ld.const.u32 %x, [table];
+    st.global.u32 [%out], %x;
+    ret;
+}
+.visible .entry wide(.param .u64 out) {
+    .reg .b64 %out;
+    .reg .b32 %a<9>;
+    ld.param.u64 %out, [out];
+    ld.global.u32 %a1, [%out];
+    ld.global.u32 %a2, [%out+4];
+    ld.global.u32 %a3, [%out+8];
+    ld.global.u32 %a4, [%out+12];
+    st.global.u32 [%out+12], %a1;
+    st.global.u32 [%out+8], %a2;
+    st.global.u32 [%out+4], %a3;
+    st.global.u32 [%out], %a4;
+    ret;
+}
+\0";
+
+#[test]
+fn a_function_tells_its_constant_memory_its_registers_and_its_largest_block() {
+    let gpu = Gpu::take();
+    let module = gpu.load(ATTRIBUTES);
+    let [bounded, wide] = [c"bounded", c"wide"].map(|name| function(module, name));
+    let get = |attribute, function| {
+        let mut value = -1;
+        ok!(cuFuncGetAttribute(&mut value, attribute, function));
+        value
+    };
+    let constants = CUfunction_attribute::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES;
+    assert_eq!(get(constants, bounded), 256);
+    let registers = CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS;
+    // Both keep an address, which takes two, and the one keeps four values, the other one.
+    assert_eq!(get(registers, wide) - get(registers, bounded), 4 - 1);
+    let threads = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+    assert_eq!(get(threads, bounded), 128);
+    let pointer = gpu.allocate(32);
+    let run = |threads| launch(bounded, [1, threads], DEFAULT, &[pointer]);
+    assert_eq!(run(128), CUresult::CUDA_SUCCESS);
+    assert_eq!(run(256), CUresult::CUDA_ERROR_INVALID_VALUE);
+    ok!(cuCtxSynchronize());
 }

@@ -6,7 +6,7 @@ use std::ptr;
 use cuda_sim::exports;
 use cuda_sys::{CU_STREAM_PER_THREAD, CUdriverProcAddressQueryResult, CUresult, CUuuid};
 
-use crate::sim::{DEFAULT, Gate, Gpu, in_child};
+use crate::sim::{DEFAULT, Gate, Gpu, in_child, output_of_child};
 use crate::{fails, ok};
 
 const LEGACY: u64 = 1;
@@ -77,6 +77,23 @@ fn wrong_questions_are_errors() {
     let id = CUuuid { bytes: [1; 16] };
     fails!(CUDA_ERROR_NOT_FOUND, cuGetExportTable(&mut table, &id));
     fails!(CUDA_ERROR_INVALID_VALUE, cuGetExportTable(&mut table, ptr::null()));
+}
+
+#[test]
+fn a_runtime_library_that_asks_for_hidden_tables_is_told_of_in_one_line() {
+    let output = output_of_child(&[], || {
+        let (mut table, id) = (ptr::null(), CUuuid { bytes: [0x1b; 16] });
+        for _ in 0..2 {
+            fails!(CUDA_ERROR_NOT_FOUND, cuGetExportTable(&mut table, &id));
+        }
+        assert!(table.is_null());
+    });
+    let Some([_, errors]) = output else { return };
+    let lines: Vec<_> = errors.lines().filter(|line| line.starts_with("cuda-sim: ")).collect();
+    let [line] = *lines else { panic!("{errors}") };
+    for part in ["cuGetExportTable", "1b1b1b1b", "libcudart.so", "-cudart shared"] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::any::type_name;
 use std::ffi::c_void;
 use std::fmt::Debug;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::ptr;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Condvar, Mutex, Once, PoisonError};
@@ -280,6 +280,30 @@ pub(crate) fn output_of_child<F: FnOnce()>(
     environment: &[(&str, &str)],
     body: F,
 ) -> Option<[String; 2]> {
+    let (test, output) = end_of_child(environment, body)?;
+    let [text, errors] =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{test} in a child: {}\n{text}{errors}",
+        output.status,
+    );
+    Some([text, errors])
+}
+
+/// The exit status of a process in which `body` ran. `None` in the child.
+pub(crate) fn status_of_child<F: FnOnce()>(
+    environment: &[(&str, &str)],
+    body: F,
+) -> Option<Option<i32>> {
+    end_of_child(environment, body).map(|(_, output)| output.status.code())
+}
+
+/// The name of the test, and how its child ended.
+fn end_of_child<F: FnOnce()>(
+    environment: &[(&str, &str)],
+    body: F,
+) -> Option<(&'static str, Output)> {
     const CHILD: &str = "CUDA_SIM_TEST_CHILD";
     static RUN: Once = Once::new();
     if std::env::var_os(CHILD).is_some() {
@@ -296,14 +320,7 @@ pub(crate) fn output_of_child<F: FnOnce()>(
         .envs(environment.iter().copied())
         .output()
         .expect("the child starts");
-    let [text, errors] =
-        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    assert!(
-        output.status.success() && text.contains("1 passed"),
-        "{test} in a child: {}\n{text}{errors}",
-        output.status,
-    );
-    Some([text, errors])
+    Some((test, output))
 }
 
 /// Ends the process if it still runs after that time: for children in which something may hang.

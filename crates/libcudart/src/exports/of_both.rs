@@ -163,6 +163,7 @@ macro_rules! for_each_function_of_both {
             }
             graphs {
                 cudaGraphClone;
+                cudaGraphConditionalHandleCreate;
                 cudaGraphCreate;
                 cudaGraphDebugDotPrint;
                 cudaGraphDestroy;
@@ -379,7 +380,6 @@ macro_rules! for_each_refusal_of_both {
             cudaGetTextureObjectTextureDesc
             cudaGraphAddExternalSemaphoresSignalNode
             cudaGraphAddExternalSemaphoresWaitNode
-            cudaGraphConditionalHandleCreate
             cudaGraphExecExternalSemaphoresSignalNodeSetParams
             cudaGraphExecExternalSemaphoresWaitNodeSetParams
             cudaGraphExternalSemaphoresSignalNodeGetParams

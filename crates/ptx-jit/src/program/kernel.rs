@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
-use ptx::control_flow::CallGraph;
-use ptx::{LineMap, Module};
+use ptx::control_flow::{CallGraph, register_pressure};
+use ptx::{LineMap, Module, StateSpace};
 use thiserror::Error;
 
 use super::compiled::{CompiledKernel, KernelCode, Warps};
@@ -82,6 +82,22 @@ impl Kernel {
     /// The architecture that the kernel's text is for, as 75 for sm_75.
     pub fn target(&self) -> u32 {
         self.source.module.target
+    }
+
+    /// The registers of 32 bits that a thread needs, by our own count: a compiler for a GPU may keep
+    /// more values, or compute some again. As many more are added as it keeps for itself.
+    pub fn registers(&self) -> u32 {
+        const KEPT: u32 = 4;
+        const MOST: u32 = 255;
+        (register_pressure(self.function()) + KEPT).min(MOST)
+    }
+
+    /// The constant memory of the kernel's module.
+    pub fn constant_bytes(&self) -> usize {
+        let variables = self.source.module.variables.iter();
+        let constants = variables.filter(|variable| variable.space == StateSpace::Const);
+        constants
+            .fold(0, |end, variable| end.next_multiple_of(variable.align.max(1)) + variable.bytes)
     }
 
     /// The kernel in the PTX text.

@@ -101,7 +101,13 @@ impl Liveness {
         live
     }
 
-    fn live_out(&self, graph: &ControlFlowGraph, block: usize, registers: usize) -> RegisterSet {
+    /// The registers that are live where a block ends.
+    pub(super) fn live_out(
+        &self,
+        graph: &ControlFlowGraph,
+        block: usize,
+        registers: usize,
+    ) -> RegisterSet {
         let mut live = RegisterSet::empty(registers);
         for &successor in &graph.blocks[block].successors {
             live.extend(&self.live_in[successor]);
@@ -117,7 +123,7 @@ pub fn reads(instruction: &Instruction) -> SmallVec<[Register; 6]> {
 }
 
 /// Turns the registers that are live after an instruction into those that are live before it.
-fn step_back(live: &mut RegisterSet, instruction: &Instruction) {
+pub(super) fn step_back(live: &mut RegisterSet, instruction: &Instruction) {
     // A guarded instruction may leave the old value in place.
     if instruction.guard.is_none() {
         for &register in instruction.destinations.iter().flatten() {

@@ -50,6 +50,16 @@ pub fn parse(source: &str) -> Result<Module, Error> {
     Ok(parser.module.finish())
 }
 
+/// Parses a module that is still to be linked: what it calls may be defined in another.
+///
+/// # Errors
+/// The first location that is malformed or not supported.
+pub fn parse_unlinked(source: &str) -> Result<Module, Error> {
+    let mut parser = Parser::new(source, Diagnostics::first_only())?;
+    parser.items()?;
+    Ok(parser.module.finish())
+}
+
 /// Reads all of a module, going on behind each location that is malformed or not supported.
 ///
 /// The module is what could be read of it; it may only be used if there were no errors.
@@ -86,6 +96,11 @@ impl<'s> Parser<'s> {
     }
 
     fn module(&mut self) -> Result<(), Error> {
+        self.items()?;
+        self.check_functions_used()
+    }
+
+    fn items(&mut self) -> Result<(), Error> {
         // Every module begins with its version: an empty text is none.
         if !self.cursor.accept_directive(".version") {
             return Err(self.cursor.error(ErrorKind::Expected("`.version`")));
@@ -97,7 +112,7 @@ impl<'s> Parser<'s> {
                 self.cursor.skip_item();
             }
         }
-        self.check_functions_used()
+        Ok(())
     }
 
     /// Reads a directive of the module's level with all that belongs to it.
@@ -146,7 +161,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// Refuses uses of functions that were only declared: there is nothing to link the module with.
+    /// Refuses uses of functions that were only declared.
     fn check_functions_used(&mut self) -> Result<(), Error> {
         for token in self.module.undefined_functions_used() {
             let kind = ErrorKind::Unsupported("a function that the module does not define");

@@ -3,3 +3,4 @@
 mod any_text;
 mod errors;
 mod limits;
+mod link;

@@ -13,6 +13,8 @@ pub(super) struct RuntimeProgram {
     /// Its own source, then the headers that it may include.
     pub(super) sources: Vec<PathBuf>,
     pub(super) version: Option<u32>,
+    /// `// with: NAME.part.cu`, further files of it in the same folder.
+    pub(super) parts: Vec<PathBuf>,
     /// `// flags: …`, for the compiler.
     pub(super) flags: Vec<String>,
     /// `// link: …`, libraries beside the runtime's.
@@ -38,12 +40,15 @@ pub(super) fn programs(folder: &Path, short: bool) -> Result<Vec<RuntimeProgram>
         ensure!(room.is_dir(), "there are no programs in {}", relative(&room));
         let mut headers = files(folder, "h")?;
         headers.extend(files(&room, "h")?);
-        for source in files(&room, extension)? {
+        let is_part = |source: &PathBuf| source.to_string_lossy().ends_with(".part.cu");
+        for source in files(&room, extension)?.into_iter().filter(|source| !is_part(source)) {
             let text = fs::read_to_string(&source)?;
             for &version in versions {
                 let mut program = RuntimeProgram { version, ..RuntimeProgram::default() };
                 program.read(&text);
+                program.parts.iter_mut().for_each(|part| *part = room.join(&*part));
                 program.sources.push(source.clone());
+                program.sources.extend(program.parts.iter().cloned());
                 program.sources.extend(headers.iter().cloned());
                 programs.push(program);
             }
@@ -60,6 +65,7 @@ impl RuntimeProgram {
             let words = value.split_whitespace().map(str::to_owned);
             match key {
                 "flags" => self.flags.extend(words),
+                "with" => self.parts.extend(words.map(PathBuf::from)),
                 "link" => self.libraries.extend(words),
                 "environment" => self.environment.extend(words.filter_map(|word| {
                     let (name, value) = word.split_once('=')?;
@@ -90,8 +96,9 @@ mod tests {
     fn comments_at_the_head_say_how_a_program_is_compiled_and_run() {
         let mut program =
             RuntimeProgram { sources: vec!["a/cpp/b.cu".into()], ..RuntimeProgram::default() };
-        program.read("// flags: -a -b\n// Text: too.\n// link: cuda\n// environment: X= Y=1\n// checks: a,b\nint");
+        program.read("// flags: -a -b\n// with: c.part.cu\n// Text: too.\n// link: cuda\n// environment: X= Y=1\n// checks: a,b\nint");
         assert_eq!(program.flags, ["-a", "-b"]);
+        assert_eq!(program.parts, [PathBuf::from("c.part.cu")]);
         assert_eq!(program.libraries, ["cuda"]);
         let environment = [("X".to_owned(), String::new()), ("Y".to_owned(), "1".to_owned())];
         assert_eq!(program.environment, environment);

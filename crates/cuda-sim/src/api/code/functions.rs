@@ -11,7 +11,7 @@ use ptx_jit::Kernel;
 
 use crate::api::Result;
 use crate::api::arguments::{self, Out};
-use crate::device::attributes::{REGISTERS, STATIC_SHARED, STATIC_SHARED_OPTIN};
+use crate::device::attributes::{STATIC_SHARED, STATIC_SHARED_OPTIN};
 use crate::device::{KernelFunction, machine};
 
 pub(in crate::api) fn cuFuncGetAttribute(
@@ -19,7 +19,8 @@ pub(in crate::api) fn cuFuncGetAttribute(
     attribute: Attribute,
     function: CUfunction,
 ) -> Result {
-    let facts = Facts::of_function(&*working(function)?);
+    let function = working(function)?;
+    let facts = Facts::of_function(&function)?;
     out.set(self::value(&facts, attribute).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?);
     Ok(())
 }
@@ -30,7 +31,7 @@ pub(in crate::api) fn cuFuncSetAttribute(
     value: c_int,
 ) -> Result {
     let function = working(function)?;
-    match checked(&Facts::of_function(&function), attribute, value)? {
+    match checked(&Facts::of_function(&function)?, attribute, value)? {
         Some(bytes) => function.set_max_dynamic_shared(bytes),
         None => Ok(()),
     }
@@ -56,40 +57,28 @@ pub(in crate::api) fn working(function: CUfunction) -> Result<Arc<KernelFunction
 }
 
 /// The facts of a function that its attributes tell.
-pub(in crate::api) struct Facts {
-    max_threads: u32,
+pub(in crate::api) struct Facts<'k> {
+    kernel: &'k Kernel,
     static_shared: u32,
-    local_bytes: u32,
     max_dynamic_shared: u32,
-    target: u32,
 }
 
-impl Facts {
-    fn of_function(function: &KernelFunction) -> Facts {
-        Facts {
-            max_threads: function.max_threads,
-            static_shared: function.static_shared,
-            local_bytes: function.local_bytes,
-            max_dynamic_shared: function.max_dynamic_shared.load(Ordering::Relaxed),
-            target: function.target,
-        }
+impl<'k> Facts<'k> {
+    fn of_function(function: &'k KernelFunction) -> Result<Facts<'k>> {
+        let kernel = function.kernel().ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+        let max_dynamic_shared = function.max_dynamic_shared.load(Ordering::Relaxed);
+        Ok(Facts { max_dynamic_shared, ..Facts::of_kernel(kernel) })
     }
 
     /// The facts of a kernel that no context has yet.
-    pub(in crate::api) fn of_kernel(kernel: &Kernel) -> Facts {
-        let clamped = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
-        let static_shared = clamped(kernel.static_shared_bytes());
-        Facts {
-            max_threads: kernel.max_threads_per_block(),
-            static_shared,
-            local_bytes: clamped(kernel.local_bytes()),
-            max_dynamic_shared: STATIC_SHARED.saturating_sub(static_shared),
-            target: kernel.target(),
-        }
+    pub(in crate::api) fn of_kernel(kernel: &'k Kernel) -> Facts<'k> {
+        let static_shared = u32::try_from(kernel.static_shared_bytes()).unwrap_or(u32::MAX);
+        let max_dynamic_shared = STATIC_SHARED.saturating_sub(static_shared);
+        Facts { kernel, static_shared, max_dynamic_shared }
     }
 
     /// With what was set, if anything was.
-    pub(in crate::api) fn with_dynamic(self, set: Option<u32>) -> Facts {
+    pub(in crate::api) fn with_dynamic(self, set: Option<u32>) -> Facts<'k> {
         Facts { max_dynamic_shared: set.unwrap_or(self.max_dynamic_shared), ..self }
     }
 }
@@ -99,7 +88,7 @@ impl Facts {
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for what cannot be set, or not to this value.
 pub(in crate::api) fn checked(
-    facts: &Facts,
+    facts: &Facts<'_>,
     attribute: Attribute,
     value: c_int,
 ) -> Result<Option<u32>> {
@@ -120,21 +109,26 @@ pub(in crate::api) fn checked(
 }
 
 /// The value of an attribute; `None` for those that cuda.h does not name.
-pub(in crate::api) fn value(facts: &Facts, attribute: Attribute) -> Option<c_int> {
+pub(in crate::api) fn value(facts: &Facts<'_>, attribute: Attribute) -> Option<c_int> {
     let signed = |value: u32| Some(c_int::try_from(value).unwrap_or(c_int::MAX));
+    let bytes = |value: usize| Some(c_int::try_from(value).unwrap_or(c_int::MAX));
+    let kernel = facts.kernel;
     let version = machine().ok()?.config.capability.number() as c_int;
     match attribute {
-        Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => signed(facts.max_threads),
+        Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => {
+            signed(kernel.max_threads_per_block())
+        }
         Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => signed(facts.static_shared),
-        Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => signed(facts.local_bytes),
-        Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS => Some(REGISTERS),
-        Attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION => signed(facts.target),
+        Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => bytes(kernel.local_bytes()),
+        Attribute::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES => bytes(kernel.constant_bytes()),
+        Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS => signed(kernel.registers()),
+        Attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION => signed(kernel.target()),
         Attribute::CU_FUNC_ATTRIBUTE_BINARY_VERSION => Some(version),
         Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => {
             signed(facts.max_dynamic_shared)
         }
         Attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => Some(-1),
-        // Constant memory of its own, cache mode, clusters: none of them here.
+        // Cache mode, clusters: none of them here.
         other if other.0 < Attribute::CU_FUNC_ATTRIBUTE_MAX.0 => Some(0),
         _ => None,
     }

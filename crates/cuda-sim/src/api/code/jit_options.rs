@@ -8,6 +8,7 @@ use cuda_sys::{CUjit_option, CUresult};
 
 use crate::api::Result;
 use crate::api::arguments::{Count, FromC, List, OutItems};
+use crate::console;
 use crate::device::image::ImageError;
 
 /// The lists of a call that have an element for each JIT option.
@@ -87,7 +88,7 @@ impl JitLogs {
 
     /// Hands over why an image is refused; gives the error for the program.
     pub(in crate::api) fn refused(&self, refusal: &ImageError) -> CUresult {
-        tracing::warn!("{}", refusal.reason);
+        console::refusal(&refusal.reason);
         self.error(&refusal.reason);
         refusal.error
     }

@@ -3,15 +3,17 @@
 
 use std::borrow::Cow;
 use std::ffi::{CStr, c_void};
+use std::fmt;
 use std::fs;
 use std::io;
 use std::slice;
 use std::sync::Arc;
 
 use cuda_sys::CUresult;
+use ptx::LinkError;
 use ptx_jit::{Program, stack, trap};
 
-use super::programs;
+use super::{programs, runtime_functions};
 use crate::fatbin::{self, FatbinError};
 
 /// The newest version of the PTX language that the driver reads: that of CUDA 13.1.
@@ -31,6 +33,20 @@ pub(crate) struct ImageError {
 impl ImageError {
     pub(crate) fn new(error: CUresult, reason: impl Into<String>) -> ImageError {
         ImageError { error, reason: reason.into() }
+    }
+
+    /// The error of an image that has none of the formats.
+    pub(super) fn invalid(reason: impl Into<String>) -> ImageError {
+        ImageError::new(CUresult::CUDA_ERROR_INVALID_IMAGE, reason)
+    }
+
+    /// The error of machine code, where PTX is wanted.
+    pub(super) fn machine_code(what: impl fmt::Display) -> ImageError {
+        let reason = format!(
+            "{what}; the software driver takes PTX: compile with `-ptx`, or to a fat binary with \
+             `-gencode arch=compute_75,code=compute_75`"
+        );
+        ImageError::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason)
     }
 }
 
@@ -94,7 +110,7 @@ pub(crate) fn load_bytes(image: Vec<u8>, capability: u32) -> Result<Arc<Program>
 
 /// The PTX of an image whose length is known, as [`load`].
 pub(crate) fn text_of_bytes(mut image: Vec<u8>, capability: u32) -> Result<String, ImageError> {
-    let invalid = |what| ImageError::new(CUresult::CUDA_ERROR_INVALID_IMAGE, what);
+    let invalid = ImageError::invalid;
     if image.starts_with(&fatbin::CONTAINER) {
         let header = image.first_chunk().ok_or_else(|| invalid("a truncated fat binary"))?;
         let length = fatbin::container_bytes(header).map_err(refusal)?;
@@ -109,8 +125,33 @@ pub(crate) fn text_of_bytes(mut image: Vec<u8>, capability: u32) -> Result<Strin
     unsafe { text(image.as_ptr().cast(), capability) }.map(Cow::into_owned)
 }
 
-/// The program of a PTX text, as [`load`].
+/// Looks whether a PTX text can be linked.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_PTX` for a text that is malformed or not supported.
+pub(super) fn check_unlinked(name: &str, text: &str) -> Result<(), ImageError> {
+    let invalid =
+        |error| ImageError::new(CUresult::CUDA_ERROR_INVALID_PTX, format!("{name}: {error}"));
+    ptx::parse_unlinked(text).map(drop).map_err(invalid)
+}
+
+/// Why inputs are not linked, and the driver's error for it.
+pub(super) fn link_refusal(error: &LinkError) -> ImageError {
+    let code = match error {
+        LinkError::Undefined { .. } | LinkError::Duplicate { .. } => {
+            CUresult::CUDA_ERROR_INVALID_SOURCE
+        }
+        LinkError::Malformed { .. } | LinkError::NoInput => CUresult::CUDA_ERROR_INVALID_PTX,
+    };
+    ImageError::new(code, error.to_string())
+}
+
+/// The program of a PTX text, as [`load`]. What the text uses of the device runtime is linked to it.
 pub(crate) fn program(source: &str, capability: u32) -> Result<Arc<Program>, ImageError> {
+    let undefined =
+        |error: LinkError| ImageError::new(CUresult::CUDA_ERROR_INVALID_PTX, error.to_string());
+    let source = runtime_functions::linked(source).map_err(undefined)?;
+    let source = source.as_ref();
     // Its kernels will need it, and the program may have set a handler of its own meanwhile.
     trap::stand_in();
     let program = programs::of_text(source, || {
@@ -153,9 +194,7 @@ unsafe fn text<'a>(image: *const c_void, capability: u32) -> Result<Cow<'a, str>
         (0..4).all(|index| image.cast::<u8>().add(index).read() == magic[index])
     };
     if starts_with(*b"\x7fELF") {
-        let reason = "the image is machine code; the software driver takes PTX: compile with \
-                      `-ptx`, or to a fat binary with `-gencode arch=compute_75,code=compute_75`";
-        return Err(ImageError::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason));
+        return Err(ImageError::machine_code("the image is machine code"));
     }
     let container = if starts_with(fatbin::WRAPPER) {
         // SAFETY: a reference to a container has its address at byte 8.
@@ -165,8 +204,7 @@ unsafe fn text<'a>(image: *const c_void, capability: u32) -> Result<Cow<'a, str>
     } else {
         // SAFETY: what is none of the binary formats is a text, which ends with a NUL.
         let text = unsafe { CStr::from_ptr(image.cast()) };
-        let invalid =
-            || ImageError::new(CUresult::CUDA_ERROR_INVALID_IMAGE, "neither PTX nor a binary");
+        let invalid = || ImageError::invalid("neither PTX nor a binary");
         return text.to_str().map(Cow::Borrowed).map_err(|_| invalid());
     };
     if container.is_null() {
@@ -182,7 +220,8 @@ unsafe fn text<'a>(image: *const c_void, capability: u32) -> Result<Cow<'a, str>
     fatbin::choose(bytes, capability).map(Cow::Owned).map_err(refusal)
 }
 
-fn refusal(error: FatbinError) -> ImageError {
+/// Why a fat binary has no PTX for the device, and the driver's error for it.
+pub(super) fn refusal(error: FatbinError) -> ImageError {
     let code = match error {
         FatbinError::Malformed { .. } => CUresult::CUDA_ERROR_INVALID_IMAGE,
         FatbinError::NoPtx(_) | FatbinError::Newer { .. } => CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU,

@@ -6,5 +6,7 @@ pub(in crate::device) mod kernel_call;
 pub(in crate::device) mod library;
 pub(in crate::device) mod linker;
 pub(in crate::device) mod module;
+mod objects;
 mod prepared;
 mod programs;
+mod runtime_functions;

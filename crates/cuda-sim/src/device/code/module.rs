@@ -14,6 +14,7 @@ use ptx_jit::{
 
 use super::prepared::Prepared;
 use crate::check;
+use crate::console;
 use crate::device::attributes::{STATIC_SHARED, STATIC_SHARED_OPTIN};
 use crate::device::contexts::context::Context;
 use crate::device::gpu::Device;
@@ -45,10 +46,7 @@ pub(crate) struct KernelFunction {
     /// launch's workspace.
     pub(crate) workspace: Option<usize>,
     pub(crate) static_shared: u32,
-    pub(crate) local_bytes: u32,
     pub(crate) max_threads: u32,
-    /// The architecture that its text is for, as 75 for sm_75.
-    pub(crate) target: u32,
     /// An estimate of the work of one of its threads, for virtual time.
     pub(in crate::device) work: PerThread,
     /// The most dynamic shared memory that a launch may ask for.
@@ -220,15 +218,18 @@ impl KernelFunction {
             parameter_bytes: kernel.parameter_bytes(),
             workspace: kernel.workspace(),
             static_shared,
-            local_bytes: clamped(kernel.local_bytes()),
             max_threads: kernel.max_threads_per_block(),
-            target: kernel.target(),
             work: time::count(kernel.function()),
             max_dynamic_shared: AtomicU32::new(STATIC_SHARED.saturating_sub(static_shared)),
             c_name: OnceLock::new(),
             prepared: Mutex::default(),
             compiled: Default::default(),
         }
+    }
+
+    /// The kernel in its program.
+    pub(crate) fn kernel(&self) -> Option<&Kernel> {
+        self.module.program.kernel(&self.name)
     }
 
     /// The name as C wants it, for as long as the function lives.
@@ -257,14 +258,13 @@ impl KernelFunction {
         if let Some(code) = compiled.get() {
             return Ok(Arc::clone(code));
         }
-        let kernel = self.module.program.kernel(&self.name);
-        let kernel = kernel.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+        let kernel = self.kernel().ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
         let code = stack::with_room(|| kernel.compile(level, execution)).map_err(|error| {
             tracing::error!(%error, "no memory for a stack to compile on");
             CUresult::CUDA_ERROR_OUT_OF_MEMORY
         })?;
         let code = code.map_err(|error| {
-            tracing::error!("{error}");
+            console::internal_error(error);
             CUresult::CUDA_ERROR_INVALID_PTX
         })?;
         Ok(Arc::clone(compiled.get_or_init(|| code)))

@@ -6,11 +6,12 @@
 //! guide, "Formatted output", which says which calls do).
 
 use std::collections::VecDeque;
-use std::io;
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
+
+use crate::console::write_all;
 
 /// Text that the kernels of a context have printed, until it is written.
 #[derive(Debug, Default)]
@@ -74,37 +75,6 @@ impl Output {
     }
 }
 
-/// Writes bytes to a file that the process has open, with no lock of any library's.
-///
-/// # Errors
-/// The system's.
-pub(in crate::device) fn write_all(file: libc::c_int, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        // SAFETY: the bytes are there to be read.
-        let written = unsafe { libc::write(file, bytes.as_ptr().cast(), bytes.len()) };
-        match usize::try_from(written) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(written) => bytes = &bytes[written..],
-            Err(_) => await_room(file, io::Error::last_os_error())?,
-        }
-    }
-    Ok(())
-}
-
-/// After a write that wrote nothing: waits until one can, if it ever can.
-fn await_room(file: libc::c_int, error: io::Error) -> io::Result<()> {
-    match error.kind() {
-        io::ErrorKind::Interrupted => Ok(()),
-        io::ErrorKind::WouldBlock => {
-            let mut wanted = libc::pollfd { fd: file, events: libc::POLLOUT, revents: 0 };
-            // SAFETY: there is one element to be read and written.
-            unsafe { libc::poll(&mut wanted, 1, -1) };
-            Ok(())
-        }
-        _ => Err(error),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,24 +89,5 @@ mod tests {
         assert_eq!(output.take(), "");
         output.push("far too long for that", 10);
         assert_eq!(output.take(), "");
-    }
-
-    #[test]
-    fn all_is_written_also_where_it_takes_several_writes() {
-        let mut ends = [0; 2];
-        // SAFETY: there is room for two.
-        assert_eq!(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_NONBLOCK) }, 0);
-        let [from, to] = ends;
-        let sent = vec![7_u8; 1 << 20];
-        let writer = std::thread::spawn(move || write_all(to, &sent));
-        let (mut seen, mut part) = (0, [0_u8; 4096]);
-        while seen < 1 << 20 {
-            // SAFETY: the part can be written.
-            let read = unsafe { libc::read(from, part.as_mut_ptr().cast(), part.len()) };
-            seen += usize::try_from(read).unwrap_or(0);
-            std::thread::yield_now();
-        }
-        writer.join().expect("no panic").expect("the pipe is open");
-        assert_eq!(seen, 1 << 20);
     }
 }

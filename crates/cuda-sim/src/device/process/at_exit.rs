@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::initialise::machine;
 use crate::check;
-use crate::device::contexts::output::write_all;
+use crate::console::write_all;
 use crate::device::machine::SimulatedMachine;
 use crate::queue::in_host_function;
 
@@ -30,13 +30,18 @@ extern "C" fn at_exit() {
         finish(machine, &mut told);
     }
     machine.contexts.all().iter().for_each(|context| context.output.write());
-    check::tell_what_is_left(&mut told);
+    let is_wrong = check::tell_what_is_left(&mut told);
     // A closed stream is nothing that can be told of any more.
     let _ = write_all(libc::STDERR_FILENO, told.as_bytes());
+    if is_wrong && machine.config.exit_status != 0 {
+        // SAFETY: glibc goes on with the handlers that are left, and ends with the new status;
+        // atexit(3) says of other systems, and not of Linux, that this may loop.
+        unsafe { libc::exit(machine.config.exit_status.into()) };
+    }
 }
 
 /// Waits for what is enqueued, as checks find what is wrong with it when it runs, and tells of
-/// devices that were lost without any call to say so.
+/// devices that were lost without any call to say so, unless that was printed.
 fn finish(machine: &'static SimulatedMachine, told: &mut String) {
     // Who ends the process from a host function would wait for itself.
     let left = match in_host_function() {
@@ -49,6 +54,9 @@ fn finish(machine: &'static SimulatedMachine, told: &mut String) {
             "cuda-sim: the work of {left} streams was not done when the process ended, and not \
              checked: synchronise before the end"
         );
+    }
+    if check::prints() {
+        return;
     }
     for device in &machine.devices {
         if let Some(text) = device.health.untold() {

@@ -218,10 +218,10 @@ impl Job for Copy {
 
 /// The failure of an operation that touched memory which was there when it was enqueued.
 pub(in crate::device) fn unmapped(operation: &str, Wild { address }: Wild) -> Failure {
-    Failure {
-        code: CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
-        text: format!("a {operation} touched {address:#x}, which was unmapped before its turn"),
-    }
+    Failure::new(
+        CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
+        format!("a {operation} touched {address:#x}, which was unmapped before its turn"),
+    )
 }
 
 impl Staged {

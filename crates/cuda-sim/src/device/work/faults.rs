@@ -32,7 +32,7 @@ pub(in crate::device) unsafe fn disturb(
         Some(PeerFault::Errors) => {
             let code = CUresult::CUDA_ERROR_NVLINK_UNCORRECTABLE;
             let text = format!("a copy between devices ({to:?}, {from:?}) failed on demand");
-            return Err(Failure { code, text });
+            return Err(Failure::on_demand(code, text));
         }
         // SAFETY: `length` bytes can be written at `written`, as this function demands itself.
         Some(PeerFault::Corrupt) => unsafe { corrupt(written, length) },

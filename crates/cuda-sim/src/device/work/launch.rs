@@ -25,8 +25,7 @@ use crate::time::{self, Demand};
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if function and stream are of different contexts,
-/// `CUDA_ERROR_INVALID_VALUE` for a shape that the device cannot run,
-/// `CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES` for one that this kernel cannot, and those of
+/// `CUDA_ERROR_INVALID_VALUE` for a shape that the device or this kernel cannot run, and those of
 /// [`KernelFunction::code`].
 pub(crate) fn launch(
     machine: &'static SimulatedMachine,
@@ -52,8 +51,7 @@ impl KernelCall {
     /// Checks grid, block and shared memory.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for a shape that the device cannot run,
-    /// `CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES` for one that this kernel cannot.
+    /// `CUDA_ERROR_INVALID_VALUE` for a shape that the device or this kernel cannot run.
     pub(crate) fn check(&self) -> Result<(), CUresult> {
         check_shape(&self.function, self.shape)
     }
@@ -171,7 +169,7 @@ fn failure(fault: &Fault) -> Failure {
         ),
         _ => fault.to_string(),
     };
-    Failure { code, text }
+    Failure { code, text, is_told: matches!(fault.kind, FaultKind::Refused(_)) }
 }
 
 /// Whether a kernel's own code has a part in those checks.
@@ -197,11 +195,9 @@ fn check_shape(function: &KernelFunction, shape: ExecutionConfiguration) -> Resu
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     let threads: u32 = shape.block.iter().product();
-    if threads > MAX_THREADS_PER_BLOCK {
+    // Above `.maxntid` the driver says the same as above the device's limit.
+    if threads > MAX_THREADS_PER_BLOCK.min(function.max_threads) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-    }
-    if threads > function.max_threads {
-        return Err(CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ mod bench;
 mod faulty_kernels;
 mod leaks;
 mod ordered_memory;
+mod printed;
 mod programs;
 mod races;
 mod sound_kernels;

@@ -204,6 +204,7 @@ fn a_stream_can_be_captured_once_at_a_time() {
 fn destroying_a_captured_stream_ends_its_capture() {
     let gpu = Gpu::take();
     let (event, other) = (gpu.event(UNTIMED), gpu.stream(NON_BLOCKING));
+    let memory = gpu.allocate(8);
     let stream = begin(&gpu);
     ok!(cuEventRecord(event, stream));
     ok!(cuStreamWaitEvent(other, event, 0));
@@ -212,10 +213,36 @@ fn destroying_a_captured_stream_ends_its_capture() {
     let stream = begin(&gpu);
     ok!(cuEventRecord(event, stream));
     ok!(cuStreamWaitEvent(other, event, 0));
+    ok!(cuMemsetD8Async(memory, 1, 8, other));
     ok!(cuStreamDestroy_v2(other));
     assert_broken(stream);
     // What was left in the middle goes with its context.
     begin(&gpu);
+}
+
+#[test]
+fn a_captured_stream_may_be_destroyed_once_others_wait_for_its_work() {
+    let gpu = Gpu::take();
+    let memory = gpu.allocate(8);
+    for destroys_events in [false, true] {
+        let (stream, other) = (gpu.stream(NON_BLOCKING), gpu.stream(NON_BLOCKING));
+        let [fork, join] = [(); 2].map(|()| gpu.event(UNTIMED));
+        let graph = capture(stream, || {
+            ok!(cuMemsetD8Async(memory, 1, 8, stream));
+            ok!(cuEventRecord(fork, stream));
+            ok!(cuStreamWaitEvent(other, fork, 0));
+            ok!(cuMemsetD8Async(memory, 2, 8, other));
+            ok!(cuEventRecord(join, other));
+            ok!(cuStreamWaitEvent(stream, join, 0));
+            if destroys_events {
+                ok!(cuEventDestroy_v2(fork));
+                ok!(cuEventDestroy_v2(join));
+            }
+            ok!(cuStreamDestroy_v2(other));
+            ok!(cuMemsetD8Async(memory, 3, 8, stream));
+        });
+        assert_eq!(edges(graph), [(0, 1), (0, 2), (1, 2)]);
+    }
 }
 
 #[test]

@@ -27,6 +27,49 @@ fn allocation(gpu: &Gpu, graph: CUgraph, bytes: usize) -> (CUgraphNode, u64) {
     (node, given.dptr)
 }
 
+/// A graph that allocates memory of that kind, and the address.
+fn allocate_kind(gpu: &Gpu, kind: CUmemAllocationType, bytes: usize) -> (CUgraph, u64) {
+    // SAFETY: the structure may be all zeros.
+    let mut given: CUDA_MEM_ALLOC_NODE_PARAMS = unsafe { zeroed() };
+    given.poolProps.allocType = kind;
+    given.poolProps.location.type_ = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+    given.poolProps.location.id = gpu.ordinal;
+    given.bytesize = bytes;
+    let (graph, mut node) = (new_graph(), ptr::null_mut());
+    done!(cuGraphAddMemAllocNode(&mut node, graph, ptr::null(), 0, &mut given));
+    let mut told = given;
+    done!(cuGraphMemAllocNodeGetParams(node, &mut told));
+    assert_eq!(told.poolProps.allocType, kind);
+    (graph, given.dptr)
+}
+
+#[test]
+fn a_graph_may_allocate_memory_that_the_host_can_touch() {
+    let gpu = Gpu::take();
+    let kind = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_MANAGED;
+    let (graph, pointer) = allocate_kind(&gpu, kind, 8);
+    let (executable, stream) = (instantiate(graph), gpu.stream(NON_BLOCKING));
+    done!(cuGraphLaunch(executable, stream));
+    ok!(cuMemsetD8Async(pointer, 5, 8, stream));
+    ok!(cuStreamSynchronize(stream));
+    // SAFETY: it is managed memory of eight bytes, and no work touches it now.
+    let seen = unsafe { ptr::with_exposed_provenance::<[u8; 8]>(pointer as usize).read() };
+    assert_eq!(seen, [5; 8]);
+    ok!(cuMemFree_v2(pointer));
+}
+
+#[test]
+fn a_graph_may_allocate_nothing() {
+    let gpu = Gpu::take();
+    let kind = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+    let (graph, pointer) = allocate_kind(&gpu, kind, 0);
+    assert_ne!(pointer, 0);
+    let (executable, stream) = (instantiate(graph), gpu.stream(NON_BLOCKING));
+    done!(cuGraphLaunch(executable, stream));
+    ok!(cuMemFreeAsync(pointer, stream));
+    ok!(cuStreamSynchronize(stream));
+}
+
 fn amount(gpu: &Gpu, attribute: Attribute) -> u64 {
     let mut value = 99_u64;
     done!(cuDeviceGetGraphMemAttribute(gpu.ordinal, attribute, (&raw mut value).cast()));

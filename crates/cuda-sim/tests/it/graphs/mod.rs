@@ -4,6 +4,7 @@ mod capture;
 mod capture_rules;
 mod children;
 mod common;
+mod conditional;
 mod launches;
 mod memory;
 mod nodes;

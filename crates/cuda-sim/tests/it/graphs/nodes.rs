@@ -238,9 +238,46 @@ fn one_call_adds_nodes_of_any_kind() {
     given.reserved2 = 1;
     refused!(CUDA_ERROR_INVALID_VALUE, cuGraphNodeSetParams(second, &mut given));
     given.reserved2 = 0;
-    given.type_ = CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    given.type_ = CUgraphNodeType::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL;
     refused!(
         CUDA_ERROR_NOT_SUPPORTED,
         cuGraphAddNode_v2(&mut second, graph, ptr::null(), none, 0, &mut given)
     );
+}
+
+#[test]
+fn a_kernel_of_a_library_may_be_in_a_node_however_it_is_named() {
+    let gpu = Gpu::take();
+    let (mut library, mut of_library, nothing) =
+        (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+    let (options, values) = (ptr::null_mut(), ptr::null_mut());
+    let image = KERNELS.as_ptr().cast();
+    done!(cuLibraryLoadData(&mut library, image, options, nothing, 0, values, nothing, 0));
+    done!(cuLibraryGetKernel(&mut of_library, library, c"increment".as_ptr()));
+    let pointer = gpu.allocate(8);
+    ok!(cuMemsetD8_v2(pointer, 0, 8));
+    let mut arguments = [pointer];
+    let mut list = pointers(&mut arguments);
+    let graph = new_graph();
+    let as_function = kernel(of_library.cast(), &mut list);
+    let current = CUDA_KERNEL_NODE_PARAMS { kern: of_library, ..kernel(nothing.cast(), &mut list) };
+    let in_context = CUDA_KERNEL_NODE_PARAMS { ctx: gpu.context, ..current };
+    let mut before: Vec<cuda_sys::CUgraphNode> = Vec::new();
+    for given in [as_function, current, in_context] {
+        let mut node = ptr::null_mut();
+        let (first, count) = (before.as_ptr(), before.len());
+        done!(cuGraphAddKernelNode_v2(&mut node, graph, first, count, &given));
+        before = vec![node];
+    }
+    let none = kernel(ptr::null_mut(), &mut list);
+    let mut node = ptr::null_mut();
+    refused!(
+        CUDA_ERROR_INVALID_HANDLE,
+        cuGraphAddKernelNode_v2(&mut node, graph, ptr::null(), 0, &none)
+    );
+    let stream = gpu.stream(NON_BLOCKING);
+    done!(cuGraphLaunch(instantiate(graph), stream));
+    ok!(cuStreamSynchronize(stream));
+    assert_holds(pointer, [3_u64]);
+    done!(cuLibraryUnload(library));
 }

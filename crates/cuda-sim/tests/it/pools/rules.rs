@@ -102,6 +102,20 @@ fn events_and_contexts_synchronise_too() {
 }
 
 #[test]
+fn nothing_has_an_address_of_its_own_and_is_freed_too() {
+    let gpu = Gpu::take();
+    let (mut one, mut other, mut pool) = (0, 0, ptr::null_mut());
+    ok!(cuDeviceGetDefaultMemPool(&mut pool, gpu.ordinal));
+    ok!(cuMemAllocAsync(&mut one, 0, DEFAULT));
+    ok!(cuMemAllocFromPoolAsync(&mut other, 0, pool, DEFAULT));
+    assert!(one != 0 && other != 0 && one != other);
+    for pointer in [one, other] {
+        ok!(cuMemFreeAsync(pointer, DEFAULT));
+        fails!(CUDA_ERROR_INVALID_VALUE, cuMemFreeAsync(pointer, DEFAULT));
+    }
+}
+
+#[test]
 fn only_memory_that_is_allocated_is_freed_and_only_once() {
     let gpu = Gpu::take();
     let pointer = allocate(4096, DEFAULT);
@@ -113,7 +127,6 @@ fn only_memory_that_is_allocated_is_freed_and_only_once() {
     fails!(CUDA_ERROR_INVALID_VALUE, cuMemFreeAsync(0, DEFAULT));
     fails!(CUDA_ERROR_INVALID_VALUE, cuMemFreeAsync(0xdead_0000, DEFAULT));
     let mut pointer = 0;
-    fails!(CUDA_ERROR_INVALID_VALUE, cuMemAllocAsync(&mut pointer, 0, DEFAULT));
     fails!(CUDA_ERROR_INVALID_VALUE, cuMemAllocAsync(ptr::null_mut(), 16, DEFAULT));
     fails!(CUDA_ERROR_OUT_OF_MEMORY, cuMemAllocAsync(&mut pointer, usize::MAX, DEFAULT));
     fails!(CUDA_ERROR_OUT_OF_MEMORY, cuMemAllocAsync(&mut pointer, MEMORY as usize + 1, DEFAULT));

@@ -166,8 +166,9 @@ pub(in crate::api) fn cuKernelGetAttribute(
     let machine = machine()?;
     let kernel = arguments::kernel(machine, kernel)?;
     let ordinal = machine.device(device)?.id.ordinal;
-    let facts = kernel.look(Facts::of_kernel)?.with_dynamic(kernel.max_dynamic_shared(ordinal));
-    out.set(functions::value(&facts, attribute).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?);
+    let dynamic = kernel.max_dynamic_shared(ordinal);
+    let look = |own: &_| functions::value(&Facts::of_kernel(own).with_dynamic(dynamic), attribute);
+    out.set(kernel.look(look)?.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?);
     Ok(())
 }
 
@@ -180,8 +181,8 @@ pub(in crate::api) fn cuKernelSetAttribute(
     let machine = machine()?;
     let kernel = arguments::kernel(machine, kernel)?;
     let ordinal = machine.device(device)?.id.ordinal;
-    let facts = kernel.look(Facts::of_kernel)?;
-    if let Some(bytes) = functions::checked(&facts, attribute, value)? {
+    let check = |own: &_| functions::checked(&Facts::of_kernel(own), attribute, value);
+    if let Some(bytes) = kernel.look(check)?? {
         kernel.set_max_dynamic_shared(ordinal, bytes);
     }
     Ok(())

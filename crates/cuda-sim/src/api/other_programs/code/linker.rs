@@ -3,7 +3,7 @@
 #![allow(non_snake_case, reason = "the names of the C API")]
 #![expect(clippy::too_many_arguments, reason = "as many as CUDA gives the functions")]
 
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 use std::sync::Arc;
 
 use cuda_sys::{CUjit_option, CUjitInputType as Kind, CUlinkState, CUresult};
@@ -35,14 +35,16 @@ pub(in crate::api) fn cuLinkAddData_v2(
     kind: Kind,
     data: List<u8>,
     bytes: Count,
-    _name: *const c_char,
+    name: Option<&str>,
     count: Count<JitOptions>,
     options: List<CUjit_option, JitOptions>,
     values: OptionValues,
 ) -> Result {
     let linker = find(state)?;
     JitLogs::new(count, options, values)?;
-    add(&linker, kind, Ok(data.of(bytes).slice()?.to_vec()))
+    let image = data.of(bytes).slice()?.to_vec();
+    // Without a name, as the driver calls them.
+    add(&linker, kind, name.unwrap_or("<input>"), Ok(image))
 }
 
 pub(in crate::api) fn cuLinkAddFile_v2(
@@ -56,7 +58,7 @@ pub(in crate::api) fn cuLinkAddFile_v2(
     let linker = find(state)?;
     JitLogs::new(count, options, values)?;
     let path = path.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-    add(&linker, kind, image::read_file(path))
+    add(&linker, kind, path, image::read_file(path))
 }
 
 /// The image that it gives stays valid until the state is destroyed or something is added.
@@ -86,21 +88,24 @@ fn find(state: CUlinkState) -> Result<Arc<Mutex<Linker>>> {
 fn add(
     linker: &Mutex<Linker>,
     kind: Kind,
+    name: &str,
     image: std::result::Result<Vec<u8>, ImageError>,
 ) -> Result {
     let mut linker = linker.lock();
-    let image = image.map_err(|refusal| linker.refused(&refusal))?;
-    // A text may be handed over with the NUL that ends it.
-    let end = match kind {
-        Kind::CU_JIT_INPUT_PTX => image.iter().position(|&byte| byte == 0).unwrap_or(image.len()),
-        Kind::CU_JIT_INPUT_FATBINARY => image.len(),
-        Kind::CU_JIT_INPUT_CUBIN | Kind::CU_JIT_INPUT_OBJECT | Kind::CU_JIT_INPUT_LIBRARY => {
-            let error = CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU;
-            let reason = "the software driver links PTX, and no machine code";
-            return Err(linker.refused(&ImageError::new(error, reason)));
+    let mut image = image.map_err(|refusal| linker.refused(&refusal))?;
+    match kind {
+        // A text may be handed over with the NUL that ends it.
+        Kind::CU_JIT_INPUT_PTX => {
+            image.truncate(image.iter().position(|&byte| byte == 0).unwrap_or(image.len()));
         }
+        // Each may be what this linker made, which is PTX.
+        Kind::CU_JIT_INPUT_FATBINARY
+        | Kind::CU_JIT_INPUT_CUBIN
+        | Kind::CU_JIT_INPUT_OBJECT
+        | Kind::CU_JIT_INPUT_LIBRARY => {}
         Kind::CU_JIT_INPUT_NVVM => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
         _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
-    };
-    linker.add(image[..end].to_vec(), machine()?.config.capability.number())
+    }
+    let is_library = kind == Kind::CU_JIT_INPUT_LIBRARY;
+    linker.add(image, name, is_library, machine()?.config.capability.number())
 }

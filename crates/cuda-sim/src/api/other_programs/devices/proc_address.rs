@@ -7,7 +7,6 @@
 
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
-use std::io::{Write, stderr};
 use std::ptr;
 use std::sync::{LazyLock, Once};
 
@@ -16,9 +15,10 @@ use cuda_sys::{
     CUresult, CUuuid, cuuint64_t,
 };
 
-use crate::api::arguments::Out;
+use crate::api::arguments::{In, Out};
 use crate::api::refused_names::for_each_refused_function;
 use crate::api::{Result, exports};
+use crate::console;
 
 /// Since CUDA 12.0 what is not found is no error: the function is null, and the status says why.
 pub(in crate::api) fn cuGetProcAddress_v2(
@@ -47,13 +47,12 @@ pub(in crate::api) fn cuGetProcAddress(
 
 /// Tables that NVIDIA's libraries ask for and nobody documents: there are none here. Who asks is
 /// nearly always a runtime library of NVIDIA's, whose error would not say why; so this does, once.
-pub(in crate::api) fn cuGetExportTable(out: Out<*const c_void>, id: *const CUuuid) -> Result {
-    if id.is_null() {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-    }
+pub(in crate::api) fn cuGetExportTable(out: Out<*const c_void>, id: In<CUuuid>) -> Result {
     static SAID: Once = Once::new();
     SAID.call_once(|| {
-        let _ = writeln!(stderr(), "cuda-sim: {UNDOCUMENTED}");
+        let id: String =
+            id.read().bytes.iter().map(|byte| format!("{:02x}", *byte as u8)).collect();
+        console::say(format_args!("{UNDOCUMENTED} (asked for: table {id})"));
     });
     out.set(ptr::null());
     Err(CUresult::CUDA_ERROR_NOT_FOUND)

@@ -41,7 +41,10 @@ pub(in crate::api) fn cuGraphMemAllocNodeGetParams(
     };
     out.set(CUDA_MEM_ALLOC_NODE_PARAMS {
         poolProps: CUmemPoolProps {
-            allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+            allocType: match memory.allocation.managed {
+                Some(_) => CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_MANAGED,
+                None => CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+            },
             handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
             location,
             win32SecurityAttributes: ptr::null_mut(),
@@ -134,10 +137,13 @@ pub(in crate::api) fn add_allocation(
     let mut given = parameters.get();
     let properties = &given.poolProps;
     let machine = machine()?;
-    if properties.allocType != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED
-        || properties.handleTypes != CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE
+    let is_managed = match properties.allocType {
+        CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED => false,
+        CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_MANAGED => true,
+        _ => return Err(INVALID),
+    };
+    if properties.handleTypes != CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE
         || properties.location.type_ != CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE
-        || given.bytesize == 0
         || given.accessDescCount > machine.devices.len()
         || (given.accessDescCount > 0 && given.accessDescs.is_null())
     {
@@ -150,8 +156,9 @@ pub(in crate::api) fn add_allocation(
         count => unsafe { slice::from_raw_parts(given.accessDescs, count) }.into(),
     };
     let owner = current::current()?.id;
-    let bytes = given.bytesize as u64;
-    let memory = graphs()?.memories.reserve(device, bytes, owner, access)?;
+    // Nothing has an address too.
+    let bytes = given.bytesize.max(1) as u64;
+    let memory = graphs()?.memories.reserve(device, bytes, owner, access, is_managed)?;
     given.dptr = memory.allocation.address;
     add(node.ok_or(INVALID)?, graph, after, |_| Ok(NodeOperation::Allocate(memory)))?;
     parameters.set(given);

@@ -11,6 +11,7 @@ use cuda_sys::{
 use crate::api::Result;
 use crate::api::arguments::{self, Count, In, InOut, List, Out, handle};
 use crate::api::graphs::nodes::{Dependencies, child_of, insert};
+use crate::api::other_programs::graphs::conditional_nodes::add_conditional;
 use crate::api::other_programs::graphs::memory_nodes::{add_allocation, add_free};
 use crate::api::other_programs::graphs::parameters as given;
 use crate::device::SimulatedMachine;
@@ -141,6 +142,11 @@ pub(in crate::api) fn cuGraphAddNode_v2(
             let added = insert(graph, after, |_| child_of(graph, child.graph))?;
             node.set(added);
             all.__bindgen_anon_1.graph.graph = handle(child_graph(added)?);
+        }
+        Type::CU_GRAPH_NODE_TYPE_CONDITIONAL => {
+            // SAFETY: the type says that this is the member.
+            let conditional = unsafe { &mut all.__bindgen_anon_1.conditional };
+            add_conditional(node.ok_or(INVALID)?, graph, after, conditional)?;
         }
         _ => {
             // SAFETY: a copy of what the program gave, of which it promises the same.

@@ -37,7 +37,15 @@ pub(in crate::api) fn kernel(
     given: Option<In<CUDA_KERNEL_NODE_PARAMS>>,
 ) -> Result<NodeOperation> {
     let given = read(given)?;
-    let function = arguments::function(machine, given.func)?;
+    // Either is a kernel of a library or a function; only one that is not null counts.
+    let function = match given.func.is_null() && !given.kern.is_null() {
+        true => {
+            let kernel = arguments::kernel(machine, given.kern)?;
+            let context = context_or_current(machine, given.ctx)?;
+            kernel.function(&machine.modules, &machine.functions, &context)?.1
+        }
+        false => arguments::launchable(machine, given.func)?,
+    };
     let shape = ExecutionConfiguration {
         grid: [given.gridDimX, given.gridDimY, given.gridDimZ],
         block: [given.blockDimX, given.blockDimY, given.blockDimZ],
@@ -120,9 +128,9 @@ pub(in crate::api) fn any(
             Type::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP => {
                 batch(machine, Some(In::new((&raw const of.memOp).cast())))
             }
-            Type::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
-            | Type::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT
-            | Type::CU_GRAPH_NODE_TYPE_CONDITIONAL => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+            Type::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL | Type::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT => {
+                Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+            }
             _ => Err(INVALID),
         }
     }
@@ -248,7 +256,10 @@ pub(in crate::api) fn event_back(machine: &SimulatedMachine, event: &Arc<Event>)
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_CONTEXT`, and those of [`current::current`] for null.
-fn context_or_current(machine: &SimulatedMachine, context: CUcontext) -> Result<Arc<Context>> {
+pub(in crate::api) fn context_or_current(
+    machine: &SimulatedMachine,
+    context: CUcontext,
+) -> Result<Arc<Context>> {
     match context.is_null() {
         true => current::current(),
         false => arguments::context(machine, context),

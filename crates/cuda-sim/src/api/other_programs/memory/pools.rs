@@ -312,13 +312,12 @@ fn allocate(
     pool: &Arc<StreamOrderedPool>,
     stream: &StreamRef,
 ) -> Result {
-    if bytes == 0 {
-        return Err(INVALID);
-    }
+    // Nothing has an address too, which is freed like others.
+    let bytes = bytes.max(1);
     pool.device.health.check()?;
     if stream.capture().is_some() {
         let (owner, memories) = (stream.context().id, &graphs()?.memories);
-        let memory = memories.reserve(pool.device, bytes as u64, owner, Box::default())?;
+        let memory = memories.reserve(pool.device, bytes as u64, owner, Box::default(), false)?;
         let address = memory.allocation.address;
         CaptureSequence::take_in(stream, || NodeOperation::Allocate(memory))?;
         out.set(address);

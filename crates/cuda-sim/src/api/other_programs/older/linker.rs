@@ -3,8 +3,6 @@
 #![allow(non_snake_case, reason = "the names of the C API")]
 #![expect(clippy::too_many_arguments, reason = "as many as CUDA gives the functions")]
 
-use std::ffi::c_char;
-
 use cuda_sys::{CUjit_option, CUjitInputType, CUlinkState};
 
 use crate::api::Result;
@@ -28,7 +26,7 @@ pub(in crate::api) fn cuLinkAddData(
     kind: CUjitInputType,
     data: List<u8>,
     bytes: Count,
-    name: *const c_char,
+    name: Option<&str>,
     count: Count<JitOptions>,
     options: List<CUjit_option, JitOptions>,
     values: OptionValues,
