@@ -35,12 +35,7 @@ fn assert_nothing_is_wrong(lines: &[Value]) {
             result.is_some_and(|result| !matches!(result, "pass" | "unsupported"))
         })
         .collect();
-    assert!(
-        bad.is_empty(),
-        "{} cases, such as {:?}",
-        bad.len(),
-        &bad[..bad.len().min(5)]
-    );
+    assert!(bad.is_empty(), "{} cases, such as {:?}", bad.len(), &bad[..bad.len().min(5)]);
 }
 
 #[test]
