@@ -9,7 +9,7 @@ use std::time::Duration;
 use collectives::{Communicator, DeviceCommunicator, DeviceGroup, ReduceOp};
 use cuda_sim::control::{self, Config, counters};
 use tensor::{Device, Result, Tensor, cuda};
-use test_support::isolate;
+use test_support::{calls_to_fail, isolate};
 
 use crate::steered::configure;
 
@@ -95,8 +95,9 @@ fn texts(done: Vec<Result<()>>) -> Vec<String> {
     done.into_iter().filter_map(Result::err).map(|error| error.to_string()).collect()
 }
 
-/// Has each call of the driver fail once that an operation makes. The number of those that made it fail.
-fn fail_each_call(devices: &[Device], elements: usize, operation: Operation) -> usize {
+/// Has calls of the driver fail that an operation makes, one at a time. The number of those that made it
+/// fail.
+fn fail_in_turn(devices: &[Device], elements: usize, operation: Operation) -> usize {
     let mut failed = 0;
     let new_group = || {
         // Else no memory is asked for.
@@ -108,7 +109,7 @@ fn fail_each_call(devices: &[Device], elements: usize, operation: Operation) -> 
     for (function, times) in calls {
         let is_memory = function.starts_with("cuMemAlloc") || function == "cuMemCreate";
         let result = if is_memory { "OUT_OF_MEMORY" } else { "NOT_SUPPORTED" };
-        for nth in 1..=times {
+        for nth in calls_to_fail(times) {
             let (group, tensors) = new_group();
             let fault = format!("call:{function}@{nth}={result}");
             control::inject(&fault.parse().expect("a fault")).expect("a function");
@@ -132,7 +133,7 @@ fn a_call_of_the_driver_that_fails_is_an_error_that_names_it_and_nobody_hangs() 
             let devices = configure(Config { devices: RANKS as u32, ..Config::default() });
             assert!(are_well(&devices));
             for (name, elements, operation) in OPERATIONS {
-                let failed = fail_each_call(&devices, elements, operation);
+                let failed = fail_in_turn(&devices, elements, operation);
                 assert!(failed > 5, "{name}: {failed} calls");
             }
         });

@@ -114,9 +114,8 @@ fn in_lines(report: &Report) -> String {
     if let Some(actor) = &report.actor {
         part(actor);
     }
-    match report.address {
-        Some(address) => part(&format_args!("{} bytes at {address:#x}", report.bytes)),
-        None => {}
+    if let Some(address) = report.address {
+        part(&format_args!("{} bytes at {address:#x}", report.bytes));
     }
     if let Some(allocation) = &report.allocation {
         part(allocation);

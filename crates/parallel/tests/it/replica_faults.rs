@@ -1,14 +1,13 @@
 //! Faults at every call of the driver in a step of `Replicas`.
 
 use std::collections::BTreeMap;
-use std::env;
 
 use cuda_sim::control::{self, counters};
 use nn::optim::SGD;
 use nn::{Forward, Linear, Module, ReLU, Sequential};
 use parallel::{Replicas, ReplicasError};
 use tensor::{DType, Device, Result, Tensor, cuda, with_manual_seed};
-use test_support::isolate;
+use test_support::{calls_to_fail, isolate};
 
 use crate::four_devices;
 
@@ -51,13 +50,6 @@ fn values(model: &dyn Module) -> Vec<f32> {
     model.parameters().into_iter().flat_map(values).collect()
 }
 
-/// The calls of a function that are to fail, of so many: the first ones, and each fifth; every one with
-/// `REPLICA_FAULTS=all`.
-fn chosen_calls(count: u64) -> impl Iterator<Item = u64> {
-    let all = env::var_os("REPLICA_FAULTS").is_some_and(|value| value == "all");
-    (1..=count).filter(move |&nth| all || nth <= 3 || nth % 5 == 0)
-}
-
 /// Replicas whose next step is their second one, in which ranks agree on the order of gradients.
 fn after_a_step() -> Replicas<Sequential> {
     let mut replicas = replicas().expect("no fault yet");
@@ -89,7 +81,7 @@ fn a_call_that_fails_ends_the_step_and_the_next_one_works() {
         assert!(calls.contains_key("cuLaunchKernel"), "{calls:?}");
         let (mut replicas, mut failed) = (after_a_step(), 0);
         for (call, count) in calls {
-            for nth in chosen_calls(count) {
+            for nth in calls_to_fail(count) {
                 // After a step that failed, the next one is like the first.
                 match fail_in_a_step(&mut replicas, call, nth) {
                     true => failed += 1,

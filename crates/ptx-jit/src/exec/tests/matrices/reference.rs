@@ -61,8 +61,8 @@ impl Kind {
             }
             Kind::Factor(MatrixType::S8 | MatrixType::U8) => numbers.next() & 0xff,
             // Numbers of a few bits below 2; any of them is one of the type.
-            Kind::Factor(MatrixType::E4M3) => numbers.next() & 0x80 | numbers.next() % 0x40,
-            Kind::Factor(MatrixType::E5M2) => numbers.next() & 0x80 | numbers.next() % 0x40,
+            Kind::Factor(MatrixType::E4M3) => (numbers.next() & 0x80) | (numbers.next() % 0x40),
+            Kind::Factor(MatrixType::E5M2) => (numbers.next() & 0x80) | (numbers.next() % 0x40),
             // Near the ends of the type sums wrap, or stop.
             Kind::Sum(_) => match numbers.next() % 4 {
                 0 => u64::from((i32::MAX - (numbers.next() % 0x1_0000) as i32) as u32),

@@ -99,17 +99,10 @@ impl Product {
     fn kernel(self, layouts: [Layout; 4], staged: bool) -> String {
         let [m, n, k] = self.extents;
         let shape = format!("m{m}n{n}k{k}");
-        let list = |name: &str, count: usize| {
-            let names: Vec<_> = (0..count).map(|index| format!("%{name}{index}")).collect();
-            format!("{{{}}}", names.join(", "))
-        };
+        let list = register_list;
         let word = if self.sums == ScalarType::F64 { "f64" } else { "b32" };
-        let ty = |kind: Kind| match kind {
-            Kind::Factor(ty) => format!("{ty:?}").to_lowercase(),
-            Kind::Sum(ty) => format!("{ty:?}").to_lowercase(),
-        };
         let (kinds, [a, b, c, d]) = (self.kinds(), self.registers());
-        let types = kinds.map(ty);
+        let types = kinds.map(type_name);
         let [la, lb, lc, ld] = layouts;
         let middle = match self.factors[0] {
             MatrixType::F16 => format!("{}.{}", types[3], types[2]),
@@ -165,6 +158,20 @@ impl Product {
     }
 }
 
+/// Such as `{%a0, %a1}`.
+fn register_list(name: &str, count: usize) -> String {
+    let names: Vec<_> = (0..count).map(|index| format!("%{name}{index}")).collect();
+    format!("{{{}}}", names.join(", "))
+}
+
+/// The type of a matrix's elements in PTX.
+fn type_name(kind: Kind) -> String {
+    match kind {
+        Kind::Factor(ty) => format!("{ty:?}").to_lowercase(),
+        Kind::Sum(ty) => format!("{ty:?}").to_lowercase(),
+    }
+}
+
 /// A matrix of random numbers: its bytes in memory, and its values in rows.
 fn random(kind: Kind, layout: Layout, numbers: &mut Numbers) -> (Vec<u8>, Vec<f64>) {
     let bytes = kind.packing().1 / 8;
@@ -217,7 +224,7 @@ fn wmma_multiplies_matrices_in_any_layout() {
     let mut numbers = Numbers(3);
     for (index, product) in all_products().into_iter().enumerate() {
         // A kernel for each layout takes most of the time: without being asked for more, a few of them.
-        let wanted = |bits: &usize| tiles() >= 1000 || (bits + index) % 5 == 0;
+        let wanted = |bits: &usize| tiles() >= 1000 || (bits + index).is_multiple_of(5);
         for bits in (0..16).filter(wanted) {
             let (gap, staged) = (if bits % 3 == 0 { 0 } else { 16 }, bits % 2 == 1);
             let layouts = product.layouts(bits, gap);
