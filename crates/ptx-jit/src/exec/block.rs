@@ -8,13 +8,15 @@ use super::buffer::Buffer;
 use super::fault::{Fault, FaultKind};
 use super::launch::Launch;
 use super::lockstep::WarpRecords;
-use super::phases::MAX_VAIN_TESTS;
 use super::runner::Runner;
 use super::threads::{ThreadPlaces, ThreadRecords};
 use super::warp::lanes;
 use super::watch::new_checker;
 use crate::abi::{CheckLevel, FINISHED, KernelContext, STOPPED, SUSPENDED};
 use crate::stack::Stack;
+
+/// The number of times that threads may test in vain, one after the other, while nothing else goes on.
+const MAX_VAIN_TESTS: u32 = 10_000;
 
 /// The memory and the threads of a block. It can run one block after the other.
 pub(super) struct ThreadBlock<'a> {

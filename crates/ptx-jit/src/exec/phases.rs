@@ -12,9 +12,6 @@ use super::warp::lanes;
 use crate::abi::AccessKind;
 use crate::runtime::is_phase_complete;
 
-/// The number of times that threads may test in vain, one after the other, while nothing else goes on.
-pub(super) const MAX_VAIN_TESTS: u32 = 10_000;
-
 /// A barrier is a word of 64 bits.
 const BYTES: u64 = 8;
 

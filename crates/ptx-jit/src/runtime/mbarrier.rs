@@ -23,7 +23,7 @@ struct Mbarrier {
     parity: u64,
 }
 
-/// What comes of an operation on a barrier.
+/// The result of an operation on a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Changed {
     /// The word that is there now.

@@ -67,7 +67,7 @@ impl Runner<'_> {
                 return word;
             }
         };
-        // SAFETY: as above.
+        // SAFETY: the word was just read there, and no other thread has run since.
         unsafe { place.write(changed.word) };
         let (linear, place) = (thread.linear, address.wrapping_sub(self.shared.start));
         self.with_check(|check| {
