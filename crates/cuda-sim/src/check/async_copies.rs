@@ -90,11 +90,11 @@ impl AsyncCopies {
     /// The last copies of a thread, or all if it has no more, arrive at an mbarrier when they are done.
     pub(super) fn arrive(&mut self, thread: u32, clock: u32, barrier: u64, last: usize) {
         let Some(copies) = self.threads.get_mut(&thread) else { return };
-        let mut arriving: Vec<_> = match copies.open.len().checked_sub(last) {
+        let arriving: Vec<_> = match copies.open.len().checked_sub(last) {
             Some(first) => copies.open.drain(first..).collect(),
             None => copies.groups.drain(..).flatten().chain(copies.open.drain(..)).collect(),
         };
-        let arriving = arriving.drain(..).map(|copy| DoneCopy { copy, thread, clock });
+        let arriving = arriving.into_iter().map(|copy| DoneCopy { copy, thread, clock });
         self.barriers.entry(barrier).or_default().extend(arriving);
     }
 

@@ -43,11 +43,7 @@ pub(super) fn unread_remarks() -> Vec<Report> {
     if printed::is_on() {
         return Vec::new();
     }
-    let filed = filed();
-    let remarks = filed.reports[filed.read..].iter();
-    let is_remark =
-        |report: &&Report| report.kind != ReportKind::Leak && report.kind.error().is_none();
-    remarks.filter(is_remark).cloned().collect()
+    unread(|report| report.kind != ReportKind::Leak && report.kind.error().is_none())
 }
 
 /// The leaks that were filed and that nobody has seen, if a person is to be told of them.
@@ -55,9 +51,13 @@ pub(super) fn leaks_to_tell() -> Vec<Report> {
     if !printed::is_on() {
         return Vec::new();
     }
+    unread(|report| report.kind == ReportKind::Leak)
+}
+
+/// The reports of some kind that the program has not seen.
+fn unread(is_meant: impl Fn(&Report) -> bool) -> Vec<Report> {
     let filed = filed();
-    let leaks = filed.reports[filed.read..].iter();
-    leaks.filter(|report| report.kind == ReportKind::Leak).cloned().collect()
+    filed.reports[filed.read..].iter().filter(|report| is_meant(report)).cloned().collect()
 }
 
 /// Forgets all reports.

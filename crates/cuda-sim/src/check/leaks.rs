@@ -86,7 +86,7 @@ fn tell(text: &mut String, count: usize, what: &str, lines: &[String]) {
         text.push_str(&format!("  {line}\n"));
     }
     if lines.len() > MAX_LISTED {
-        text.push_str(&format!("  and of {} other places\n", lines.len() - MAX_LISTED));
+        text.push_str(&format!("  and {} more lines\n", lines.len() - MAX_LISTED));
     }
 }
 

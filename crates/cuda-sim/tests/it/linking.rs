@@ -78,6 +78,12 @@ impl Linker {
         cuda!(cuLinkAddData_v2(self.state, kind, start, bytes, name.as_ptr(), 0, options, values))
     }
 
+    /// Adds what can be linked.
+    #[track_caller]
+    fn takes(&self, kind: CUjitInputType, name: &CStr, data: &[u8]) {
+        self.add(kind, name, data).ok().expect("it can be linked");
+    }
+
     fn complete(&self) -> Result<CUmodule, CUresult> {
         let (mut image, mut bytes) = (ptr::null_mut(), 0);
         cuda!(cuLinkComplete(self.state, &mut image, &mut bytes)).ok()?;
@@ -108,7 +114,7 @@ fn a_function_is_found_in_another_input_in_either_order() {
     for texts in [[CALLER, CALLEE], [CALLEE, CALLER]] {
         let linker = Linker::new();
         for text in texts {
-            linker.add(PTX, c"text", text.as_bytes()).ok().expect("it can be linked");
+            linker.takes(PTX, c"text", text.as_bytes());
         }
         assert_adds_seven(&gpu, &linker);
     }
@@ -118,9 +124,9 @@ fn a_function_is_found_in_another_input_in_either_order() {
 fn a_function_is_found_in_an_archive_of_the_hosts_objects() {
     let gpu = Gpu::take();
     let linker = Linker::new();
-    linker.add(PTX, c"caller", CALLER.as_bytes()).ok().expect("it can be linked");
+    linker.takes(PTX, c"caller", CALLER.as_bytes());
     let library = CUjitInputType::CU_JIT_INPUT_LIBRARY;
-    linker.add(library, c"callee.a", ARCHIVE).ok().expect("it is an archive");
+    linker.takes(library, c"callee.a", ARCHIVE);
     assert_adds_seven(&gpu, &linker);
 }
 
@@ -128,7 +134,7 @@ fn a_function_is_found_in_an_archive_of_the_hosts_objects() {
 fn a_function_is_found_in_an_object_of_the_host_in_a_file() {
     let gpu = Gpu::take();
     let linker = Linker::new();
-    linker.add(PTX, c"caller", CALLER.as_bytes()).ok().expect("it can be linked");
+    linker.takes(PTX, c"caller", CALLER.as_bytes());
     // The second member of the archive is an object.
     let start = ARCHIVE.windows(4).rposition(|bytes| bytes == b"\x7fELF").expect("an object");
     let path = std::env::temp_dir().join(format!("cuda-sim-{}-callee.o", std::process::id()));
@@ -145,15 +151,15 @@ fn a_function_is_found_in_an_object_of_the_host_in_a_file() {
 fn what_was_linked_can_be_linked_again_as_if_it_were_machine_code() {
     let gpu = Gpu::take();
     let first = Linker::new();
-    first.add(PTX, c"callee", CALLEE.as_bytes()).ok().expect("it can be linked");
+    first.takes(PTX, c"callee", CALLEE.as_bytes());
     let (mut image, mut bytes) = (ptr::null_mut(), 0);
     ok!(cuLinkComplete(first.state, &mut image, &mut bytes));
     // SAFETY: the linker says that the image is there, and as long.
     let image = unsafe { std::slice::from_raw_parts(image.cast::<u8>(), bytes) };
     let second = Linker::new();
     let cubin = CUjitInputType::CU_JIT_INPUT_CUBIN;
-    second.add(cubin, c"linked", image).ok().expect("it can be linked");
-    second.add(PTX, c"caller", CALLER.as_bytes()).ok().expect("it can be linked");
+    second.takes(cubin, c"linked", image);
+    second.takes(PTX, c"caller", CALLER.as_bytes());
     assert_adds_seven(&gpu, &second);
     ok!(cuLinkDestroy(first.state));
 }
@@ -162,7 +168,7 @@ fn what_was_linked_can_be_linked_again_as_if_it_were_machine_code() {
 fn a_name_that_nothing_defines_is_named() {
     let _gpu = Gpu::take();
     let linker = Linker::new();
-    linker.add(PTX, c"caller.ptx", CALLER.as_bytes()).ok().expect("it can be linked");
+    linker.takes(PTX, c"caller.ptx", CALLER.as_bytes());
     assert_eq!(linker.complete(), Err(CUresult::CUDA_ERROR_INVALID_SOURCE));
     assert_eq!(linker.message(), "undefined reference to `add_seven` in `caller.ptx`");
     ok!(cuLinkDestroy(linker.state));
@@ -172,7 +178,7 @@ fn a_name_that_nothing_defines_is_named() {
 fn a_second_definition_is_refused_when_it_is_added() {
     let _gpu = Gpu::take();
     let linker = Linker::new();
-    linker.add(PTX, c"one", CALLEE.as_bytes()).ok().expect("it can be linked");
+    linker.takes(PTX, c"one", CALLEE.as_bytes());
     let again = linker.add(PTX, c"two", CALLEE.as_bytes());
     assert_eq!(again, CUresult::CUDA_ERROR_INVALID_SOURCE);
     let message = "multiple definition of `add_seven` in `two`, first defined in `one`";

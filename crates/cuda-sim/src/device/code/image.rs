@@ -148,18 +148,17 @@ pub(super) fn link_refusal(error: &LinkError) -> ImageError {
 
 /// The program of a PTX text, as [`load`]. What the text uses of the device runtime is linked to it.
 pub(crate) fn program(source: &str, capability: u32) -> Result<Arc<Program>, ImageError> {
-    let undefined =
-        |error: LinkError| ImageError::new(CUresult::CUDA_ERROR_INVALID_PTX, error.to_string());
-    let source = runtime_functions::linked(source).map_err(undefined)?;
-    let source = source.as_ref();
     // Its kernels will need it, and the program may have set a handler of its own meanwhile.
     trap::stand_in();
+    let invalid = |reason: String| ImageError::new(CUresult::CUDA_ERROR_INVALID_PTX, reason);
     let program = programs::of_text(source, || {
-        stack::with_room(|| Program::load(source))
+        let linked =
+            runtime_functions::linked(source).map_err(|error| invalid(error.to_string()))?;
+        stack::with_room(|| Program::load(&linked))
             .map_err(|error| {
                 ImageError::new(CUresult::CUDA_ERROR_OUT_OF_MEMORY, error.to_string())
             })?
-            .map_err(|error| ImageError::new(CUresult::CUDA_ERROR_INVALID_PTX, error.to_string()))
+            .map_err(|error| invalid(error.to_string()))
     })?;
     let ((major, minor), target) = (program.version(), program.target());
     if (major, minor) > NEWEST_PTX {
