@@ -127,7 +127,7 @@ mod tests {
     fn the_commands_are_those_of_the_readme() {
         let readme = fs::read_to_string(paths::root().join(README)).expect("there is a README");
         let first = command_of(&readme, FIRST_RUN).expect("it has a first command");
-        assert_eq!(first, ["run", "--release", "--example", "digits"]);
+        assert_eq!(first, ["run", "--example", "digits"]);
         let tests = command_of(&readme, TESTS).expect("it says how to test");
         assert_eq!(tests, ["test", "--workspace"]);
         assert!(command_of("nothing", FIRST_RUN).is_err());

@@ -88,9 +88,9 @@ pub(crate) fn abi() -> Result<(Counts, Result<()>)> {
     Ok((Counts::of(&transcript.lines), transcript.result))
 }
 
-/// Runs `cargo xtask conformance ptx`.
+/// Runs `cargo xtask conformance ptx --short`.
 pub(crate) fn ptx() -> Result<(Counts, Result<()>)> {
-    ptx::run(&ptx::Arguments::check())
+    ptx::run(&ptx::Arguments::short())
 }
 
 /// Runs `cargo xtask conformance runtime --short`.

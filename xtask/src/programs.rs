@@ -1,4 +1,5 @@
-//! The programs of this repository that the gate's steps run, in the release profile.
+//! The programs of this repository that the gate's steps run, in the dev profile, in which the tests
+//! have built them and all that they stand on.
 
 use std::process::Command;
 
@@ -6,24 +7,20 @@ use anyhow::Result;
 
 use crate::{paths, process};
 
-/// The packages with [`RELEASE_TARGETS`]. Cargo builds a dependency once for each set of features
-/// that packages of one build ask of it together, so all programs come from one build.
-const RELEASE_PACKAGES: [&str; 4] = ["sluice", "golden", "misuse", "cuda-sim"];
-
-const RELEASE_TARGETS: [&str; 8] =
+const TARGETS: [&str; 8] =
     ["--example", "digits", "--bin", "golden", "--bin", "misuse", "--bin", "ptx-check"];
 
-/// A program of the release build, which is made here if it is not up to date.
+/// A program of the workspace's build, which is made here if it is not up to date.
 ///
 /// # Errors
 /// If it cannot be built.
-pub(crate) fn release(program: &str) -> Result<Command> {
-    let mut build = process::cargo(&["build", "--release", "--quiet"]);
-    build.args(RELEASE_PACKAGES.iter().flat_map(|package| ["--package", package]));
+pub(crate) fn built(program: &str) -> Result<Command> {
+    // With the features that the tests' build asks of dependencies: those of all packages together.
+    let mut build = process::cargo(&["build", "--workspace", "--quiet"]);
     // The paths below are those of this folder, whatever the environment sets.
-    build.args(RELEASE_TARGETS).arg("--target-dir").arg(paths::target());
+    build.args(TARGETS).arg("--target-dir").arg(paths::target());
     process::run(&mut build)?;
-    let folder = paths::target().join("release");
+    let folder = paths::target().join("debug");
     let path = if program == "digits" { folder.join("examples") } else { folder }.join(program);
     let mut command = Command::new(path);
     command.current_dir(paths::root());

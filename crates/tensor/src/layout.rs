@@ -348,7 +348,8 @@ impl Layout {
     /// As [`Layout::strided`].
     pub(crate) fn unfold(&self, dim: usize, size: usize, step: usize) -> Result<Layout, NoLayout> {
         let windows = (self.shape[dim] - size) / step + 1;
-        let starts = self.slice(dim, 0, windows, step)?;
+        // One more than there are elements, if the windows are empty.
+        let starts = self.stepped(dim, 0, windows, step)?;
         let (mut shape, mut strides) = (starts.shape.to_vec(), starts.strides.clone());
         shape.push(size);
         strides.push(self.strides[dim]);

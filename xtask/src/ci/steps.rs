@@ -1,8 +1,8 @@
 //! The steps of `cargo xtask ci`, quick ones first.
 //!
 //! They share what they can: clippy, the documentation and the build without the software driver
-//! need only metadata of the dependencies, which is made once; the tests build the dependencies in
-//! the dev profile, and all programs come from one build in the release profile.
+//! need only metadata of the dependencies, which is made once; the tests, and all programs, come from
+//! one build in the dev profile, whose loops that take long are optimised.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -87,7 +87,7 @@ fn conformance_cudarc(report: &mut StepReport) -> Result<()> {
     conformance::cudarc::verdict(&scores)
 }
 
-/// Runs `conformance ptx` with the nvcc that `cargo xtask toolkit` installs.
+/// Runs `conformance ptx --short` with the nvcc that `cargo xtask toolkit` installs.
 fn conformance_ptx(report: &mut StepReport) -> Result<()> {
     if let Err(error) = build_kernels::compiler() {
         report.note = format!("left out: {error}");
@@ -125,7 +125,7 @@ fn conformance_mpi(report: &mut StepReport) -> Result<()> {
 
 /// The README's example, for a few epochs: enough to see that it learns.
 fn main_job(report: &mut StepReport) -> Result<()> {
-    let mut digits = programs::release("digits")?;
+    let mut digits = programs::built("digits")?;
     digits.args(["--epochs", "3", "--json", "--device", "software:2"]);
     let transcript = transcript(&mut digits)?;
     transcript.result?;
@@ -145,7 +145,7 @@ fn golden(report: &mut StepReport) -> Result<()> {
     let passed: Value = serde_json::from_str(&passed)?;
     let pending = passed["pending"].as_array().cloned().unwrap_or_default();
     for device in ["cpu", "software:1"] {
-        let mut golden = programs::release("golden")?;
+        let mut golden = programs::built("golden")?;
         // Its status says whether all cases passed.
         let lines = transcript(golden.args(["run", CASES, "--json", "--device", device]))?.lines;
         let totals = lines.iter().rfind(|line| line.starts_with("{\"totals\""));
@@ -169,7 +169,7 @@ fn golden(report: &mut StepReport) -> Result<()> {
 fn misuse(report: &mut StepReport) -> Result<()> {
     const SEED: &str = "14";
     for number in [["--calls", "100000"], ["--programs", "1000"]] {
-        let mut misuse = programs::release("misuse")?;
+        let mut misuse = programs::built("misuse")?;
         let transcript = transcript(misuse.args(number).args(["--seed", SEED]))?;
         report.closing_lines.extend(transcript.lines.last().cloned());
         transcript.result?;

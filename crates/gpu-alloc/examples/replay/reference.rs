@@ -58,11 +58,24 @@ fn check_driver_log(name: &str) {
     }
 }
 
+/// Whether the environment asks for all replays, which take minutes in the dev profile.
+pub(crate) fn are_all_asked_for() -> bool {
+    std::env::var("REPLAYS").is_ok_and(|replays| replays == "all")
+}
+
+/// The settings that a trace is replayed with on a small device: the first two, and all of them if the
+/// trace is short or the environment says so.
+fn settings(trace: &AllocationTrace) -> &'static [(&'static str, &'static str)] {
+    const MAX_SHORT: usize = 100_000;
+    let are_all = trace.events.len() <= MAX_SHORT || are_all_asked_for();
+    if are_all { &SETTINGS } else { &SETTINGS[..2] }
+}
+
 /// On the smallest device that PyTorch completes the trace on, all calls and retries are PyTorch's,
 /// too; and a page less does not do.
 fn check_least_capacity(name: &str) {
     let trace = trace(name);
-    for (setting, conf) in SETTINGS {
+    for (setting, conf) in settings(&trace) {
         let reference = reference(name, setting);
         let capacity = reference["min_capacity"].as_u64().expect("it is a number");
         let outcome = with_conf(conf).replay(&trace, capacity, AtFailure::GoOn);

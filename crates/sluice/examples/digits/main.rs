@@ -1,8 +1,8 @@
 //! Trains a classifier of handwritten digits: on NVIDIA's GPUs, on software GPUs, or on the CPU.
 //!
 //! ```sh
-//! cargo run --release --example digits
-//! cargo run --release --example digits -- --device software:2 --epochs 10 --json
+//! cargo run --example digits
+//! cargo run --example digits -- --device software:2 --epochs 10 --json
 //! ```
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program talks to its user")]
 

@@ -72,6 +72,31 @@ fn a_tensor_without_elements_may_be_viewed_in_every_way_whatever_its_other_sizes
 }
 
 #[test]
+fn a_number_that_is_repeated_beyond_counting_bytes_is_filled_and_nothing_is_copied_to_it()
+-> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::zeros([1], (DType::F64, device))?;
+        let repeated = x.expand([MOST])?;
+        repeated.fill_(2)?;
+        assert!(repeated.copy_(&Tensor::zeros((), (DType::F64, device))?).is_err());
+        assert!(x.copy_(&repeated).is_err());
+        assert_eq!(x.item::<f64>()?, 2.0);
+        Ok(())
+    })
+}
+
+#[test]
+fn windows_of_no_elements_stand_before_each_element_and_behind_the_last() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::ones([3, 2], device)?;
+        assert_eq!(x.unfold(0, 0, 1)?.shape(), [4, 2, 0]);
+        assert_eq!(x.unfold(0, 0, 2)?.shape(), [2, 2, 0]);
+        assert_eq!(x.t()?.unfold(1, 0, 1)?.shape(), [2, 4, 0]);
+        Ok(())
+    })
+}
+
+#[test]
 fn a_step_beyond_the_end_of_a_dimension_takes_its_first_element() -> Result<()> {
     for_each_device(|device| {
         let x = Tensor::arange(0..100, device)?.reshape([10, 10])?;
