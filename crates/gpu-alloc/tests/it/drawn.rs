@@ -69,7 +69,7 @@ pub(crate) fn run_program(bytes: &[u8]) {
 }
 
 proptest! {
-    #![proptest_config(effort::cases(100))]
+    #![proptest_config(effort::cases(60))]
 
     #[test]
     fn programs_made_of_bytes_run_as_the_models_say(

@@ -89,16 +89,20 @@ fn layouts([rows, cols]: [usize; 2], dtype: DType, device: Device) -> Result<[Te
 
 #[test]
 fn products_of_halves_agree_in_every_layout() -> Result<()> {
-    let sizes = [[64, 96, 72], [16, 16, 16], [70, 37, 129], [17, 520, 33]];
-    for (dtype, sizes) in [(DType::F16, &sizes[..]), (DType::BF16, &sizes[..1])] {
-        for &[m, k, n] in sizes {
+    let sizes = [[16, 16, 16], [64, 96, 72], [70, 37, 129], [17, 520, 33]];
+    for (dtype, sizes) in [(DType::F16, &sizes[..]), (DType::BF16, &sizes[..2])] {
+        for (number, &[m, k, n]) in sizes.iter().enumerate() {
             let on = |device| -> Result<Operands> {
                 Ok((layouts([m, k], dtype, device)?, layouts([k, n], dtype, device)?))
             };
             let (lefts, rights) = on(Device::Cpu)?;
             let (there, factors) = on(cuda_devices()[0])?;
-            for (left, a) in lefts.iter().zip(&there) {
-                for (right, b) in rights.iter().zip(&factors) {
+            for (row, (left, a)) in lefts.iter().zip(&there).enumerate() {
+                for (column, (right, b)) in rights.iter().zip(&factors).enumerate() {
+                    // All pairs of layouts for the first sizes, and each fifth pair for larger ones.
+                    if number > 0 && (row + column) % 5 != number {
+                        continue;
+                    }
                     let (product, wanted) = (a.matmul(b)?.cpu()?, left.matmul(right)?);
                     let is_equal = product.eq(&wanted)?.all(())?.item::<bool>()?;
                     assert!(is_equal, "{:?}, {:?}: {dtype}", a.strides(), b.strides());

@@ -355,7 +355,7 @@ fn join(clock: &mut Clock, other: &Clock) {
 }
 
 proptest! {
-    #![proptest_config(effort::cases(16))]
+    #![proptest_config(effort::cases(8))]
 
     #[test]
     fn memory_is_one_owners_at_a_time_on_every_stream(

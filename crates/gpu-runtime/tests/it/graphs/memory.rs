@@ -29,7 +29,7 @@ fn left() -> [usize; 7] {
 #[test]
 fn what_a_graph_uses_lives_until_it_goes() {
     isolate(|| {
-        const COUNT: usize = 8 << 20;
+        const COUNT: usize = 512 << 10;
         let (main, store) = (stream(), elementwise(device(), "fill"));
         let sum = elementwise(device(), "add_to");
         let mut sums = zeros(device(), COUNT);
