@@ -4,11 +4,12 @@
 pub(crate) mod cudarc;
 mod lists;
 pub(crate) mod mpi;
-mod numba;
+pub(crate) mod numba;
 mod nvrtc;
 mod package;
 mod ptx;
 mod runtime;
+mod torch;
 
 use std::path::PathBuf;
 
@@ -29,15 +30,18 @@ pub(crate) enum ConformanceSuite {
     /// The communicator over MPI: trainings on several processes, and ranks that fail. Installs
     /// OpenMPI where it is missing, as root and with apt.
     Mpi,
-    /// Simple kernels of a published version of numba-cuda, with and without checks. Needs a
-    /// python3 for which there are wheels of it.
-    Numba,
+    /// The tests of a published version of numba-cuda, and kernels of it with and without checks.
+    /// Needs a python3 for which there are wheels of it.
+    Numba(numba::Arguments),
     /// Checks that all PTX is supported that nvcc makes of the kernels here, ours and the software
     /// driver's corpus, for three architectures.
     Ptx(ptx::Arguments),
     /// Programs of the runtime API, on CUB and Thrust too, over the software driver: with checks and
     /// without, on 1, 2 and 4 devices.
     Runtime(runtime::Arguments),
+    /// PyTorch's own wheel over our runtime library: devices, memory, streams, events and graphs.
+    /// Skipped where the Python has no torch.
+    Torch(torch::Arguments),
 }
 
 /// Runs a suite and prints `passed N failed N`, with the suite's own counts after it.
@@ -53,10 +57,10 @@ pub(crate) fn run(suite: &ConformanceSuite) -> Result<()> {
             println!("{counts}");
             result
         }
-        ConformanceSuite::Numba => {
-            let (counts, result) = numba::run()?;
-            println!("{counts}");
-            result
+        ConformanceSuite::Numba(arguments) => {
+            let score = numba::run(arguments)?;
+            println!("{score}");
+            numba::verdict(&score)
         }
         ConformanceSuite::Ptx(arguments) => {
             let (counts, result) = ptx::run(arguments)?;
@@ -65,6 +69,11 @@ pub(crate) fn run(suite: &ConformanceSuite) -> Result<()> {
         }
         ConformanceSuite::Runtime(arguments) => {
             let (counts, result) = runtime::run(arguments)?;
+            println!("{counts}");
+            result
+        }
+        ConformanceSuite::Torch(arguments) => {
+            let (counts, result) = torch::run(arguments)?;
             println!("{counts}");
             result
         }

@@ -80,6 +80,15 @@ impl ManagedDevice {
         Ok(text)
     }
 
+    /// Whether kernels of this device may use memory of another.
+    pub(crate) fn reaches(&self, peer: &ManagedDevice) -> Answer<bool> {
+        let mut reaches = 0;
+        // SAFETY: `reaches` is writable.
+        unsafe { (self.driver.cuDeviceCanAccessPeer)(&mut reaches, self.device, peer.device) }
+            .ok()?;
+        Ok(reaches != 0)
+    }
+
     pub(crate) fn attribute(&self, attribute: CUdevice_attribute) -> Answer<c_int> {
         let mut value = 0;
         // SAFETY: `value` is writable.

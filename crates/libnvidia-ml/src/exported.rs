@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cuda_sys::CUdevice_attribute as Attribute;
 
+use crate::bus::BusAddress;
 use crate::devices::{Answer, ManagedDevice, count, driver};
 use crate::status::ManagementStatus;
 
@@ -45,6 +46,29 @@ struct BusPlace {
     id: c_uint,
     subsystem: c_uint,
     text: [c_char; 32],
+}
+
+/// `nvmlGpuP2PStatus_t`.
+#[repr(transparent)]
+struct PeerStatus(c_int);
+
+impl PeerStatus {
+    const OK: PeerStatus = PeerStatus(0);
+    const NOT_SUPPORTED: PeerStatus = PeerStatus(5);
+
+    /// The status of one aspect, `nvmlGpuP2PCapsIndex_t`, of what lies between two devices.
+    fn of(aspect: c_int, reaches: bool) -> Answer<PeerStatus> {
+        const READ: c_int = 0;
+        const WRITE: c_int = 1;
+        // Between them is what goes by NVLink, which no device of the driver API tells of.
+        const ATOMICS: c_int = 3;
+        const PCI: c_int = 4;
+        match aspect {
+            READ | WRITE | ATOMICS | PCI if reaches => Ok(PeerStatus::OK),
+            READ..=PCI => Ok(PeerStatus::NOT_SUPPORTED),
+            _ => Err(ManagementStatus::INVALID_ARGUMENT),
+        }
+    }
 }
 
 macro_rules! exported {
@@ -98,6 +122,12 @@ exported! {
         }
         Err(ManagementStatus::NOT_FOUND)
     }
+    fn nvmlDeviceGetHandleByPciBusId(bus: *const c_char, device: *mut DeviceHandle) {
+        handle_on_bus(bus, device)
+    }
+    fn nvmlDeviceGetHandleByPciBusId_v2(bus: *const c_char, device: *mut DeviceHandle) {
+        handle_on_bus(bus, device)
+    }
     fn nvmlDeviceGetIndex(device: DeviceHandle, index: *mut c_uint) { write(index, ordinal(device)?) }
     fn nvmlDeviceGetMinorNumber(device: DeviceHandle, number: *mut c_uint) {
         write(number, ordinal(device)?)
@@ -131,6 +161,12 @@ exported! {
         let version = (*memory).version;
         let used = total - free;
         write(memory, VersionedMemorySizes { version, total, reserved: 0, free, used })
+    }
+    fn nvmlDeviceGetP2PStatus(
+        device: DeviceHandle, peer: DeviceHandle, aspect: c_int, status: *mut PeerStatus
+    ) {
+        let reaches = of(device)?.reaches(&of(peer)?)?;
+        write(status, PeerStatus::of(aspect, reaches)?)
     }
     fn nvmlDeviceGetPciInfo(device: DeviceHandle, place: *mut BusPlace) { bus_place(device, place) }
     fn nvmlDeviceGetPciInfo_v3(device: DeviceHandle, place: *mut BusPlace) { bus_place(device, place) }
@@ -181,6 +217,25 @@ unsafe fn handle(index: c_uint, device: *mut DeviceHandle) -> Answer {
     }
     // SAFETY: as this function's own promise says of the place.
     unsafe { write(device, without_provenance(index as usize + 1)) }
+}
+
+/// # Safety
+/// The bus must be null or a text, the place null or writable.
+unsafe fn handle_on_bus(bus: *const c_char, device: *mut DeviceHandle) -> Answer {
+    initialised()?;
+    if bus.is_null() {
+        return Err(ManagementStatus::INVALID_ARGUMENT);
+    }
+    // SAFETY: it is not null, so it is a text.
+    let wanted = unsafe { CStr::from_ptr(bus) }.to_string_lossy();
+    let wanted = BusAddress::parse(&wanted).ok_or(ManagementStatus::INVALID_ARGUMENT)?;
+    for index in 0..count()? {
+        if BusAddress::parse(&ManagedDevice::new(index)?.bus()?) == Some(wanted) {
+            // SAFETY: as this function's own promise says of the place.
+            return unsafe { handle(index, device) };
+        }
+    }
+    Err(ManagementStatus::NOT_FOUND)
 }
 
 /// # Safety

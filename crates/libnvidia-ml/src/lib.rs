@@ -8,8 +8,9 @@
 // Layers, the top one first; a module imports only from lines below its own.
 //
 //   exported, refused
-//   devices
+//   bus, devices
 //   status
+mod bus;
 mod devices;
 mod exported;
 mod refused;

@@ -1,4 +1,5 @@
-//! The functions that are exported and refused: all that NVIDIA's Python bindings of 13.615 call.
+//! The functions that are exported and refused: all that NVIDIA's Python bindings of 13.615 call, and
+//! the names without a version, by which programs call the oldest version of some of them.
 
 use crate::status::ManagementStatus;
 
@@ -19,6 +20,7 @@ mod functions {
 
     refused! {
         nvmlComputeInstanceDestroy
+        nvmlComputeInstanceGetInfo
         nvmlComputeInstanceGetInfo_v2
         nvmlDeviceClearAccountingPids
         nvmlDeviceClearCpuAffinity
@@ -40,6 +42,7 @@ mod functions {
         nvmlDeviceGetAddressingMode
         nvmlDeviceGetApplicationsClock
         nvmlDeviceGetArchitecture
+        nvmlDeviceGetAttributes
         nvmlDeviceGetAttributes_v2
         nvmlDeviceGetAutoBoostedClocksEnabled
         nvmlDeviceGetBAR1MemoryInfo
@@ -58,6 +61,7 @@ mod functions {
         nvmlDeviceGetClockOffsets
         nvmlDeviceGetComputeInstanceId
         nvmlDeviceGetComputeMode
+        nvmlDeviceGetComputeRunningProcesses
         nvmlDeviceGetComputeRunningProcesses_v2
         nvmlDeviceGetComputeRunningProcesses_v3
         nvmlDeviceGetConfComputeGpuAttestationReport
@@ -104,6 +108,7 @@ mod functions {
         nvmlDeviceGetGpuFabricInfo_v4
         nvmlDeviceGetGpuInstanceById
         nvmlDeviceGetGpuInstanceId
+        nvmlDeviceGetGpuInstancePossiblePlacements
         nvmlDeviceGetGpuInstancePossiblePlacements_v2
         nvmlDeviceGetGpuInstanceProfileInfo
         nvmlDeviceGetGpuInstanceProfileInfoByIdV
@@ -112,12 +117,13 @@ mod functions {
         nvmlDeviceGetGpuInstances
         nvmlDeviceGetGpuMaxPcieLinkGeneration
         nvmlDeviceGetGpuOperationMode
+        nvmlDeviceGetGraphicsRunningProcesses
         nvmlDeviceGetGraphicsRunningProcesses_v2
         nvmlDeviceGetGraphicsRunningProcesses_v3
+        nvmlDeviceGetGridLicensableFeatures
         nvmlDeviceGetGridLicensableFeatures_v4
         nvmlDeviceGetGspFirmwareMode
         nvmlDeviceGetGspFirmwareVersion
-        nvmlDeviceGetHandleByPciBusId_v2
         nvmlDeviceGetHandleBySerial
         nvmlDeviceGetHandleByUUIDV
         nvmlDeviceGetHostVgpuMode
@@ -128,6 +134,7 @@ mod functions {
         nvmlDeviceGetIrqNum
         nvmlDeviceGetJpgUtilization
         nvmlDeviceGetLastBBXFlushTime
+        nvmlDeviceGetMPSComputeRunningProcesses
         nvmlDeviceGetMPSComputeRunningProcesses_v2
         nvmlDeviceGetMPSComputeRunningProcesses_v3
         nvmlDeviceGetMarginTemperature
@@ -155,6 +162,7 @@ mod functions {
         nvmlDeviceGetNvLinkErrorCounter
         nvmlDeviceGetNvLinkInfo
         nvmlDeviceGetNvLinkRemoteDeviceType
+        nvmlDeviceGetNvLinkRemotePciInfo
         nvmlDeviceGetNvLinkRemotePciInfo_v2
         nvmlDeviceGetNvLinkState
         nvmlDeviceGetNvLinkTelemetrySamples_v1
@@ -164,7 +172,6 @@ mod functions {
         nvmlDeviceGetNvlinkBwMode
         nvmlDeviceGetNvlinkSupportedBwModes
         nvmlDeviceGetOfaUtilization
-        nvmlDeviceGetP2PStatus
         nvmlDeviceGetPciInfoExt
         nvmlDeviceGetPcieLinkMaxSpeed
         nvmlDeviceGetPcieReplayCounter
@@ -245,6 +252,7 @@ mod functions {
         nvmlDeviceReadWritePRM_v1
         nvmlDeviceRegisterEvents
         nvmlDeviceRemoveGpu
+        nvmlDeviceRemoveGpu_v2
         nvmlDeviceResetApplicationsClocks
         nvmlDeviceResetGpuLockedClocks
         nvmlDeviceResetMemoryLockedClocks
@@ -303,6 +311,7 @@ mod functions {
         nvmlEventSetGetContextInfo_v1
         nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1
         nvmlEventSetRegisterGpuOperationalEvents_v1
+        nvmlEventSetWait
         nvmlEventSetWait_v2
         nvmlEventSetWait_v3
         nvmlGetExcludedDeviceCount
@@ -381,6 +390,7 @@ mod functions {
         nvmlVgpuInstanceGetFrameRateLimit
         nvmlVgpuInstanceGetGpuInstanceId
         nvmlVgpuInstanceGetGpuPciId
+        nvmlVgpuInstanceGetLicenseInfo
         nvmlVgpuInstanceGetLicenseInfo_v2
         nvmlVgpuInstanceGetLicenseStatus
         nvmlVgpuInstanceGetMdevUUID

@@ -96,6 +96,8 @@ pub struct Function {
     pub targets: Vec<usize>,
     /// The product of `.maxntid` or `.reqntid`, if given.
     pub max_threads: Option<u32>,
+    /// The number of `.maxnreg`, if given.
+    pub max_registers: Option<u32>,
 }
 
 /// Frames begin at multiples of this, which suits every access.

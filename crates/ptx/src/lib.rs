@@ -83,10 +83,10 @@ mod types;
 pub use ast::*;
 pub use error::{Error, ErrorKind};
 pub use line_map::LineMap;
-pub use link::{LinkError, LinkInput, link, undefined_names};
+pub use link::{LinkError, LinkInput, link, undefined_names, with_max_registers};
 pub use matrix::*;
 pub use operation::*;
-pub use parser::{parse, parse_unlinked, survey};
+pub use parser::{language_version, parse, parse_unlinked, survey};
 pub use suspension::*;
 pub use types::{RegisterType, ScalarType, StateSpace};
 

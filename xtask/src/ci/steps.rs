@@ -19,7 +19,7 @@ const ABI_CLIENT: &str = "tests/abi-client/Cargo.toml";
 
 pub(super) type CiStep = fn(&mut StepReport) -> Result<()>;
 
-pub(super) const ALL: [(&str, CiStep); 17] = [
+pub(super) const ALL: [(&str, CiStep); 18] = [
     ("format", format),
     ("clippy", clippy),
     ("tidy", |_| tidy::run()),
@@ -30,6 +30,7 @@ pub(super) const ALL: [(&str, CiStep); 17] = [
     ("without-software", without_software),
     ("abi", conformance_abi),
     ("cudarc", conformance_cudarc),
+    ("numba", conformance_numba),
     ("ptx", conformance_ptx),
     ("runtime", conformance_runtime),
     ("mpi", conformance_mpi),
@@ -85,6 +86,12 @@ fn conformance_cudarc(report: &mut StepReport) -> Result<()> {
     let scores = conformance::cudarc::run()?;
     report.closing_lines = scores.iter().map(ToString::to_string).collect();
     conformance::cudarc::verdict(&scores)
+}
+
+fn conformance_numba(report: &mut StepReport) -> Result<()> {
+    let score = conformance::numba::run(&conformance::numba::Arguments::short())?;
+    report.note = score.to_string();
+    conformance::numba::verdict(&score)
 }
 
 /// Runs `conformance ptx --short` with the nvcc that `cargo xtask toolkit` installs.

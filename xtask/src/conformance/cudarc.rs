@@ -15,6 +15,8 @@ use crate::{paths, process};
 
 const VERSIONS: [&str; 2] = ["0.19.0", "0.19.10"];
 const FEATURES: &str = "std,driver,nvrtc,f16,cuda-13000,dynamic-loading";
+/// The number of tests of a version that may be listed as impossible.
+const MAX_CANNOT: usize = 3;
 /// The time that a test may take, far longer than each does.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -83,7 +85,7 @@ fn is_repeated(expected: Expectation, succeeded: bool) -> bool {
 /// # Errors
 /// If they cannot be run, or if one of the lists is wrong. Whether tests failed is in the scores.
 pub(crate) fn run() -> Result<Vec<Score>> {
-    let lists = Lists::read("cudarc")?;
+    let lists = Lists::read("cudarc", &[Expectation::Cannot, Expectation::Timing], MAX_CANNOT)?;
     let compilers = Compilers::install()?;
     let driver = libcuda::build(BuildProfile::Dev)?;
     let suites =

@@ -1,50 +1,70 @@
-//! Kernels of numba-cuda, which finds our `libcuda.so.1` as it would NVIDIA's.
+//! numba-cuda, which finds our `libcuda.so.1` as it would NVIDIA's: its own tests, and kernels of ours
+//! with and without checks.
 
-use std::env::join_paths;
-use std::process::Command;
+mod packages;
+mod suite;
 
-use anyhow::{Context, Result};
+use std::path::Path;
 
-use super::folder;
+use anyhow::{Result, ensure};
+
+use self::packages::{CompilerRelease, PythonEnvironment};
+pub(crate) use self::suite::SuiteScore;
+use self::suite::{NumbaTests, SHORT};
 use crate::libcuda::{self, BuildProfile};
-use crate::test_results::Counts;
-use crate::{paths, process, toolkit};
+use crate::{paths, process};
 
-/// Exact versions. Without nvJitLink, which makes machine code, the driver is asked to link PTX.
-const PACKAGES: [&str; 13] = [
-    "numba==0.68.1",
-    "numba-cuda==0.30.4",
-    "llvmlite==0.50.0",
-    "numpy==2.4.6",
-    "packaging==26.3",
-    "cuda-bindings==13.5.0",
-    "cuda-core==1.2.2",
-    "cuda-pathfinder==1.9.0",
-    "nvidia-cuda-nvrtc==13.0.88",
-    "nvidia-cuda-runtime==13.0.96",
-    "nvidia-cuda-cccl==13.0.85",
-    "nvidia-cuda-crt==13.0.88",
-    "nvidia-nvvm==13.0.88",
-];
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Run a few modules only.
+    #[arg(long)]
+    short: bool,
+    /// The release of NVIDIA's compilers.
+    #[arg(long, value_enum, default_value = "13.1")]
+    compilers: CompilerRelease,
+    /// Run modules only whose name has this in it, such as `test_array`.
+    #[arg(long)]
+    module: Vec<String>,
+}
+
+impl Arguments {
+    /// The arguments of the gate.
+    pub(crate) fn short() -> Arguments {
+        Arguments { short: true, compilers: CompilerRelease::Release13_1, module: Vec::new() }
+    }
+}
+
+/// Runs the kernels and the suite.
+///
+/// # Errors
+/// If they cannot be run, if a kernel fails, or if the list is wrong. Whether tests failed is in the
+/// score.
+pub(crate) fn run(arguments: &Arguments) -> Result<SuiteScore> {
+    // The gate has the one profile built, and a program of a stranger is faster with the other.
+    let profile = if arguments.short { BuildProfile::Dev } else { BuildProfile::Release };
+    let libraries = libcuda::build(profile)?;
+    let environment = PythonEnvironment::install(arguments.compilers)?;
+    kernels(&environment, &libraries)?;
+    let suite = NumbaTests {
+        release: arguments.compilers,
+        environment: &environment,
+        libraries: &libraries,
+    };
+    if arguments.short { suite.run(&SHORT) } else { suite.run(&arguments.module) }
+}
+
+/// Fails if a test did.
+pub(crate) fn verdict(score: &SuiteScore) -> Result<()> {
+    ensure!(score.failed == 0, "{} tests of numba-cuda fail", score.failed);
+    Ok(())
+}
 
 /// Runs the kernels twice, without checks and with all of them.
-pub(super) fn run() -> Result<(Counts, Result<()>)> {
-    let packages = folder().join("numba");
-    toolkit::install(&packages, &PACKAGES)?;
-    let driver = libcuda::build(BuildProfile::Dev)?;
-    let toolkit = packages.join("nvidia/cu13");
-    let libraries = join_paths([driver, toolkit.join("lib")])
-        .context("a folder's name cannot be in LD_LIBRARY_PATH")?;
-    let mut lines = Vec::new();
-    let mut result = Ok(());
+fn kernels(environment: &PythonEnvironment, libraries: &Path) -> Result<()> {
     for checks in ["0", "1"] {
-        let mut python = Command::new("python3");
-        python.arg(paths::root().join("xtask/src/conformance/numba_kernels.py")).arg(&packages);
-        python.env("CUDA_HOME", &toolkit).env("LD_LIBRARY_PATH", &libraries);
-        python.env("CUDA_SIM_CHECK", checks).env_remove("CUDA_VISIBLE_DEVICES");
-        let transcript = process::transcript(&mut python)?;
-        lines.extend(transcript.lines);
-        result = result.and(transcript.result);
+        let mut python = environment.command(libraries)?;
+        python.arg(paths::root().join("xtask/src/conformance/numba/kernels.py"));
+        process::transcript(python.env("CUDA_SIM_CHECK", checks))?.result?;
     }
-    Ok((Counts::of(&lines), result))
+    Ok(())
 }

@@ -4,7 +4,9 @@ use std::ffi::{CStr, c_void};
 use std::fs;
 use std::ptr;
 
-use cuda_sys::{CUjit_option, CUjitInputType, CUlinkState, CUmodule, CUresult};
+use cuda_sys::{
+    CUfunction_attribute, CUjit_option, CUjitInputType, CUlinkState, CUmodule, CUresult,
+};
 
 use crate::sim::{
     DEFAULT, Gpu, assert_holds, cuda, fails, function, launch, ok, output_of_child, upload,
@@ -57,17 +59,24 @@ struct Linker {
 
 impl Linker {
     fn new() -> Linker {
+        Linker::with_max_registers(0)
+    }
+
+    /// A linker whose kernels have so many registers at most; 0 is no limit.
+    fn with_max_registers(registers: usize) -> Linker {
         let mut options = [
             CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
             CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+            CUjit_option::CU_JIT_MAX_REGISTERS,
         ];
         // The driver writes to both for as long as the linker lives.
         let errors: &'static mut [u8; 512] = Box::leak(Box::new([0; 512]));
         let place = errors.as_mut_ptr();
-        let values: &'static mut [*mut c_void; 2] =
-            Box::leak(Box::new([place.cast(), ptr::without_provenance_mut(512)]));
+        let [bytes, registers] = [512, registers].map(ptr::without_provenance_mut);
+        let values: &'static mut [*mut c_void; 3] =
+            Box::leak(Box::new([place.cast(), bytes, registers]));
         let mut state = ptr::null_mut();
-        ok!(cuLinkCreate_v2(2, options.as_mut_ptr(), values.as_mut_ptr(), &mut state));
+        ok!(cuLinkCreate_v2(3, options.as_mut_ptr(), values.as_mut_ptr(), &mut state));
         // SAFETY: it is the buffer, which the driver writes to in calls only.
         Linker { state, errors: unsafe { &*place.cast_const().cast() } }
     }
@@ -118,6 +127,25 @@ fn a_function_is_found_in_another_input_in_either_order() {
         }
         assert_adds_seven(&gpu, &linker);
     }
+}
+
+#[test]
+fn a_limit_to_registers_holds_for_what_is_linked() {
+    let _gpu = Gpu::take();
+    let registers = |limit| {
+        let linker = Linker::with_max_registers(limit);
+        linker.takes(PTX, c"caller", CALLER.as_bytes());
+        linker.takes(PTX, c"callee", CALLEE.as_bytes());
+        let module = linker.complete().expect("it can be linked");
+        let mut registers = -1;
+        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS;
+        ok!(cuFuncGetAttribute(&mut registers, attribute, function(module, c"k")));
+        registers
+    };
+    let unlimited = registers(0);
+    assert!(unlimited > 6, "{unlimited}");
+    assert_eq!(registers(6), 6);
+    assert_eq!(registers(255), unlimited);
 }
 
 #[test]

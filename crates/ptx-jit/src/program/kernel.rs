@@ -85,11 +85,13 @@ impl Kernel {
     }
 
     /// The registers of 32 bits that a thread needs, by our own count: a compiler for a GPU may keep
-    /// more values, or compute some again. As many more are added as it keeps for itself.
+    /// more values, or compute some again. As many more are added as it keeps for itself. Where the
+    /// text sets a limit, it would spill the others.
     pub fn registers(&self) -> u32 {
         const KEPT: u32 = 4;
         const MOST: u32 = 255;
-        (register_pressure(self.function()) + KEPT).min(MOST)
+        let limit = self.function().max_registers.unwrap_or(MOST);
+        (register_pressure(self.function()) + KEPT).min(limit).min(MOST)
     }
 
     /// The constant memory of the kernel's module.

@@ -28,7 +28,6 @@ pub use self::limits::MAX_STATIC_SHARED_BYTES;
 pub struct Program {
     kernels: Vec<Kernel>,
     globals: Vec<GlobalVariable>,
-    version: (u32, u32),
     target: u32,
 }
 
@@ -41,7 +40,7 @@ impl Program {
         let module = ptx::parse(source)?;
         let calls = CallGraph::new(&module)?;
         let globals = globals(&module);
-        let (version, target) = (module.version, module.target);
+        let target = module.target;
         let defined = |&index: &usize| {
             module.functions[index].is_kernel && module.functions[index].is_defined
         };
@@ -53,12 +52,7 @@ impl Program {
         let lines = Arc::new(LineMap::new(source));
         let source = Arc::new(ParsedProgram { lines, module, calls, helpers });
         let kernels = summaries.into_iter().map(|summary| Kernel::new(&source, summary)).collect();
-        Ok(Program { kernels, globals, version, target })
-    }
-
-    /// The version of the PTX language that the text is written in.
-    pub fn version(&self) -> (u32, u32) {
-        self.version
+        Ok(Program { kernels, globals, target })
     }
 
     /// The architecture that the text is for, as 75 for sm_75.

@@ -7,12 +7,14 @@
 
 mod object;
 mod output;
+mod registers;
 mod resolve;
 
 use thiserror::Error;
 
 use self::object::Object;
 use self::output::write;
+pub use self::registers::with_max_registers;
 use self::resolve::Resolution;
 use crate::error::Error;
 

@@ -56,6 +56,11 @@ pub(super) fn read<'s>(
         let kind = ErrorKind::Unsupported("this declaration of the function");
         return Err(cursor.error_at(callee_token, kind));
     }
+    // A module may be compiled for a declaration with a result, and be linked to a function without
+    // one: the variable stays as it is. numba declares all functions with a result.
+    if called.returns.is_empty() {
+        results.clear();
+    }
     if !matches(function, &arguments, called, &called.parameters)
         || !matches(function, &results, called, &called.returns)
     {

@@ -57,8 +57,8 @@ fn parameters<'s>(
     })
 }
 
-/// Reads the directives between head and body. Those that only guide the register allocation do not
-/// matter here.
+/// Reads the directives between head and body. Those that are about several blocks of a
+/// multiprocessor do not matter here.
 fn attributes(cursor: &mut Cursor<'_>, function: &mut FunctionDraft<'_>) -> Result<(), Error> {
     while cursor.peek().kind == TokenKind::Directive {
         match cursor.directive()? {
@@ -66,7 +66,11 @@ fn attributes(cursor: &mut Cursor<'_>, function: &mut FunctionDraft<'_>) -> Resu
                 let threads = extents(cursor)?.into_iter().fold(1u64, u64::saturating_mul);
                 function.set_max_threads(u32::try_from(threads).unwrap_or(u32::MAX));
             }
-            ".minnctapersm" | ".maxnctapersm" | ".maxnreg" => {
+            ".maxnreg" => {
+                let registers = cursor.integer(u64::from(u32::MAX))?;
+                function.set_max_registers(u32::try_from(registers).unwrap_or(u32::MAX));
+            }
+            ".minnctapersm" | ".maxnctapersm" => {
                 extents(cursor)?;
             }
             ".noreturn" => {}

@@ -57,6 +57,7 @@ impl<'s> FunctionDraft<'s> {
             body: Vec::new(),
             targets: Vec::new(),
             max_threads: None,
+            max_registers: None,
         };
         let mut scopes = Scopes::default();
         scopes.open(0);
@@ -78,6 +79,10 @@ impl<'s> FunctionDraft<'s> {
 
     pub(super) fn set_max_threads(&mut self, threads: u32) {
         self.function.max_threads = Some(threads);
+    }
+
+    pub(super) fn set_max_registers(&mut self, registers: u32) {
+        self.function.max_registers = Some(registers);
     }
 
     /// The function as far as its head says.

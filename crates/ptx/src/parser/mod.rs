@@ -60,6 +60,13 @@ pub fn parse_unlinked(source: &str) -> Result<Module, Error> {
     Ok(parser.module.finish())
 }
 
+/// The version of the language that a text says it is written in: the numbers of its first line.
+pub fn language_version(source: &str) -> Option<(u32, u32)> {
+    let mut parser = Parser::new(source, Diagnostics::first_only()).ok()?;
+    parser.version().ok()?;
+    Some(parser.module.finish().version)
+}
+
 /// Reads all of a module, going on behind each location that is malformed or not supported.
 ///
 /// The module is what could be read of it; it may only be used if there were no errors.
@@ -100,12 +107,16 @@ impl<'s> Parser<'s> {
         self.check_functions_used()
     }
 
-    fn items(&mut self) -> Result<(), Error> {
-        // Every module begins with its version: an empty text is none.
+    /// Every module begins with its version: an empty text is none.
+    fn version(&mut self) -> Result<(), Error> {
         if !self.cursor.accept_directive(".version") {
             return Err(self.cursor.error(ErrorKind::Expected("`.version`")));
         }
-        header::version(&mut self.cursor, &mut self.module)?;
+        header::version(&mut self.cursor, &mut self.module)
+    }
+
+    fn items(&mut self) -> Result<(), Error> {
+        self.version()?;
         while self.cursor.peek().kind != TokenKind::End {
             if let Err(error) = self.item() {
                 self.diagnostics.report(error)?;

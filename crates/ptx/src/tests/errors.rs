@@ -1,6 +1,6 @@
 //! What is refused, with its place in the text.
 
-use crate::{ErrorKind, parse, survey};
+use crate::{ErrorKind, language_version, parse, survey};
 
 /// The error for a kernel with that body, which begins on the third line.
 fn refused(body: &str) -> crate::Error {
@@ -153,6 +153,13 @@ fn modules_are_checked() {
     check(".entry k() { /* no end", 1);
     check(".func f(.reg .b32 %r) { ret; }", 1);
     check(".entry k() { ret; }\n.entry k() { ret; }", 2);
+}
+
+#[test]
+fn a_text_says_its_version_whatever_follows() {
+    assert_eq!(language_version("// new\n.version 42.1\n.target what is this"), Some((42, 1)));
+    assert_eq!(language_version(".target sm_80"), None);
+    assert_eq!(language_version(".version 8"), None);
 }
 
 #[test]

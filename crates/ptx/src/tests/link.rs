@@ -47,6 +47,15 @@ const CALLEE: &str = ".visible .func (.param .b32 r) f(.param .b32 a) {
 }\n";
 
 #[test]
+fn a_caller_may_expect_a_result_of_a_function_that_gives_none() {
+    let caller = ".extern .func (.param .b64 result) f(.param .b32 x);
+        .visible .entry k() { .param .b32 x; .param .b64 result; call (result), f, (x); ret; }";
+    let text = linked(&[caller, ".visible .func f(.param .b32 x) { ret; }"]);
+    let module = parse(&text.expect("all names are defined")).expect("nobody reads the result");
+    assert_eq!(module.functions.len(), 2);
+}
+
+#[test]
 fn a_function_is_found_in_another_module_in_either_order() {
     for texts in [[CALLER, CALLEE], [CALLEE, CALLER]] {
         let module = module(&texts);

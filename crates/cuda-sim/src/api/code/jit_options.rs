@@ -1,5 +1,5 @@
-//! Options that programs pass beside an image. Only the buffers for messages mean anything here:
-//! the others are about machine code that is not made.
+//! Options that programs pass beside an image. Only the buffers for messages mean anything here, and
+//! the limit to registers where something is linked: the others are about machine code that is not made.
 
 use std::ffi::{c_char, c_void};
 use std::ptr;
@@ -92,6 +92,28 @@ impl JitLogs {
         self.error(&refusal.reason);
         refusal.error
     }
+}
+
+/// The limit to the registers of a thread that a call's options set; 0 is none.
+///
+/// # Errors
+/// Those of [`JitLogs::new`].
+pub(in crate::api) fn max_registers(
+    count: Count<JitOptions>,
+    options: List<CUjit_option, JitOptions>,
+    OptionValues(values): OptionValues,
+) -> Result<Option<u32>> {
+    if count.get() > 0 && values.is_null() {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    let is_limit = |option| option == CUjit_option::CU_JIT_MAX_REGISTERS;
+    let Some(index) = options.of(count).iter()?.position(is_limit) else {
+        return Ok(None);
+    };
+    // SAFETY: there is a value for each option, as `OptionValues` promises.
+    let value = unsafe { values.add(index).read() };
+    // A number of 32 bits is in the lower half, whatever the program left in the other.
+    Ok(Some(value.addr() as u32).filter(|&registers| registers > 0))
 }
 
 impl JitLog {

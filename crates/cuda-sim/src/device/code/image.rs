@@ -16,7 +16,8 @@ use ptx_jit::{Program, stack, trap};
 use super::{programs, runtime_functions};
 use crate::fatbin::{self, FatbinError};
 
-/// The newest version of the PTX language that the driver reads: that of CUDA 13.1.
+/// The newest version of the PTX language that was gone through: that of CUDA 13.1. A text of a newer
+/// one is read too, and refused where it has something that is not known.
 const NEWEST_PTX: (u32, u32) = (9, 1);
 
 /// No file with an image is larger.
@@ -57,11 +58,11 @@ impl ImageError {
 /// - `CUDA_ERROR_OUT_OF_MEMORY` if the machine has no memory for a stack to read it on.
 /// - `CUDA_ERROR_NO_BINARY_FOR_GPU` for machine code, and fat binaries without PTX for the device.
 /// - `CUDA_ERROR_INVALID_IMAGE` for what is none of the formats.
-/// - `CUDA_ERROR_UNSUPPORTED_PTX_VERSION` for PTX that is newer than the driver: "the provided PTX
-///   was compiled with an unsupported toolchain" (driver API, `CUresult`).
 /// - `CUDA_ERROR_INVALID_PTX` for malformed PTX, what the software driver does not support, and
 ///   PTX for a higher architecture than the device has: PTX can be compiled "to binary code of
 ///   greater or equal compute capability" only (CUDA Programming Guide, PTX compatibility).
+/// - `CUDA_ERROR_UNSUPPORTED_PTX_VERSION` for the same in PTX that is newer than the driver: "the
+///   provided PTX was compiled with an unsupported toolchain" (driver API, `CUresult`).
 ///
 /// # Safety
 /// The image is null, a fat binary, a reference to one, an ELF file, or text that ends with a NUL.
@@ -130,9 +131,8 @@ pub(crate) fn text_of_bytes(mut image: Vec<u8>, capability: u32) -> Result<Strin
 /// # Errors
 /// `CUDA_ERROR_INVALID_PTX` for a text that is malformed or not supported.
 pub(super) fn check_unlinked(name: &str, text: &str) -> Result<(), ImageError> {
-    let invalid =
-        |error| ImageError::new(CUresult::CUDA_ERROR_INVALID_PTX, format!("{name}: {error}"));
-    ptx::parse_unlinked(text).map(drop).map_err(invalid)
+    let unread = |error| unread_text(text, format!("{name}: {error}"));
+    ptx::parse_unlinked(text).map(drop).map_err(unread)
 }
 
 /// Why inputs are not linked, and the driver's error for it.
@@ -150,25 +150,16 @@ pub(super) fn link_refusal(error: &LinkError) -> ImageError {
 pub(crate) fn program(source: &str, capability: u32) -> Result<Arc<Program>, ImageError> {
     // Its kernels will need it, and the program may have set a handler of its own meanwhile.
     trap::stand_in();
-    let invalid = |reason: String| ImageError::new(CUresult::CUDA_ERROR_INVALID_PTX, reason);
     let program = programs::of_text(source, || {
-        let linked =
-            runtime_functions::linked(source).map_err(|error| invalid(error.to_string()))?;
+        let linked = runtime_functions::linked(source)
+            .map_err(|error| unread_text(source, error.to_string()))?;
         stack::with_room(|| Program::load(&linked))
             .map_err(|error| {
                 ImageError::new(CUresult::CUDA_ERROR_OUT_OF_MEMORY, error.to_string())
             })?
-            .map_err(|error| invalid(error.to_string()))
+            .map_err(|error| unread_text(source, error.to_string()))
     })?;
-    let ((major, minor), target) = (program.version(), program.target());
-    if (major, minor) > NEWEST_PTX {
-        let (newest, least) = NEWEST_PTX;
-        let error = CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
-        let reason = format!(
-            "PTX {major}.{minor} is newer than the driver, which reads up to {newest}.{least}"
-        );
-        return Err(ImageError::new(error, reason));
-    }
+    let target = program.target();
     if target > capability {
         let reason = format!(
             "the PTX is for sm_{target}, but the device has compute capability {}.{} \
@@ -179,6 +170,19 @@ pub(crate) fn program(source: &str, capability: u32) -> Result<Arc<Program>, Ima
         return Err(ImageError::new(CUresult::CUDA_ERROR_INVALID_PTX, reason));
     }
     Ok(program)
+}
+
+/// The error of a text that is malformed or has something that is not supported.
+fn unread_text(text: &str, reason: String) -> ImageError {
+    match ptx::language_version(text) {
+        Some((major, minor)) if (major, minor) > NEWEST_PTX => {
+            let (newest, least) = NEWEST_PTX;
+            let error = CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+            let newer = format!("PTX {major}.{minor} is newer than the driver's, {newest}.{least}");
+            ImageError::new(error, format!("{reason} ({newer})"))
+        }
+        _ => ImageError::new(CUresult::CUDA_ERROR_INVALID_PTX, reason),
+    }
 }
 
 /// # Safety

@@ -13,14 +13,16 @@ use crate::console;
 /// The state of a linker.
 pub(crate) struct Linker {
     inputs: Vec<NamedText>,
+    /// The registers that a thread of a kernel may have, if the program says so.
+    max_registers: Option<u32>,
     output: Option<CString>,
     report: Box<dyn Fn(&str) + Send>,
 }
 
 impl Linker {
     /// A linker without inputs, and where its messages go.
-    pub(crate) fn new(report: Box<dyn Fn(&str) + Send>) -> Linker {
-        Linker { inputs: Vec::new(), output: None, report }
+    pub(crate) fn new(max_registers: Option<u32>, report: Box<dyn Fn(&str) + Send>) -> Linker {
+        Linker { inputs: Vec::new(), max_registers, output: None, report }
     }
 
     /// Adds PTX, or a fat binary, an object of the host or an archive of those with PTX in them. Of a
@@ -62,6 +64,11 @@ impl Linker {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         let text = self.link().map_err(|error| self.refused(&image::link_refusal(&error)))?;
+        let text = match self.max_registers {
+            None => text,
+            Some(registers) => ptx::with_max_registers(&text, registers)
+                .map_err(|_| CUresult::CUDA_ERROR_INVALID_PTX)?,
+        };
         image::program(&text, capability).map_err(|refusal| self.refused(&refusal))?;
         (self.report)("");
         let output = CString::new(text).map_err(|_| CUresult::CUDA_ERROR_INVALID_PTX)?;

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use crate::api::Result;
 use crate::api::arguments::{Count, List, Out, handle, number};
-use crate::api::code::jit_options::{JitLogs, JitOptions, OptionValues};
+use crate::api::code::jit_options::{JitLogs, JitOptions, OptionValues, max_registers};
 use crate::device::image::{self, ImageError};
 use crate::device::{Linker, current, machine};
 
@@ -23,8 +23,9 @@ pub(in crate::api) fn cuLinkCreate_v2(
     out: Out<CUlinkState>,
 ) -> Result {
     let logs = JitLogs::new(count, options, values)?;
+    let max_registers = max_registers(count, options, values)?;
     current::working()?;
-    let linker = Linker::new(Box::new(move |message| logs.error(message)));
+    let linker = Linker::new(max_registers, Box::new(move |message| logs.error(message)));
     let inserted = machine()?.linkers.insert(|_| Mutex::new(linker));
     out.set(handle(inserted.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?.0));
     Ok(())

@@ -1,14 +1,9 @@
-"""Kernels of numba-cuda, each checked against numpy. Run by `cargo xtask conformance numba`, with
-the folder of the packages."""
+"""Kernels of numba-cuda, each checked against numpy. Run by `cargo xtask conformance numba`."""
 
 import math
-import site
 import sys
 import traceback
 import warnings
-
-# Not PYTHONPATH: numba-cuda takes the place of a part of numba by a .pth file.
-site.addsitedir(sys.argv[1])
 
 import numpy as np
 from numba import cuda, float32
