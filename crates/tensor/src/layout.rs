@@ -10,12 +10,13 @@ mod result;
 pub(crate) use problem::NoLayout;
 pub(crate) use region::LayoutRegion;
 use std::iter::repeat_n;
+use std::mem;
 
 use smallvec::SmallVec;
 
 use crate::Shape;
 use crate::checked_size::CheckedSize;
-use crate::shape::PerDim;
+use crate::shape::{PerDim, copy_of};
 
 /// The distance between neighbours along each dimension, in elements; 0 repeats an element.
 pub(crate) type Strides = PerDim<isize>;
@@ -32,7 +33,7 @@ const MAX_DIMS: usize = 64;
 /// sizes, where each counts as at least 1; each size times its stride; and the position of each
 /// element. So code that has a layout can multiply parts of these without checks. A layout without
 /// elements has the offset 0.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     shape: Shape,
     strides: Strides,
@@ -41,6 +42,14 @@ pub(crate) struct Layout {
     /// The position after the last element, in elements of the storage.
     end: usize,
     contiguous: bool,
+}
+
+impl Clone for Layout {
+    #[inline]
+    fn clone(&self) -> Layout {
+        let (shape, strides) = (self.shape.clone(), copy_of(&self.strides));
+        Layout { shape, strides, ..*self }
+    }
 }
 
 impl Layout {
@@ -107,21 +116,6 @@ impl Layout {
             Some(_) => Ok(Layout { shape, strides, offset, numel: most, end, contiguous }),
             None => Err(NoLayout::Outside(shape)),
         }
-    }
-
-    /// A row-major layout at the start of its own storage.
-    #[inline]
-    pub(crate) fn at_start(&self) -> Layout {
-        debug_assert!(self.contiguous, "it is row-major");
-        let mut strides = self.strides.clone();
-        let mut step = 1;
-        // Written anew, since those along dimensions of one element may be anything.
-        for (stride, &size) in strides.iter_mut().zip(&*self.shape).rev() {
-            *stride = step;
-            step *= size.max(1) as isize;
-        }
-        let shape = self.shape.clone();
-        Layout { shape, strides, offset: 0, end: self.numel, ..*self }
     }
 
     pub(crate) fn shape(&self) -> &Shape {
@@ -269,24 +263,22 @@ impl Layout {
     /// of this layout, so no number can overflow, and nothing is checked.
     #[inline]
     fn part(&self, dim: usize, start: usize, len: usize) -> Layout {
-        let (size, stride) = (self.shape[dim], self.strides[dim]);
+        // A copy that is changed, since a layout that is put together is copied once more.
+        let mut part = self.clone();
+        let (sizes, stride) = (part.shape.sizes_mut(), part.strides[dim]);
+        let size = mem::replace(&mut sizes[dim], len);
         let (before, behind) = (start as isize * stride, (size - start - len) as isize * stride);
         // The part that is cut off on the side of the highest address.
         let cut = if stride < 0 { -before } else { behind };
-        let (shape, strides) = (self.shape.with(dim, len), self.strides.clone());
-        let contiguous = match self.contiguous {
+        part.numel = sizes.iter().product();
+        part.contiguous = match part.contiguous {
             // Less than a whole row of the dimension lies side by side only if there is one row.
-            true => len == size || self.shape[..dim].iter().all(|&outer| outer == 1),
-            false => is_row_major(&shape, &strides),
+            true => len == size || sizes[..dim].iter().all(|&outer| outer == 1),
+            false => is_row_major(sizes, &part.strides),
         };
-        Layout {
-            contiguous,
-            offset: self.offset.wrapping_add_signed(before),
-            numel: shape.iter().product(),
-            shape,
-            strides,
-            end: self.end.wrapping_add_signed(-cut),
-        }
+        part.offset = part.offset.wrapping_add_signed(before);
+        part.end = part.end.wrapping_add_signed(-cut);
+        part
     }
 
     /// The part of these sizes, none of which is larger than its own, where all indices begin.

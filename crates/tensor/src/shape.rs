@@ -16,12 +16,33 @@ use crate::checked_size::CheckedSize;
 /// assert_eq!((shape.len(), shape.numel(), shape[2]), (3, 6, 3));
 /// assert_eq!(shape.broadcast(&[4, 1]), Some(Shape::from([2, 4, 3])));
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash, Default)]
+#[derive(PartialEq, Eq, Hash, Default)]
 pub struct Shape(PerDim<usize>);
 
 /// A number for each dimension. Up to four are copied as a whole, by which cloning tensors' shapes
 /// costs next to nothing.
 pub(crate) type PerDim<T> = TinyVec<[T; 4]>;
+
+/// A copy, as clones are, of which only that of a few numbers is inlined.
+#[inline]
+pub(crate) fn copy_of<T: Copy + Default>(numbers: &PerDim<T>) -> PerDim<T> {
+    match numbers {
+        PerDim::Inline(few) => PerDim::Inline(*few),
+        PerDim::Heap(many) => copy_of_many(many),
+    }
+}
+
+#[cold]
+fn copy_of_many<T: Copy + Default>(many: &[T]) -> PerDim<T> {
+    PerDim::Heap(many.to_vec())
+}
+
+impl Clone for Shape {
+    #[inline]
+    fn clone(&self) -> Shape {
+        Shape(copy_of(&self.0))
+    }
+}
 
 impl Shape {
     /// The number of elements; 1 for a shape without dimensions. It is `usize::MAX`, which no
@@ -83,8 +104,14 @@ impl Shape {
     #[inline]
     pub(crate) fn with(&self, dim: usize, size: usize) -> Shape {
         let mut shape = self.clone();
-        shape.0[dim] = size;
+        shape.sizes_mut()[dim] = size;
         shape
+    }
+
+    /// The sizes, to be changed.
+    #[inline]
+    pub(crate) fn sizes_mut(&mut self) -> &mut [usize] {
+        &mut self.0
     }
 }
 

@@ -107,8 +107,10 @@ pub fn split(units: usize, cost: usize, work: impl Fn(Range<usize>) + Sync) {
     if pieces < 2 {
         return work(0..units);
     }
-    let most = threads() * PIECES_PER_THREAD;
-    crew().run(units, units.div_ceil(pieces.min(most)), &work);
+    let threads = threads();
+    // As many for each thread: with one piece more than threads, that one would double the time.
+    let even = if pieces > threads { pieces - pieces % threads } else { pieces };
+    crew().run(units, units.div_ceil(even.min(threads * PIECES_PER_THREAD)), &work);
 }
 
 /// Runs `work` on each of `count` indices, each a piece of its own, however little it is.

@@ -175,11 +175,14 @@ fn node_of(
     inputs: &[&Tensor],
     outputs: &[&Tensor],
 ) -> Counted<Node> {
-    let (mut edges, mut forms) = (InputEdges::new(), OutputForms::new());
-    inputs.iter().for_each(|input| edges.push(edge_of(input)));
-    outputs.iter().for_each(|output| forms.push(Form::of(output)));
     let stream = outputs.first().and_then(|output| forward_stream(output));
-    Node::new(NodeParts { name, place, inputs: edges, outputs: forms, stream })
+    let (edges, forms) = (InputEdges::new(), OutputForms::new());
+    let mut node = Node::new(NodeParts { name, place, inputs: edges, outputs: forms, stream });
+    // These are written where they stay. A node that was put together first would be copied there.
+    let parts = Node::parts_mut(&mut node);
+    inputs.iter().for_each(|input| parts.inputs.push(edge_of(input)));
+    outputs.iter().for_each(|output| parts.outputs.push(Form::of(output)));
+    node
 }
 
 /// The current stream of a tensor's device, on which its operation has just been enqueued.

@@ -15,6 +15,7 @@ use super::printed::{Printable, PrintedKernels};
 use crate::access::hold_to_read;
 use crate::layout::Layout;
 use crate::resolved_device::ResolvedDevice;
+use crate::storage::{HostMemory, PageableStorage};
 use crate::{DType, Error, Result, Tensor};
 
 /// An elementwise function for tensors of given dtypes: an expression, which is compiled for the
@@ -164,23 +165,19 @@ impl Elementwise {
         if inputs.len() > 2 || first.shape() != last.shape() {
             return None;
         }
-        let repeats = [repeats_one_element(first)?, repeats_one_element(last)?];
-        let dense = match repeats {
-            [false, _] => first,
-            [true, false] => last,
-            [true, true] => return None,
+        let (a, b) = (DenseOperand::new(first)?, DenseOperand::new(last)?);
+        let dense = match (a.is_repeated, b.is_repeated) {
+            (false, _) => first,
+            (true, false) => last,
+            (true, true) => return None,
         };
         let output = match Tensor::uninit_like(dense, dtype) {
             Ok(output) => output,
             Err(error) => return Some(Err(error)),
         };
-        let _held = hold_to_read(first, last)?;
+        let _held = hold_to_read(a.memory, b.memory)?;
         self.expect_dtypes(std::slice::from_ref(&output), inputs);
-        let pointers =
-            [(first, repeats[0]), (last, repeats[1])].map(|(input, repeats)| match repeats {
-                true => DensePointer::repeated(start_of(input)),
-                false => DensePointer::new(start_of(input)),
-            });
+        let pointers = [a.pointer(), b.pointer()];
         let (numel, pointers) = (output.numel(), &pointers[..inputs.len()]);
         // SAFETY: the inputs are tensors of the dtypes that the program was made for, as dense as the
         // pointers say, and of the output's shape (all checked above), and their memory is held; the
@@ -194,7 +191,7 @@ impl Elementwise {
     /// was run yet.
     pub(crate) fn fill_dense(&self, output: &Tensor, scalars: &[u64]) -> bool {
         let Some(program) = self.program.get() else { return false };
-        if repeats_one_element(output) != Some(false) {
+        if DenseOperand::new(output).is_none_or(|output| output.is_repeated) {
             return false;
         }
         self.expect_dtypes(std::slice::from_ref(output), &[]);
@@ -261,17 +258,37 @@ impl Elementwise {
     }
 }
 
-/// Whether a tensor is one element that is repeated, and not dense. `None` if it is neither, or not in
-/// pageable memory of the CPU.
-fn repeats_one_element(input: &Tensor) -> Option<bool> {
-    if input.resolved_device() != ResolvedDevice::Cpu || input.is_pinned() {
-        return None;
+/// An operand in pageable memory whose elements lie one after the other, or are all the same one.
+struct DenseOperand<'a> {
+    memory: &'a PageableStorage,
+    /// The position of the first element in the memory, in bytes.
+    offset: usize,
+    is_repeated: bool,
+}
+
+impl<'a> DenseOperand<'a> {
+    /// `None` for a tensor that is no such operand.
+    #[inline]
+    fn new(tensor: &'a Tensor) -> Option<DenseOperand<'a>> {
+        let HostMemory::Pageable(memory) = tensor.storage().host()? else { return None };
+        let is_repeated = !tensor.is_contiguous();
+        let mut dims = tensor.shape().iter().zip(tensor.strides());
+        if is_repeated && !dims.all(|(&size, &stride)| size == 1 || stride == 0) {
+            return None;
+        }
+        let offset = tensor.offset() * tensor.dtype().size();
+        Some(DenseOperand { memory, offset, is_repeated })
     }
-    if input.is_contiguous() {
-        return Some(false);
+
+    /// The address, which is valid while the memory is held.
+    #[inline]
+    fn pointer(&self) -> DensePointer {
+        let start = self.memory.start().wrapping_add(self.offset);
+        match self.is_repeated {
+            true => DensePointer::repeated(start),
+            false => DensePointer::new(start),
+        }
     }
-    let mut dims = input.shape().iter().zip(input.strides());
-    dims.all(|(&size, &stride)| size == 1 || stride == 0).then_some(true)
 }
 
 /// The address of a tensor's first element, to be read or written through.

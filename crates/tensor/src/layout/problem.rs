@@ -1,5 +1,6 @@
 //! The reasons for which no layout can be made of sizes and strides.
 
+use super::Layout;
 use crate::{DType, Error, Shape};
 
 /// The reason why no layout can be made of sizes, strides and an offset. With the dtype of the
@@ -22,5 +23,21 @@ impl NoLayout {
             NoLayout::TooManyDims { dims, most } => Error::TooManyDims { dims, most },
             NoLayout::Outside(shape) => Error::OutsideStorage { shape },
         }
+    }
+}
+
+/// Errors are made out of line: where they were made in place, a layout would be taken apart for them
+/// on its way into each tensor, and not be copied as a whole.
+impl Layout {
+    /// The error that elements of this layout lie outside of a storage.
+    #[cold]
+    pub(crate) fn outside_storage(&self) -> Error {
+        Error::OutsideStorage { shape: self.shape.clone() }
+    }
+
+    /// The error that the elements have more bytes than memory can have.
+    #[cold]
+    pub(crate) fn too_large(&self, dtype: DType) -> Error {
+        Error::TooLarge { shape: self.shape.clone(), dtype }
     }
 }

@@ -25,6 +25,21 @@ impl Layout {
         }
         Layout::strided(row_major.shape, strides, 0)
     }
+
+    /// A row-major layout at the start of its own storage.
+    #[inline]
+    pub(crate) fn at_start(&self) -> Layout {
+        debug_assert!(self.contiguous, "it is row-major");
+        let mut layout = self.clone();
+        (layout.offset, layout.end) = (0, layout.numel);
+        let mut step = 1;
+        // Written anew, since those along dimensions of one element may be anything.
+        for (stride, &size) in layout.strides.iter_mut().zip(&*layout.shape).rev() {
+            *stride = step;
+            step *= size.max(1) as isize;
+        }
+        layout
+    }
 }
 
 /// The dimensions of a shape in the order in which they lie in the memory of the inputs, innermost

@@ -53,6 +53,7 @@ impl PageableStorage {
 
     /// The address of the first byte. Other threads may move and write the bytes, except while the
     /// memory is locked, or nobody else knows it.
+    #[inline]
     pub(crate) fn start(&self) -> *mut u8 {
         self.start.load(Ordering::Relaxed)
     }
@@ -65,6 +66,7 @@ impl PageableStorage {
 
     /// Locks the memory for reading, until the guard is dropped. `None` if a copy is due, which
     /// [`PageableStorage::settle`] waits for.
+    #[inline]
     pub(crate) fn lock_to_read(&self) -> Option<RwLockReadGuard<'_, PageableContent>> {
         let content = self.content.read();
         content.due.is_none().then_some(content)

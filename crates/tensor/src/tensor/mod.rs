@@ -463,7 +463,7 @@ fn expect_inside(layout: &Layout, storage: &Storage, dtype: DType) -> Result<()>
     let end = (CheckedSize::from(layout.end()) * dtype.size()).size();
     match end {
         Some(end) if end <= storage.nbytes() => Ok(()),
-        _ => Err(Error::OutsideStorage { shape: layout.shape().clone() }),
+        _ => Err(layout.outside_storage()),
     }
 }
 
@@ -484,7 +484,7 @@ fn dense(shape: Shape, dtype: DType) -> Result<(Layout, usize)> {
 #[inline]
 fn bytes_of(layout: &Layout, dtype: DType) -> Result<usize> {
     let bytes = (CheckedSize::from(layout.numel()) * dtype.size()).size();
-    bytes.ok_or_else(|| Error::TooLarge { shape: layout.shape().clone(), dtype })
+    bytes.ok_or_else(|| layout.too_large(dtype))
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! The short way of the most frequent calls: one or two tensors on the CPU that are dense, of one
 //! shape and one dtype, beside numbers.
 
-use smallvec::SmallVec;
-
 use super::Pointwise;
 use super::call::scalar_bits;
 use super::key::{Key, OperandForm};
@@ -12,11 +10,13 @@ use crate::ops::operand::TensorOrScalar;
 use crate::resolved_device::ResolvedDevice;
 use crate::{DType, Result, Scalar, Tensor};
 
-/// The operands of such a call.
-struct DenseOperands<'a> {
+/// The operands of such a call, of which the first `count` tensors and the first `N - count` numbers
+/// are some.
+struct DenseOperands<'a, const N: usize> {
     key: Key,
-    tensors: SmallVec<[&'a Tensor; 4]>,
-    scalars: SmallVec<[u64; 4]>,
+    tensors: [&'a Tensor; N],
+    scalars: [u64; N],
+    count: usize,
 }
 
 impl<const N: usize> Pointwise<N> {
@@ -32,13 +32,15 @@ impl<const N: usize> Pointwise<N> {
         &'static self,
         operands: &[TensorOrScalar<'_>; N],
     ) -> Option<Result<Tensor>> {
-        let operands = self.dense_operands(operands)?;
-        let function = self.function(operands.key);
-        function.apply_dense(&operands.tensors, &operands.scalars)
+        let DenseOperands { key, tensors, scalars, count } = self.dense_operands(operands)?;
+        self.function(key).apply_dense(&tensors[..count], &scalars[..N - count])
     }
 
     #[inline]
-    fn dense_operands<'a>(&self, operands: &[TensorOrScalar<'a>; N]) -> Option<DenseOperands<'a>> {
+    fn dense_operands<'a>(
+        &self,
+        operands: &[TensorOrScalar<'a>; N],
+    ) -> Option<DenseOperands<'a, N>> {
         let first = operands.iter().find_map(|operand| operand.tensor())?;
         let dtype = first.dtype();
         let is_usual = self.conditions == Positions::NONE
@@ -52,7 +54,7 @@ impl<const N: usize> Pointwise<N> {
         }
         let output = if self.is_predicate { DType::Bool } else { dtype };
         let mut key = Key::new(dtype, output);
-        let (mut tensors, mut scalars) = (SmallVec::new(), SmallVec::new());
+        let (mut tensors, mut scalars, mut count) = ([first; N], [0; N], 0);
         for (position, operand) in operands.iter().enumerate() {
             let form = match operand {
                 TensorOrScalar::Tensor(tensor) => {
@@ -60,19 +62,21 @@ impl<const N: usize> Pointwise<N> {
                     if tensor.dtype() != dtype || tensor.dims() == 0 {
                         return None;
                     }
-                    tensors.push(*tensor);
+                    tensors[count] = *tensor;
+                    count += 1;
                     OperandForm::Tensor(dtype)
                 }
                 // Every number is of the category of floats or a lower one.
                 TensorOrScalar::Scalar(number) if dtype.is_float() => {
-                    scalars.push(scalar_bits(*number, dtype, self.rounds_numbers));
+                    let bits = scalar_bits(*number, dtype, self.rounds_numbers);
+                    scalars[position - count] = bits;
                     OperandForm::Number
                 }
                 TensorOrScalar::Scalar(_) => return None,
             };
             key = key.with(position, form);
         }
-        Some(DenseOperands { key, tensors, scalars })
+        Some(DenseOperands { key, tensors, scalars, count })
     }
 }
 

@@ -301,7 +301,8 @@ impl PointwiseFunction {
         scalars: &[u64],
     ) -> SavedCall {
         let needed = needs((0..inputs.len()).map(|input| saving.needs(input)));
-        let mut saved = SavedCall { operands: SmallVec::new(), scalars: scalars.into() };
+        let mut saved =
+            SavedCall { operands: SmallVec::new(), scalars: SmallVec::from_slice(scalars) };
         for &operand in &self.gradients(needed).operands {
             let tensor = match operand {
                 GradientOperand::Cotangent(_) => continue,

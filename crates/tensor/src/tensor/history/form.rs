@@ -12,6 +12,7 @@ pub(crate) struct Form {
 }
 
 impl Form {
+    #[inline]
     pub(crate) fn of(tensor: &Tensor) -> Form {
         let shape = tensor.layout().shape().clone();
         Form { shape, dtype: tensor.dtype(), device: tensor.resolved_device() }

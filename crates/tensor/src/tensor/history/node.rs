@@ -108,12 +108,23 @@ pub(crate) struct NodeParts {
 
 impl Node {
     /// A node of its parts, which gets its backward function by [`Node::complete`].
+    #[inline]
     pub(crate) fn new(parts: NodeParts) -> Counted<Node> {
         Counted::new(Node { parts, backward: Mutex::new(None), hooks: OnceLock::new() })
     }
 
+    /// The parts of a new node, which nobody else has, to be completed.
+    ///
+    /// # Panics
+    /// There is another handle on the node.
+    #[inline]
+    pub(crate) fn parts_mut(node: &mut Counted<Node>) -> &mut NodeParts {
+        &mut Counted::get_mut(node).expect("a new node has one handle").parts
+    }
+
     /// Gives a new node its backward function, which may have saved outputs of the node and so know
     /// it.
+    #[inline]
     pub(crate) fn complete(node: &mut Counted<Node>, backward: NodeBackward) {
         // No lock is needed, unless the function knows the node.
         match Counted::get_mut(node) {
