@@ -11,14 +11,12 @@ mod ptx;
 mod runtime;
 mod torch;
 
-use std::path::PathBuf;
-
 use anyhow::Result;
 use clap::Subcommand;
 
 use crate::libcuda::BuildProfile;
 use crate::test_results::Counts;
-use crate::{libcuda, paths, process};
+use crate::{libcuda, process};
 
 #[derive(Subcommand)]
 pub(crate) enum ConformanceSuite {
@@ -105,9 +103,4 @@ pub(crate) fn ptx() -> Result<(Counts, Result<()>)> {
 /// Runs `cargo xtask conformance runtime --short`.
 pub(crate) fn runtime() -> Result<(Counts, Result<()>)> {
     runtime::run(&runtime::Arguments::short())
-}
-
-/// The folder of the suites' packages, compilers and builds.
-fn folder() -> PathBuf {
-    paths::target().join("conformance")
 }

@@ -28,6 +28,11 @@ pub(crate) fn libcuda() -> PathBuf {
     target().join("libcuda")
 }
 
+/// The packages, compilers and builds of `cargo xtask conformance`.
+pub(crate) fn conformance() -> PathBuf {
+    target().join("conformance")
+}
+
 /// The CUDA installation within [`toolkit`].
 pub(crate) fn toolkit_cuda() -> PathBuf {
     toolkit().join("nvidia/cu13")

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use super::folder;
 use crate::{paths, toolkit};
 
 /// The folders of two versions of the library.
@@ -34,7 +33,7 @@ impl Compilers {
 }
 
 fn install(name: &str, package: &str) -> Result<PathBuf> {
-    let target = folder().join(name);
+    let target = paths::conformance().join(name);
     toolkit::install(&target, &[package])?;
     Ok(target)
 }

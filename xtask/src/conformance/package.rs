@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::folder;
 use crate::{paths, process};
 
 /// The unit tests of a package.
@@ -17,7 +16,7 @@ pub(super) struct TestBinary {
 
 /// Builds the unit tests of a package.
 pub(super) fn test_binary(name: &str, version: &str, features: &str) -> Result<TestBinary> {
-    let copy = folder().join(format!("{name}-{version}"));
+    let copy = paths::conformance().join(format!("{name}-{version}"));
     if !copy.exists() {
         let source = source(name, version, features)?;
         copy_package(&source, &copy)
@@ -25,7 +24,7 @@ pub(super) fn test_binary(name: &str, version: &str, features: &str) -> Result<T
     }
     let mut cargo = process::cargo(&["test", "--no-run", "--lib", "--no-default-features"]);
     cargo.args(["--features", features]).arg("--manifest-path").arg(copy.join("Cargo.toml"));
-    cargo.arg("--target-dir").arg(folder().join("build"));
+    cargo.arg("--target-dir").arg(paths::conformance().join("build"));
     cargo.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
     let messages = process::output(&mut cargo)?;
     let path = executable(&messages).context("cargo tells of no test binary")?;
@@ -42,7 +41,7 @@ impl TestBinary {
 
 /// The folder that cargo unpacked a package to, by way of a package that depends on it.
 fn source(name: &str, version: &str, features: &str) -> Result<PathBuf> {
-    let probe = folder().join(format!("probe-{name}-{version}"));
+    let probe = paths::conformance().join(format!("probe-{name}-{version}"));
     let features = features.replace(',', "\", \"");
     let manifest = format!(
         "[workspace]\n[package]\nname = \"probe\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\

@@ -7,7 +7,6 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::folder;
 use crate::test_results::Counts;
 use crate::{build_kernels, parallel, paths, process, programs};
 
@@ -39,7 +38,7 @@ impl Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<(Counts, Result<()>)> {
     let (nvcc, _) = build_kernels::compiler()?;
     let corpus = paths::root().join("crates/ptx/tests/ptx/corpus");
-    let output = folder().join("ptx");
+    let output = paths::conformance().join("ptx");
     fs::create_dir_all(&output).with_context(|| format!("cannot create {}", output.display()))?;
     let mut jobs = Vec::new();
     for (source, written) in sources(&corpus)?

@@ -7,7 +7,6 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::super::folder;
 use crate::{paths, process, toolkit};
 
 /// Exact versions of what does not depend on the release of the compilers. What comes after numpy is
@@ -74,7 +73,7 @@ impl CompilerRelease {
 
 /// A Python environment with the packages.
 pub(super) struct PythonEnvironment {
-    /// Where the packages lie.
+    /// The folder of the packages.
     pub(super) packages: PathBuf,
     python: PathBuf,
 }
@@ -82,7 +81,7 @@ pub(super) struct PythonEnvironment {
 impl PythonEnvironment {
     /// Installs the packages, if they are not there.
     pub(super) fn install(release: CompilerRelease) -> Result<PythonEnvironment> {
-        let packages = folder().join(format!("numba-{}", release.name()));
+        let packages = paths::conformance().join(format!("numba-{}", release.name()));
         toolkit::install(&packages, &[&PACKAGES[..], &release.packages()].concat())?;
         let python = python(&packages)?;
         Ok(PythonEnvironment { packages, python })

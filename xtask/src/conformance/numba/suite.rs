@@ -9,7 +9,6 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::super::folder;
 use super::super::lists::{Expectation, Lists};
 use super::packages::{CompilerRelease, PythonEnvironment};
 use crate::{parallel, paths, process};
@@ -52,14 +51,14 @@ impl fmt::Display for SuiteScore {
     }
 }
 
-/// What numba-cuda's tests are run with.
+/// A setting in which numba-cuda's tests are run.
 pub(super) struct NumbaTests<'a> {
     pub(super) release: CompilerRelease,
     pub(super) environment: &'a PythonEnvironment,
     pub(super) libraries: &'a Path,
 }
 
-/// What came of a test.
+/// The end of a test.
 #[derive(Debug, PartialEq, Eq)]
 enum TestEnd {
     Passed,
@@ -107,7 +106,7 @@ impl NumbaTests<'_> {
 
     /// Runs the tests of a module. If one ends the process, another runs those that are left.
     fn results(&self, module: &str) -> Result<BTreeMap<String, TestEnd>> {
-        let folder = folder().join("numba-results");
+        let folder = paths::conformance().join("numba-results");
         fs::create_dir_all(&folder)?;
         let file = folder.join(format!("{module}.json"));
         let mut results = BTreeMap::new();
