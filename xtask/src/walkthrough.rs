@@ -155,7 +155,8 @@ fn configuration(manifest: &str) -> Result<String> {
     Ok(lines.join("\n"))
 }
 
-/// A shell in the folder. What it builds shares dependencies with this repository's tests.
+/// A shell in the folder. What the page builds in the release profile is built in the dev profile here,
+/// which shares its dependencies with this repository's tests.
 fn shell(folder: &Path, commands: &str) -> Command {
     let mut shell = Command::new("sh");
     let commands = commands.replace("cargo run --release", "cargo run");

@@ -19,7 +19,8 @@ pub(crate) fn hold_to_read<'a>(
     a: &'a PageableStorage,
     b: &'a PageableStorage,
 ) -> Option<HeldToRead<'a>> {
-    // In the order of addresses, as everywhere, so that no two threads wait for each other.
+    // In the order of addresses, as everywhere, so that no two threads wait for each other. The memory
+    // lies at the same place within each storage, so this is the order of storages in `hold` too.
     let (first, second) = if ptr::from_ref(a) <= ptr::from_ref(b) { (a, b) } else { (b, a) };
     let first_lock = first.lock_to_read()?;
     // A lock that this thread holds must not be taken again: a writer may wait in between.

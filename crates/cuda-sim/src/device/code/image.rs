@@ -129,7 +129,8 @@ pub(crate) fn text_of_bytes(mut image: Vec<u8>, capability: u32) -> Result<Strin
 /// Looks whether a PTX text can be linked.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_PTX` for a text that is malformed or not supported.
+/// `CUDA_ERROR_INVALID_PTX` for a text that is malformed or not supported, and
+/// `CUDA_ERROR_UNSUPPORTED_PTX_VERSION` for such a text that is newer than the driver.
 pub(super) fn check_unlinked(name: &str, text: &str) -> Result<(), ImageError> {
     let unread = |error| unread_text(text, format!("{name}: {error}"));
     ptx::parse_unlinked(text).map(drop).map_err(unread)
