@@ -108,7 +108,7 @@ impl GraphTemplate {
         let is_complete = nodes.iter().flatten().all(|node| node.handle != 0);
         *graph.body() = Body { nodes, held, conditionals: Vec::new() };
         if !is_complete {
-            drop(table.graphs.remove(graph.handle));
+            table.destroy(graph.handle);
             return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
         }
         Ok(graph)
@@ -272,13 +272,24 @@ impl GraphTemplate {
         self.release_graphs(&node.operation);
     }
 
-    /// Forgets the graphs that belong to a node.
+    /// Lets go of all that it holds.
+    ///
+    /// A destroyed graph cannot leave that to its last owner: another thread that ends a context
+    /// owns every graph for a moment.
+    pub(super) fn clear(&self) {
+        let held = std::mem::take(&mut *self.body());
+        held.nodes.iter().flatten().for_each(|node| self.release(node));
+    }
+
+    /// Destroys the graphs that belong to a node.
     fn release_graphs(&self, operation: &NodeOperation) {
         match operation {
-            NodeOperation::Child(child) => drop(self.table.graphs.remove(child.handle)),
+            NodeOperation::Child(child) => {
+                self.table.destroy(child.handle);
+            }
             NodeOperation::Conditional(conditional) => {
                 for &body in conditional.handles() {
-                    drop(self.table.graphs.remove(body));
+                    self.table.destroy(body);
                 }
             }
             _ => {}
@@ -292,9 +303,7 @@ impl GraphTemplate {
 
 impl Drop for GraphTemplate {
     fn drop(&mut self) {
-        let body = self.body.get_mut();
-        let nodes = std::mem::take(&mut body.nodes);
-        nodes.iter().flatten().for_each(|node| self.release(node));
+        self.clear();
     }
 }
 

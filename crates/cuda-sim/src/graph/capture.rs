@@ -278,7 +278,7 @@ impl CaptureSequence {
         self.graph.end_capture();
         self.captures.count_out();
         if self.owns_graph && !succeeded {
-            drop(self.graph.table.graphs.remove(self.graph.handle));
+            self.graph.table.destroy(self.graph.handle);
         }
         for stream in branches.iter().filter_map(|branch| branch.stream.upgrade()) {
             drop(stream.capture_slot().take());

@@ -26,6 +26,12 @@ impl GraphTable {
             nodes: Registry::new(HandleKind::GraphNode),
         }
     }
+
+    /// Destroys a graph: its handle, those of its nodes and of the graphs in them name nothing
+    /// from here on, whoever else looks at the graph at the moment. False if there is none.
+    pub(crate) fn destroy(&self, handle: u64) -> bool {
+        self.graphs.remove(handle).inspect(|graph| graph.clear()).is_some()
+    }
 }
 
 impl NodeRef {

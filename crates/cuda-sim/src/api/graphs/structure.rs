@@ -16,8 +16,8 @@ pub(in crate::api) fn cuGraphDestroy(graph: CUgraph) -> Result {
     if graph.is_child() || graph.is_being_captured() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    let removed = graphs()?.table.graphs.remove(graph.handle);
-    removed.map(drop).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+    let destroyed = graphs()?.table.destroy(graph.handle);
+    destroyed.then_some(()).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
 pub(in crate::api) fn cuGraphGetNodes(
