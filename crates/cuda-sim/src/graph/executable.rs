@@ -18,13 +18,14 @@ use crate::queue::{self, BatchStep, QueuePoint, StreamKind, StreamWork};
 pub(crate) struct Executable {
     pub(crate) flags: u64,
     memories: &'static Memories,
-    /// The graph's, which knows by it that there is an executable one.
-    _token: Arc<()>,
     state: Mutex<LaunchState>,
 }
 
+#[derive(Default)]
 pub(super) struct LaunchState {
     pub(super) plan: LaunchPlan,
+    /// The graph's, which knows by it that there is an executable one.
+    _token: Arc<()>,
     lanes: Vec<queue::Stream>,
     /// The end of the last launch.
     last: Option<QueuePoint>,
@@ -87,9 +88,9 @@ impl Executable {
             queue::Stream::new(machine.scheduler, health, context.id, kind, 0)
         };
         let lanes = plan.lanes.iter().map(lane).collect();
-        let state = LaunchState { plan, lanes, last: None, held: graph.held() };
         let _token = Arc::clone(&graph.token);
-        Ok(Executable { flags, memories, _token, state: Mutex::new(state) })
+        let state = LaunchState { plan, _token, lanes, last: None, held: graph.held() };
+        Ok(Executable { flags, memories, state: Mutex::new(state) })
     }
 
     /// Enqueues a launch, as one operation of the stream.
@@ -154,6 +155,21 @@ impl Executable {
         drop(lost);
     }
 
+    /// Lets go of all that it holds; launches that are on their way have their own of it.
+    ///
+    /// A destroyed executable graph cannot leave that to its last owner: another thread that ends a
+    /// context owns every one for a moment.
+    pub(crate) fn clear(&self) {
+        let LaunchState { plan, lanes, last, held, .. } = std::mem::take(&mut *self.state());
+        drop(plan);
+        // What launches may use goes when the last one has ended, however it has: destructors are
+        // functions of the program.
+        if let (false, Some(last), Some(lane)) = (held.is_empty(), last, lanes.first()) {
+            lane.wait_for(&last);
+            lane.enqueue(StreamWork::Callback(Box::new(move || drop(held))));
+        }
+    }
+
     pub(super) fn state(&self) -> MutexGuard<'_, LaunchState> {
         self.state.lock()
     }
@@ -161,14 +177,7 @@ impl Executable {
 
 impl Drop for Executable {
     fn drop(&mut self) {
-        let state = self.state.get_mut();
-        let (held, last) = (std::mem::take(&mut state.held), state.last.take());
-        // What launches may use goes when the last one has ended, however it has: destructors are
-        // functions of the program.
-        if let (false, Some(last), Some(lane)) = (held.is_empty(), last, state.lanes.first()) {
-            lane.wait_for(&last);
-            lane.enqueue(StreamWork::Callback(Box::new(move || drop(held))));
-        }
+        self.clear();
     }
 }
 

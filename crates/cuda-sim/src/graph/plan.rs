@@ -19,6 +19,7 @@ use super::order::topological;
 use crate::device::Context;
 
 /// The operations of a graph in an order in which they can be enqueued.
+#[derive(Default)]
 pub(super) struct LaunchPlan {
     pub(super) steps: Vec<PlanStep>,
     /// The contexts of the streams that they are laid out on.
@@ -42,6 +43,7 @@ pub(super) struct PlanStep {
 
 /// The nodes and edges of a graph as they were when it was instantiated: an update must have the
 /// same.
+#[derive(Default)]
 pub(super) struct GraphTopology {
     pub(super) nodes: Vec<TopologyNode>,
 }

@@ -40,7 +40,7 @@ pub(in crate::api) fn cuGraphLaunch(executable: CUgraphExec, stream: CUstream) -
 /// Launches that are under way run to the end.
 pub(in crate::api) fn cuGraphExecDestroy(executable: CUgraphExec) -> Result {
     let removed = graphs()?.executables.remove(number(executable));
-    removed.map(drop).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+    removed.map(|executable| executable.clear()).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
 pub(in crate::api) fn instantiate(

@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_void};
 use std::ptr;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use cuda_sys::{
     CUgraph, CUgraphNode, CUgraphNodeType as Type, CUresult, CUstream, CUstreamCaptureStatus,
@@ -57,31 +57,15 @@ fn a_child_graph_runs_whole_in_its_place_and_is_a_copy() {
 
 #[test]
 fn a_graph_is_destroyed_with_its_children_while_another_thread_ends_contexts() {
-    const CONTEXTS: usize = 100;
     let _gpu = Gpu::take();
-    // The end of a context takes its nodes from all graphs, which takes longer the more there are.
-    let others: Vec<_> = (0..64).map(|_| new_graph()).collect();
-    others.iter().for_each(|&other| (0..64).for_each(|_| drop(empty(other, &[]))));
-    let is_over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            for _ in 0..CONTEXTS {
-                let mut context = ptr::null_mut();
-                ok!(cuCtxCreate_v2(&mut context, 0, 0));
-                ok!(cuCtxDestroy_v2(context));
-            }
-            is_over.store(true, Ordering::Release);
-        });
-        while !is_over.load(Ordering::Acquire) {
-            let outer = new_graph();
-            let node = child(outer, new_graph(), &[]);
-            let (mut own, mut count) = (ptr::null_mut(), 0);
-            done!(cuGraphChildGraphNodeGetGraph(node, &mut own));
-            done!(cuGraphDestroy(outer));
-            refused!(CUDA_ERROR_INVALID_VALUE, cuGraphGetNodes(own, ptr::null_mut(), &mut count));
-        }
+    while_contexts_end(|| {
+        let outer = new_graph();
+        let node = child(outer, new_graph(), &[]);
+        let (mut own, mut count) = (ptr::null_mut(), 0);
+        done!(cuGraphChildGraphNodeGetGraph(node, &mut own));
+        done!(cuGraphDestroy(outer));
+        refused!(CUDA_ERROR_INVALID_VALUE, cuGraphGetNodes(own, ptr::null_mut(), &mut count));
     });
-    others.iter().for_each(|&other| done!(cuGraphDestroy(other)));
 }
 
 #[test]

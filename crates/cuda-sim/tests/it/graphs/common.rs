@@ -2,6 +2,8 @@
 
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use cuda_sys::{
     CUgraph, CUgraphExec, CUgraphNode, CUgraphNodeType, CUresult, CUstream, CUstreamCaptureMode,
@@ -32,6 +34,8 @@ macro_rules! refused {
 }
 
 pub(super) use {done, newer, refused};
+
+use crate::ok;
 
 pub(super) const GLOBAL: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
 pub(super) const THREAD_LOCAL: CUstreamCaptureMode =
@@ -66,6 +70,33 @@ pub(super) fn empty(graph: CUgraph, after: &[CUgraphNode]) -> CUgraphNode {
     let mut node = ptr::null_mut();
     done!(cuGraphAddEmptyNode(&mut node, graph, after.as_ptr(), after.len()));
     node
+}
+
+/// Calls `body` again and again while another thread makes and ends contexts.
+pub(super) fn while_contexts_end(mut body: impl FnMut()) {
+    const CONTEXTS: usize = 100;
+    // The end of a context looks through all graphs, which takes longer the more there are.
+    let others: Vec<_> = (0..64).map(|_| new_graph()).collect();
+    for &other in &others {
+        for _ in 0..64 {
+            empty(other, &[]);
+        }
+    }
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..CONTEXTS {
+                let mut context = ptr::null_mut();
+                ok!(cuCtxCreate_v2(&mut context, 0, 0));
+                ok!(cuCtxDestroy_v2(context));
+            }
+            is_over.store(true, Ordering::Release);
+        });
+        while !is_over.load(Ordering::Acquire) {
+            body();
+        }
+    });
+    others.iter().for_each(|&other| done!(cuGraphDestroy(other)));
 }
 
 pub(super) fn nodes(graph: CUgraph) -> Vec<CUgraphNode> {

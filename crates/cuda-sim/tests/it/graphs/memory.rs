@@ -44,6 +44,15 @@ fn allocate_kind(gpu: &Gpu, kind: CUmemAllocationType, bytes: usize) -> (CUgraph
 }
 
 #[test]
+fn a_graph_with_memory_can_be_instantiated_again_while_another_thread_ends_contexts() {
+    let gpu = Gpu::take();
+    let graph = new_graph();
+    allocation(&gpu, graph, 8);
+    while_contexts_end(|| done!(cuGraphExecDestroy(instantiate(graph))));
+    done!(cuGraphDestroy(graph));
+}
+
+#[test]
 fn a_graph_may_allocate_memory_that_the_host_can_touch() {
     let gpu = Gpu::take();
     let kind = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_MANAGED;
