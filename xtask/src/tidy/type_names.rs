@@ -65,7 +65,8 @@ pub(super) fn check(project: &Project) -> Vec<Finding> {
     findings
 }
 
-/// Whether a file is the root of a library, a program, a build script or an example; not of tests.
+/// Whether a file is the root of a library, a program, a build script, an example or a benchmark; not
+/// of tests.
 fn is_root(file: &SourceFile) -> bool {
     let parts: Vec<_> = file.path.split('/').collect();
     let within = match parts[..] {
@@ -81,7 +82,7 @@ fn is_root(file: &SourceFile) -> bool {
             | ["src", "lib.rs"]
             | ["src", "bin", _]
             | ["examples", _, "main.rs"]
-    ) || within.len() == 2 && within[0] == "examples"
+    ) || within.len() == 2 && matches!(within[0], "benches" | "examples")
 }
 
 /// Whether each place is in another one of the crates that keep the name.

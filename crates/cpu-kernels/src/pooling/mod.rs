@@ -112,22 +112,28 @@ impl PoolKernel {
     /// [`PoolKernel::new`] in a set that the processor has.
     pub fn in_set(pooling: Pooling, dtype: DType, set: InstructionSet) -> Option<PoolKernel> {
         assert!(set.is_supported(), "the processor does not have {}", set.name());
+        // Integers are seldom pooled: one version of each loop is enough.
+        const OF_INTEGERS: InstructionSet = InstructionSet::Baseline;
         macro_rules! by_dtype {
-            ($fold:ty, $second:ty: $($dtype:ident)+) => {
+            ($fold:ty, $second:ty: $($float:ident)+; $($integer:ident)+) => {
                 match dtype {
-                    $(DType::$dtype => [
-                        set.version::<WindowRows<$fold, stored_as!($dtype)>>(),
-                        set.version::<WindowRows<$second, stored_as!($dtype)>>(),
+                    $(DType::$float => [
+                        set.version::<WindowRows<$fold, stored_as!($float)>>(),
+                        set.version::<WindowRows<$second, stored_as!($float)>>(),
                     ],)+
+                    $(DType::$integer => const { [
+                        OF_INTEGERS.version::<WindowRows<$fold, stored_as!($integer)>>(),
+                        OF_INTEGERS.version::<WindowRows<$second, stored_as!($integer)>>(),
+                    ] },)+
                     _ => return None,
                 }
             };
         }
         let run = match pooling {
             Pooling::Max => {
-                by_dtype!(Largest<false>, Largest<true>: F64 F32 F16 BF16 I64 I32 I16 I8 U8)
+                by_dtype!(Largest<false>, Largest<true>: F64 F32 F16 BF16; I64 I32 I16 I8 U8)
             }
-            Pooling::Average { .. } => by_dtype!(Average, Average: F64 F32 F16 BF16 I64),
+            Pooling::Average { .. } => by_dtype!(Average, Average: F64 F32 F16 BF16; I64),
         };
         Some(PoolKernel { pooling, size: dtype.size(), run })
     }

@@ -59,6 +59,7 @@ macro_rules! for_each_helper {
             Sweep = sweep(*mut KernelContext, u32);
             GatherLanes = gather(*mut KernelContext, *mut WarpRecord, u64, u32, u32) -> u32;
             ScatterLanes = scatter(*mut KernelContext, *mut WarpRecord, u64, u32, u32) -> u32;
+            DenyGroup = deny_group(*const KernelContext, *mut WarpRecord, u64, u32);
             Print = print(*const KernelContext, *const ThreadRecord, u64, u64, u32) -> i32;
             AssertFail = assert_fail(*const KernelContext, *const ThreadRecord, u64, u64, u32, u64, u32);
             Allocate = allocate(*const KernelContext, u64) -> u64;

@@ -15,7 +15,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Linkage, Module};
 
-use super::jit_module::{RegisterAllocation, describe, new_module};
+use super::jit_module::{CodeSettings, describe, new_module};
 use crate::abi::{Helper, HelperAddresses, KernelContext};
 
 /// The helpers that can be called so. Each takes the block's context first, and gives 32 bits or
@@ -31,6 +31,7 @@ const COLD: &[Helper] = &[
     Helper::Sweep,
     Helper::GatherLanes,
     Helper::ScatterLanes,
+    Helper::DenyGroup,
 ];
 
 /// The symbol of the function that calls a helper and keeps all registers.
@@ -56,7 +57,7 @@ pub(super) fn symbols(helpers: HelperAddresses) -> Result<&'static [(String, usi
 }
 
 fn compile(helpers: HelperAddresses) -> Result<Vec<(String, usize)>, String> {
-    let mut module = new_module(helpers, &[], RegisterAllocation::Backtracking)?;
+    let mut module = new_module(helpers, &[], CodeSettings::SHORT)?;
     let defined: Result<Vec<FuncId>, String> =
         COLD.iter().map(|&helper| define(&mut module, helper)).collect();
     let defined = defined.and_then(|ids| {

@@ -7,10 +7,18 @@ use cranelift_module::{ModuleError, default_libcall_names};
 use super::arena::CodeMemory;
 use super::array_functions::ArrayFunction;
 use crate::abi::{Helper, HelperAddresses};
+use crate::ir::KernelIr;
+
+/// What Cranelift does with the code of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CodeSettings {
+    allocation: RegisterAllocation,
+    optimization: Optimization,
+}
 
 /// The way in which values are given registers of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RegisterAllocation {
+enum RegisterAllocation {
     /// With ranges that are split and moved until they fit: the better code. Its time grows faster
     /// than the code.
     Backtracking,
@@ -18,25 +26,61 @@ pub(super) enum RegisterAllocation {
     SinglePass,
 }
 
-impl RegisterAllocation {
-    /// The longest kernel, in instructions of PTX, whose values are given registers with care. Those
-    /// that are longer are unrolled tiles, whose values are in memory most of the time in any case.
-    const LONGEST: usize = 600;
+/// The order of instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Optimization {
+    /// Equal values are computed once, outside of loops if possible, and each right before its first
+    /// use.
+    Speed,
+    /// Instructions stay where they are.
+    None,
+}
 
-    /// The way for a kernel of so many instructions.
-    pub(super) fn of_length(instructions: usize) -> RegisterAllocation {
-        match instructions <= RegisterAllocation::LONGEST {
-            true => RegisterAllocation::Backtracking,
-            false => RegisterAllocation::SinglePass,
+impl CodeSettings {
+    /// The settings for short functions.
+    pub(super) const SHORT: CodeSettings = CodeSettings {
+        allocation: RegisterAllocation::Backtracking,
+        optimization: Optimization::Speed,
+    };
+
+    /// The settings for a kernel.
+    pub(super) fn of_kernel(kernel: &KernelIr) -> CodeSettings {
+        /// The longest kernel, in instructions of PTX, whose values are given registers with care.
+        /// Those that are longer are unrolled tiles, whose values are in memory most of the time in
+        /// any case.
+        const MAX_WITH_CARE: usize = 600;
+        /// The longest block, in instructions of PTX, that is optimised. Loads stay in their order
+        /// while arithmetic moves to the first use of what it computes, which is the end of an
+        /// unrolled loop: all that the loop loads would lie in memory until then.
+        const MAX_MOVED: usize = 64;
+        let callees = kernel.callees.iter().map(|(_, callee)| callee);
+        let functions = || std::iter::once(&kernel.entry).chain(callees.clone());
+        let instructions: usize = functions().map(|code| code.function.body.len()).sum();
+        let blocks = functions().flat_map(|code| &code.graph.blocks);
+        let longest = blocks.map(|block| block.instructions.len()).max().unwrap_or(0);
+        CodeSettings {
+            allocation: match instructions <= MAX_WITH_CARE {
+                true => RegisterAllocation::Backtracking,
+                false => RegisterAllocation::SinglePass,
+            },
+            optimization: match longest <= MAX_MOVED {
+                true => Optimization::Speed,
+                false => Optimization::None,
+            },
         }
     }
 
-    /// The name of the setting.
-    fn name(self) -> &'static str {
-        match self {
+    /// The values of `regalloc_algorithm` and `opt_level`.
+    fn names(self) -> [&'static str; 2] {
+        let allocation = match self.allocation {
             RegisterAllocation::Backtracking => "backtracking",
             RegisterAllocation::SinglePass => "single_pass",
-        }
+        };
+        let optimization = match self.optimization {
+            Optimization::Speed => "speed",
+            Optimization::None => "none",
+        };
+        [allocation, optimization]
     }
 }
 
@@ -44,21 +88,22 @@ impl RegisterAllocation {
 pub(super) fn new_module(
     helpers: HelperAddresses,
     others: &[(String, usize)],
-    allocation: RegisterAllocation,
+    settings: CodeSettings,
 ) -> Result<JITModule, String> {
+    let [allocation, optimization] = settings.names();
     let mut flags = settings::builder();
     // What is verified here is each step inside of Cranelift, beside what `ModuleBuilder` looks at.
     let verify = if cfg!(test) { "true" } else { "false" };
-    let settings = [
+    let values = [
         ("use_colocated_libcalls", "false"),
         ("is_pic", "false"),
-        ("opt_level", "speed"),
-        ("regalloc_algorithm", allocation.name()),
+        ("opt_level", optimization),
+        ("regalloc_algorithm", allocation),
         // In code for warps, it has the record of the warp.
         ("enable_pinned_reg", "true"),
         ("enable_verifier", verify),
     ];
-    for (name, value) in settings {
+    for (name, value) in values {
         flags.set(name, value).map_err(|error| error.to_string())?;
     }
     let isa = cranelift_native::builder().map_err(str::to_owned)?;

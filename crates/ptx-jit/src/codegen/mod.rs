@@ -27,7 +27,7 @@ mod types;
 mod vector;
 
 pub(crate) use native::{NativeKernel, Target, compile_threads, compile_warps, contained};
-pub(crate) use records::{LaneAccess, ResumeTable, StackUse, SuspendPoint};
+pub(crate) use records::{AccessGroup, LaneAccess, ResumeTable, StackUse, SuspendPoint};
 pub(crate) use thread::SpaceWindow;
 
 /// Whether kernels can be translated for warps in lockstep on this host.

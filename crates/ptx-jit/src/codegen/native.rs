@@ -9,7 +9,7 @@ use cranelift_jit::JITModule;
 use parking_lot::Mutex;
 
 use super::cold;
-use super::jit_module::{RegisterAllocation, new_module};
+use super::jit_module::{CodeSettings, new_module};
 use super::lockstep::WarpLowering;
 use super::module_builder::{FunctionScope, ModuleBuilder};
 use super::records::{CodeRecords, ResumePoint, ResumeTable, StackUse};
@@ -123,11 +123,8 @@ fn try_to_compile<T>(
     lower: impl FnOnce(FunctionScope<'_>, &mut Function, &mut FunctionBuilderContext) -> T,
 ) -> Result<(NativeKernel<*const u8>, T), String> {
     let Target { check, helpers } = target;
-    let callees = kernel.callees.iter().map(|(_, callee)| callee);
-    let functions = std::iter::once(&kernel.entry).chain(callees);
-    let instructions = functions.map(|function| function.function.body.len()).sum();
-    let allocation = RegisterAllocation::of_length(instructions);
-    let module = new_module(helpers, cold::symbols(helpers)?, allocation)?;
+    let settings = CodeSettings::of_kernel(kernel);
+    let module = new_module(helpers, cold::symbols(helpers)?, settings)?;
     let mut functions = ModuleBuilder::new(kernel, check, module);
     let defined = functions.define_all(lower, |scope, function, context, code| {
         Lowering::run(scope, function, context, Start::Function(code));

@@ -4,6 +4,7 @@
 use ptx::Suspension;
 
 use super::thread::SpaceWindow;
+use crate::abi::AccessKind;
 use crate::ir;
 
 /// A place in a kernel at which threads may have to wait, as coroutines of LLVM have them.
@@ -49,11 +50,36 @@ pub(crate) struct LaneAccess {
     pub(crate) line: u32,
 }
 
+/// Accesses to shared memory at distances from one register, which the lanes of a warp make one after
+/// the other.
+#[derive(Debug)]
+pub(crate) struct AccessGroup {
+    /// The bytes that each lane accesses.
+    pub(crate) bytes: u32,
+    pub(crate) shape: ir::WarpShape,
+    pub(crate) strides: ir::LaneStrides,
+    /// Whether the register has 64 bits, and not 32, in which addresses are computed.
+    pub(crate) is_wide: bool,
+    /// In the order in which they are made.
+    pub(crate) accesses: Vec<GroupedAccess>,
+}
+
+/// An access of an [`AccessGroup`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GroupedAccess {
+    /// The distance from the register.
+    pub(crate) offset: i64,
+    pub(crate) kind: AccessKind,
+    /// In the PTX text.
+    pub(crate) line: u32,
+}
+
 /// The suspend points and accesses that native code refers to by their numbers.
 #[derive(Default)]
 pub(crate) struct CodeRecords {
     suspend_points: Vec<SuspendPoint>,
     accesses: Vec<LaneAccess>,
+    groups: Vec<AccessGroup>,
 }
 
 impl CodeRecords {
@@ -70,6 +96,12 @@ impl CodeRecords {
         self.accesses.len() as i64 - 1
     }
 
+    /// Adds accesses that are checked together; their number.
+    pub(super) fn add_group(&mut self, group: AccessGroup) -> i64 {
+        self.groups.push(group);
+        self.groups.len() as i64 - 1
+    }
+
     /// The suspend point of that number.
     pub(crate) fn suspend_point(&self, number: u32) -> Option<SuspendPoint> {
         self.suspend_points.get(number as usize).copied()
@@ -78,6 +110,11 @@ impl CodeRecords {
     /// The access of that number.
     pub(crate) fn access(&self, number: u32) -> Option<LaneAccess> {
         self.accesses.get(number as usize).copied()
+    }
+
+    /// The accesses of that number that are checked together.
+    pub(crate) fn group(&self, number: u32) -> Option<&AccessGroup> {
+        self.groups.get(number as usize)
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) enum Uniformity {
 
 /// The distances between the values of lanes: lane `l` has
 /// `first + l % width * along + l / width * across`, modulo the width of the register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LaneStrides {
     /// The distance from a lane to the next one in its row.
     pub(crate) along: i64,

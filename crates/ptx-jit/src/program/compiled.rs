@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock};
 use ptx::{BarrierOp, LineMap, Suspension};
 
 use crate::abi::{CheckLevel, ThreadEntry, WarpEntry};
-use crate::codegen::{self, LaneAccess, NativeKernel, ResumeTable, StackUse, SuspendPoint, Target};
+use crate::codegen::{
+    self, AccessGroup, LaneAccess, NativeKernel, ResumeTable, StackUse, SuspendPoint, Target,
+};
 use crate::ir;
 use crate::stack;
 
@@ -140,6 +142,11 @@ impl CompiledKernel {
     /// An access that lanes of a warp make one by one.
     pub(crate) fn lane_access(&self, access: u32) -> Option<LaneAccess> {
         self.warps()?.native.records.access(access)
+    }
+
+    /// Accesses of warps that are checked together.
+    pub(crate) fn access_group(&self, number: u32) -> Option<&AccessGroup> {
+        self.warps()?.native.records.group(number)
     }
 
     /// The size of a warp's frame.

@@ -6,6 +6,7 @@ use cranelift_codegen::ir::{self as clif, InstBuilder, MemFlagsData, Value};
 use cranelift_frontend::FunctionBuilderContext;
 use ptx::control_flow::RegisterSet;
 
+use super::access_groups::AccessGroups;
 use super::frame::{LaneSlots, WarpFrame};
 use super::registers::WarpRegisters;
 use super::resume::WarpResumption;
@@ -28,6 +29,8 @@ pub(super) struct WarpCode<'a> {
     pub(super) resumption: WarpResumption,
     pub(super) records: &'a mut CodeRecords,
     pub(super) slots: LaneSlots,
+    /// The accesses of the current block that are checked together.
+    pub(super) groups: AccessGroups,
 }
 
 impl<'a> WarpCode<'a> {
@@ -45,6 +48,7 @@ impl<'a> WarpCode<'a> {
             registers: WarpRegisters::new(plan),
             resumption: WarpResumption::new(),
             slots: LaneSlots::default(),
+            groups: AccessGroups::default(),
             t,
             flow,
             plan,

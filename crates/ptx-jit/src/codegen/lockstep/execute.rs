@@ -2,6 +2,7 @@
 
 use ptx::{Guard, Instruction, Operand, Operation, Register, ScalarType};
 
+use super::access_groups::checked_place;
 use super::affine::does_not_wrap;
 use super::code::WarpCode;
 use super::divergence::leave_lockstep;
@@ -83,7 +84,9 @@ fn once(w: &mut WarpCode<'_>, instruction: &Instruction) {
     if let Some(index) = wraps(&w.plan.uniformity, w.registers.function(), instruction) {
         leave_if_wrapping(w, instruction, index);
     }
+    w.t.checked_place = checked_place(w);
     operation(&mut w.t, instruction);
+    w.t.checked_place = None;
     for &register in instruction.destinations.iter().flatten() {
         if w.registers.is_varying(register) {
             let value = w.t.get(register);

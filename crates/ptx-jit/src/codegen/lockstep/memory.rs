@@ -14,6 +14,7 @@ use ptx::{
 };
 use smallvec::{SmallVec, smallvec};
 
+use super::access_groups::checked_place;
 use super::code::WarpCode;
 use crate::abi::{CheckLevel, Helper, KernelContext};
 use crate::codegen::records::LaneAccess;
@@ -24,7 +25,7 @@ use crate::ir::{LaneStrides, Uniformity};
 
 /// The pattern of the addresses of an access. Lanes are taken as rows, as the warp's shape says.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Pattern {
+pub(super) enum Pattern {
     /// The lanes of a row next to each other.
     Contiguous,
     /// The lanes of a row at one address.
@@ -55,28 +56,35 @@ pub(super) fn access(
             None => return false,
         }
     }
-    let first = effective_address(&mut w.t, address);
-    let mut direct = range_is_inside(w, first, strides, form);
     let mut members = None;
-    if let Some(guard) = guard {
-        let mask = w.registers.mask(&mut w.t, guard);
-        // Where others may write at the same time, a vector must not put back what it has read of lanes
-        // that do not write. Of shared memory nobody else is at work: a block runs on one thread.
-        if stores && form.space != StateSpace::Shared {
-            let all = vector::all(w.t.e.builder(), &mask);
-            direct = w.t.e.ins().band(direct, all);
+    let place = match checked_place(w) {
+        Some(place) => Place::Checked(place),
+        None => {
+            let first = effective_address(&mut w.t, address);
+            let mut direct = are_inside(w, [first; 2], strides, (form.space, bytes(form)));
+            if let Some(guard) = guard {
+                let mask = w.registers.mask(&mut w.t, guard);
+                // Where others may write at the same time, a vector must not put back what it has read
+                // of lanes that do not write. Of shared memory nobody else is at work: a block runs on
+                // one thread.
+                if stores && form.space != StateSpace::Shared {
+                    let all = vector::all(w.t.e.builder(), &mask);
+                    direct = w.t.e.ins().band(direct, all);
+                }
+                members = Some(mask);
+            }
+            let number = w.records.add_access(LaneAccess {
+                bytes: bytes(form),
+                window: w.t.spaces.window(form.space),
+                shape: w.plan.uniformity.shape(),
+                strides,
+                shares_rows: pattern == Pattern::Broadcast,
+                line: w.t.line,
+            });
+            Place::Unchecked { first, direct, number }
         }
-        members = Some(mask);
-    }
-    let number = w.records.add_access(LaneAccess {
-        bytes: bytes(form),
-        window: w.t.spaces.window(form.space),
-        shape: w.plan.uniformity.shape(),
-        strides,
-        shares_rows: pattern == Pattern::Broadcast,
-        line: w.t.line,
-    });
-    let access = WarpAccess { form, strides, pattern, first, direct, members, number };
+    };
+    let access = WarpAccess { form, strides, pattern, place, members };
     if stores {
         store_lanes_to(w, &access, values);
         return true;
@@ -91,7 +99,7 @@ pub(super) fn access(
 }
 
 /// The strides and the pattern of an access's addresses, if there are vectors for it.
-fn pattern(
+pub(super) fn pattern(
     w: &WarpCode<'_>,
     form: MemoryForm,
     address: MemoryOperand,
@@ -118,26 +126,27 @@ fn pattern(
     }
 }
 
-/// Whether all lanes may make an access, the first of them at `first`.
-fn range_is_inside(
+/// Whether all lanes may make two accesses of a size, the first of them at these addresses, and all
+/// that lie between.
+pub(super) fn are_inside(
     w: &mut WarpCode<'_>,
-    first: Value,
+    [nearest, farthest]: [Value; 2],
     strides: LaneStrides,
-    form: MemoryForm,
+    (space, bytes): (StateSpace, u32),
 ) -> Value {
-    let log = bytes(form).trailing_zeros();
+    let log = bytes.trailing_zeros();
     let (least, greatest) = strides.range(w.plan.uniformity.shape());
-    let (distance, slots) = match w.t.spaces.window(form.space) {
-        Some(window) => (first, w.t.pointers.window_slots(&mut w.t.e, window, log as usize)),
+    let (start, slots) = match w.t.spaces.window(space) {
+        Some(window) => (None, w.t.pointers.window_slots(&mut w.t.e, window, log as usize)),
         None => {
             let start =
                 w.t.pointers.context_pointer(&mut w.t.e, offset_of!(KernelContext, window_start));
-            let distance = w.t.e.ins().isub(first, start);
             let slots = offset_of!(KernelContext, window_slots) + 8 * log as usize;
-            (distance, w.t.pointers.context_pointer(&mut w.t.e, slots))
+            (Some(start), w.t.pointers.context_pointer(&mut w.t.e, slots))
         }
     };
-    let [low, high] = [least, greatest].map(|offset| {
+    let [low, high] = [(nearest, least), (farthest, greatest)].map(|(first, offset)| {
+        let distance = start.map_or(first, |start| w.t.e.ins().isub(first, start));
         let end = w.t.e.ins().iadd_imm_s(distance, offset);
         let slot = w.t.e.ins().rotr_imm_u(end, i64::from(log));
         w.t.e.ins().icmp(IntCC::UnsignedLessThan, slot, slots)
@@ -148,15 +157,21 @@ fn range_is_inside(
 /// The values that the lanes load; where their addresses are not all known to be allowed, by way
 /// of the context, one by one.
 fn load_lanes_from(w: &mut WarpCode<'_>, access: &WarpAccess) -> Vec<Lanes> {
-    let (near, far) = ends(w, access);
-    let [each, load] = [(); 2].map(|()| w.t.e.create_block());
-    begin_rows(w, load);
-    w.t.e.set_cold_block(each);
-    w.t.e.ins().brif(access.direct, load, &near, each, &[]);
-    w.t.e.switch_to_block(each);
-    one_by_one(w, Helper::GatherLanes, access, load, &far);
-    w.t.e.switch_to_block(load);
-    let rows = rows(w, load);
+    let near = ends(w, access);
+    let rows = match access.place {
+        Place::Checked(_) => rows(w, near),
+        Place::Unchecked { direct, .. } => {
+            let far = gathered_ends(w, access);
+            let [each, load] = [(); 2].map(|()| w.t.e.create_block());
+            let parameters = begin_rows(w, load);
+            w.t.e.set_cold_block(each);
+            w.t.e.ins().brif(direct, load, &arguments(near), each, &[]);
+            w.t.e.switch_to_block(each);
+            one_by_one(w, Helper::GatherLanes, access, load, &arguments(far));
+            w.t.e.switch_to_block(load);
+            rows(w, parameters)
+        }
+    };
     match access.pattern {
         Pattern::Contiguous => load_rows(w, &rows, access.form),
         Pattern::Broadcast => load_shared(w, &rows, access.form),
@@ -164,30 +179,45 @@ fn load_lanes_from(w: &mut WarpCode<'_>, access: &WarpAccess) -> Vec<Lanes> {
 }
 
 /// Stores what the lanes store, in the same way.
-fn store_lanes_to(w: &mut WarpCode<'_>, access: &WarpAccess, mut values: SmallVec<[Lanes; 4]>) {
-    let (near, far) = ends(w, access);
+fn store_lanes_to(w: &mut WarpCode<'_>, access: &WarpAccess, values: SmallVec<[Lanes; 4]>) {
+    let near = ends(w, access);
+    let Place::Unchecked { direct, .. } = access.place else {
+        let rows = rows(w, near);
+        return store_rows(w, access, &rows, values);
+    };
+    let far = gathered_ends(w, access);
     let [store, each, after] = [(); 3].map(|()| w.t.e.create_block());
-    begin_rows(w, store);
+    let parameters = begin_rows(w, store);
     w.t.e.set_cold_block(each);
-    w.t.e.ins().brif(access.direct, store, &near, store, &far);
+    w.t.e.ins().brif(direct, store, &arguments(near), store, &arguments(far));
     w.t.e.switch_to_block(store);
-    let rows = rows(w, store);
+    let rows = rows(w, parameters);
+    store_rows(w, access, &rows, values);
+    w.t.e.branch(direct, after, each);
+    w.t.e.switch_to_block(each);
+    one_by_one(w, Helper::ScatterLanes, access, after, &[]);
+    w.t.e.switch_to_block(after);
+}
+
+/// Stores values in rows of memory; lanes that take no part keep what is there.
+fn store_rows(
+    w: &mut WarpCode<'_>,
+    access: &WarpAccess,
+    rows: &RowAddresses,
+    mut values: SmallVec<[Lanes; 4]>,
+) {
     if let (Some(mask), StateSpace::Shared) = (&access.members, access.form.space) {
-        let old = load_rows(w, &rows, access.form);
+        let old = load_rows(w, rows, access.form);
         for (value, old) in values.iter_mut().zip(&old) {
             *value = vector::select(w.t.e.builder(), mask, value, old, access.form.ty);
         }
     }
     let raw = vector::to_memory(w.t.e.builder(), &values, access.form.ty);
     for (index, value) in raw.into_iter().enumerate() {
-        let (row, offset) = place_in(w, &rows, access.form, index);
+        let (row, offset) = place_in(w, rows, access.form, index);
         let flags = MemFlagsData::new().with_notrap();
         w.t.e.ins().store(flags, value, row, offset);
     }
-    w.t.e.branch(access.direct, after, each);
-    w.t.e.switch_to_block(each);
-    one_by_one(w, Helper::ScatterLanes, access, after, &[]);
-    w.t.e.switch_to_block(after);
 }
 
 /// Lets the runtime access memory for each lane, and goes on unless one of them may not.
@@ -198,54 +228,66 @@ fn one_by_one(
     next: clif::Block,
     arguments: &[clif::BlockArg],
 ) {
+    let Place::Unchecked { first, number, .. } = access.place else {
+        return w.t.e.jump(next);
+    };
     let members = match &access.members {
         Some(mask) => vector::bits(w.t.e.builder(), mask),
         None => w.t.e.int(types::I32, -1),
     };
-    let site = w.t.e.int(types::I32, access.number);
+    let site = w.t.e.int(types::I32, number);
     let fault = w.t.exits.fault();
-    let values = [w.t.pointers.context(), w.frame.record(), access.first, site, members];
+    let values = [w.t.pointers.context(), w.frame.record(), first, site, members];
     let refused = w.t.e.cold_helper(helper, &values);
     w.t.e.ins().brif(refused, fault, &[], next, arguments);
 }
 
-/// The address of the first row, and the distance of the next one from it: in the memory that is
-/// accessed, and in the context's buffer.
-fn ends(w: &mut WarpCode<'_>, access: &WarpAccess) -> (RowArguments, RowArguments) {
-    let near = match w.t.spaces.window(access.form.space) {
-        Some(window) => {
+/// The address of the first row in the memory that is accessed, and the distance of the next one
+/// from it, if there is one.
+fn ends(w: &mut WarpCode<'_>, access: &WarpAccess) -> RowEnds {
+    let near = match (access.place, w.t.spaces.window(access.form.space)) {
+        (Place::Checked(place), _) => place,
+        (Place::Unchecked { first, .. }, Some(window)) => {
             let base = w.t.pointers.window_base(&mut w.t.e, window);
-            w.t.e.ins().iadd(base, access.first)
+            w.t.e.ins().iadd(base, first)
         }
-        None => access.first,
+        (Place::Unchecked { first, .. }, None) => first,
     };
+    with_distance(w, near, access.strides.across)
+}
+
+/// The same in the context's buffer.
+fn gathered_ends(w: &mut WarpCode<'_>, access: &WarpAccess) -> RowEnds {
     let context = w.t.pointers.context();
     let area = offset_of!(KernelContext, lanes) as i64;
     let far = w.t.e.ins().iadd_imm_s(context, area);
-    let (mut near, mut far) = (smallvec![near.into()], smallvec![far.into()]);
+    let together = row_bytes(w, access);
+    with_distance(w, far, together)
+}
+
+fn with_distance(w: &mut WarpCode<'_>, first: Value, distance: i64) -> RowEnds {
+    let mut ends: RowEnds = smallvec![first];
     if row_count(w) > 1 {
-        let apart = w.t.e.int(types::I64, access.strides.across);
-        let together = w.t.e.int(types::I64, row_bytes(w, access));
-        near.push(apart.into());
-        far.push(together.into());
+        ends.push(w.t.e.int(types::I64, distance));
     }
-    (near, far)
+    ends
 }
 
-/// Gives a block the parameters that [`Self::ends`] are for.
-fn begin_rows(w: &mut WarpCode<'_>, block: clif::Block) {
+fn arguments(ends: RowEnds) -> SmallVec<[clif::BlockArg; 2]> {
+    ends.into_iter().map(Into::into).collect()
+}
+
+/// Gives a block the parameters that [`ends`] are for.
+fn begin_rows(w: &mut WarpCode<'_>, block: clif::Block) -> RowEnds {
     let count = if row_count(w) > 1 { 2 } else { 1 };
-    for _ in 0..count {
-        w.t.e.builder().append_block_param(block, types::I64);
-    }
+    (0..count).map(|_| w.t.e.builder().append_block_param(block, types::I64)).collect()
 }
 
-/// The address of each row, by the parameters of the current block.
-fn rows(w: &mut WarpCode<'_>, block: clif::Block) -> RowAddresses {
-    let parameters: SmallVec<[Value; 2]> = w.t.e.builder().block_params(block).into();
-    let mut rows: RowAddresses = smallvec![parameters[0]];
+/// The address of each row.
+fn rows(w: &mut WarpCode<'_>, ends: RowEnds) -> RowAddresses {
+    let mut rows: RowAddresses = smallvec![ends[0]];
     while rows.len() < row_count(w) {
-        let next = w.t.e.ins().iadd(rows[rows.len() - 1], parameters[1]);
+        let next = w.t.e.ins().iadd(rows[rows.len() - 1], ends[1]);
         rows.push(next);
     }
     rows
@@ -280,7 +322,7 @@ fn load_rows(w: &mut WarpCode<'_>, rows: &RowAddresses, form: MemoryForm) -> Vec
     let count = usize::from(form.count);
     let raw = (0..vector::raw_vectors(form.ty, count)).map(|index| {
         let (row, offset) = place_in(w, rows, form, index);
-        w.t.e.ins().load(vector::RAW, flags, row, offset)
+        w.t.e.ins().load(vector::raw_type(form.ty, count), flags, row, offset)
     });
     let raw: Vec<Value> = raw.collect();
     vector::from_memory(w.t.e.builder(), &raw, form.ty, count)
@@ -308,22 +350,33 @@ struct WarpAccess {
     form: MemoryForm,
     strides: LaneStrides,
     pattern: Pattern,
-    /// The first lane's address.
-    first: Value,
-    /// Whether all lanes' memory may be accessed as vectors.
-    direct: Value,
+    place: Place,
     /// The lanes that make it, if not all.
     members: Option<Lanes>,
-    /// Its number among the kernel's [`LaneAccess`]es.
-    number: i64,
+}
+
+/// The memory that the first lane accesses, from which that of the others follows.
+#[derive(Clone, Copy)]
+enum Place {
+    /// The host address. All lanes may make the access.
+    Checked(Value),
+    Unchecked {
+        /// The address in its own space.
+        first: Value,
+        /// Whether all lanes' memory may be accessed as vectors.
+        direct: Value,
+        /// The number among the kernel's [`LaneAccess`]es.
+        number: i64,
+    },
 }
 
 /// The addresses of the rows of an access.
 type RowAddresses = SmallVec<[Value; 8]>;
 
-type RowArguments = SmallVec<[clif::BlockArg; 2]>;
+/// The address of the first row, and the distance of the next one if there is one.
+type RowEnds = SmallVec<[Value; 2]>;
 
 /// The bytes that a lane accesses.
-fn bytes(form: MemoryForm) -> u32 {
+pub(super) fn bytes(form: MemoryForm) -> u32 {
     form.ty.bytes() * u32::from(form.count)
 }

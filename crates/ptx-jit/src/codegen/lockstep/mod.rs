@@ -12,6 +12,7 @@
 //!
 //! `docs/one-warp-through-lockstep.md` follows a kernel through all of this.
 
+mod access_groups;
 mod affine;
 mod branch;
 mod code;
@@ -37,6 +38,7 @@ use super::module_builder::FunctionScope;
 use super::records::ResumeTable;
 use super::vector;
 use crate::ir;
+use access_groups::AccessGroups;
 use code::WarpCode;
 use divergence::diverge_here;
 use execute::{execute, under_uniform_guard};
@@ -107,7 +109,9 @@ impl<'a> WarpLowering<'a> {
             self.predicates.clear();
             self.w.begin(self.w.flow.block(index));
             let mut open = true;
-            for at in self.w.flow.code().graph.blocks[index].instructions.clone() {
+            let instructions = self.w.flow.code().graph.blocks[index].instructions.clone();
+            self.w.groups = AccessGroups::find(&self.w, instructions.clone());
+            for at in instructions {
                 let instruction = self.w.flow.advance(at);
                 open = self.instruction(instruction);
             }

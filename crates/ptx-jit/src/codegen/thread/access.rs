@@ -22,6 +22,9 @@ pub(super) fn locate(
     let Operand::Memory(address) = operand else {
         unreachable!("the parser puts addresses where operations expect them");
     };
+    if let Some(place) = t.checked_place {
+        return place;
+    }
     let value = effective_address(t, address);
     if let Some(window) = t.spaces.known_window(address, info.bytes) {
         let base = t.pointers.window_base(&mut t.e, window);

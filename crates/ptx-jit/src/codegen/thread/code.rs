@@ -26,6 +26,8 @@ pub(in crate::codegen) struct ThreadCode<'a> {
     observed: RegisterSet,
     /// The line in the PTX text of the instruction that is lowered.
     pub(in crate::codegen) line: u32,
+    /// The host address of the instruction's access, if that is known to be allowed.
+    pub(in crate::codegen) checked_place: Option<Value>,
 }
 
 impl<'a> ThreadCode<'a> {
@@ -44,6 +46,7 @@ impl<'a> ThreadCode<'a> {
             spaces: StateSpaces::new(kernel, function, check),
             observed: ir::observed_bits(function),
             line: 0,
+            checked_place: None,
             e,
             pointers,
         }

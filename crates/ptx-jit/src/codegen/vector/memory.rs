@@ -13,8 +13,13 @@ use super::warp::{interleaved, transposed};
 /// Vectors of 16 bytes in the order of memory.
 pub(in crate::codegen) type MemoryVectors = SmallVec<[Value; 16]>;
 
-/// The type of the vectors that memory is read and written by.
-pub(in crate::codegen) const RAW: Type = types::I8X16;
+/// The type of the vectors that `count` values of a type for each lane are read by.
+pub(in crate::codegen) fn raw_type(ty: ScalarType, count: usize) -> Type {
+    match (ty.bits(), count) {
+        (16.., 1) => vector_type(ty),
+        _ => types::I8X16,
+    }
+}
 
 /// The number of such vectors for `count` values of a type for each lane.
 pub(in crate::codegen) fn raw_vectors(ty: ScalarType, count: usize) -> usize {
@@ -153,7 +158,7 @@ pub(in crate::codegen) fn to_memory(
             })
             .collect(),
     };
-    raw.into_iter().map(|value| bitcast(b, value, RAW)).collect()
+    raw
 }
 
 /// One of the values that lanes hold packed, lowest first.

@@ -1,6 +1,6 @@
 //! The vectors that hold lanes of a type, and changes between widths.
 
-use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Type, Value, types};
+use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Opcode, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
 use ptx::{RegisterType, ScalarType};
 use smallvec::SmallVec;
@@ -54,6 +54,9 @@ pub(in crate::codegen) fn resize(
     from: ScalarType,
     to: ScalarType,
 ) -> Lanes {
+    if from.bits() == to.bits() && from != ScalarType::Pred && to != ScalarType::Pred {
+        return cast(b, lanes, vector_type(to));
+    }
     let mut lanes = cast(b, lanes, vector_type(from).as_int());
     if from == ScalarType::Pred || to == ScalarType::Pred {
         return lanes;
@@ -163,9 +166,17 @@ pub(super) fn cast(b: &mut FunctionBuilder<'_>, lanes: &Lanes, ty: Type) -> Lane
     lanes.map(|value| bitcast(b, value, ty))
 }
 
+/// The same bits as a vector of another type. What was such a vector before becomes what it was: Cranelift
+/// reads an operand from memory only where no cast lies between.
 pub(super) fn bitcast(b: &mut FunctionBuilder<'_>, value: Value, ty: Type) -> Value {
     if b.func.dfg.value_type(value) == ty {
         return value;
+    }
+    if let Some(cast) = b.func.dfg.value_def(value).inst()
+        && b.func.dfg.insts[cast].opcode() == Opcode::Bitcast
+        && b.func.dfg.value_type(b.func.dfg.inst_args(cast)[0]).is_vector()
+    {
+        return bitcast(b, b.func.dfg.inst_args(cast)[0], ty);
     }
     let flags = MemFlagsData::new().with_endianness(Endianness::Little);
     b.ins().bitcast(ty, flags, value)

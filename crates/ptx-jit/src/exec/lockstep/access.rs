@@ -34,6 +34,36 @@ pub(in crate::exec) unsafe extern "C" fn scatter(
     unsafe { each(context, record, (place, access, members), AccessKind::Write) }
 }
 
+/// Stops the warp at the first access of a group that a lane may not make. `base` is the first lane's
+/// value of the register that all are at distances from.
+pub(in crate::exec) unsafe extern "C" fn deny_group(
+    context: *const KernelContext,
+    record: *mut WarpRecord,
+    base: u64,
+    group: u32,
+) {
+    // SAFETY: native code calls with its own context and its warp's record, and waits for the answer.
+    let (runner, warp) = unsafe { (Runner::of(context), &*record) };
+    let Some(group) = runner.launch.kernel.access_group(group) else {
+        return;
+    };
+    let slots = (runner.shared.end - runner.shared.start) >> group.bytes.trailing_zeros();
+    for access in &group.accesses {
+        let first = base.wrapping_add(access.offset as u64);
+        let first = if group.is_wide { first } else { first & u64::from(u32::MAX) };
+        for lane in lanes(u32::MAX) {
+            let address = first.wrapping_add(group.strides.at(lane as i64, group.shape) as u64);
+            if address.rotate_right(group.bytes.trailing_zeros()) >= slots {
+                // SAFETY: a warp's record points to its 32 threads.
+                let thread = unsafe { &*warp.threads.add(lane) };
+                let what = AccessInfo::weak(access.kind, group.bytes);
+                let kind = runner.denied(thread, address, what, access.line);
+                return runner.stop(thread, access.line, kind);
+            }
+        }
+    }
+}
+
 /// Copies between each lane's place in memory and its place in the area.
 ///
 /// # Safety

@@ -6,7 +6,7 @@ mod records;
 mod schedule;
 mod sweep;
 
-pub(in crate::exec) use access::{gather, scatter};
+pub(in crate::exec) use access::{deny_group, gather, scatter};
 pub(super) use records::WarpRecords;
 pub(in crate::exec) use sweep::sweep;
 

@@ -1,5 +1,6 @@
 //! Tests of execution: kernels as nvcc translates them, and small ones written for one thing each.
 
+mod access_groups;
 mod atomics;
 mod blocks;
 mod calls;

@@ -130,8 +130,8 @@ fn results(form: &Form, function: Compiled, warp: &[Vec<u64>]) -> Vec<u64> {
 }
 
 fn check(forms: &[Form]) {
-    let mut module = new_module(helpers::address, &[], RegisterAllocation::Backtracking)
-        .expect("the host is supported");
+    let mut module =
+        new_module(helpers::address, &[], CodeSettings::SHORT).expect("the host is supported");
     let operands: Vec<Vec<Vec<u64>>> =
         forms.iter().map(|form| tuples(&form.operands, 1536)).collect();
     let mut functions = Vec::new();

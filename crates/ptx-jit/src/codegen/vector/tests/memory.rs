@@ -37,7 +37,12 @@ fn each_lane_gets_its_own_values() {
             let output = run(&memory(), |b, places| {
                 let raw: Vec<Value> = (0..raw_vectors(ty, count))
                     .map(|at| {
-                        b.ins().load(RAW, MemFlagsData::trusted(), places.input, 16 * at as i32)
+                        b.ins().load(
+                            raw_type(ty, count),
+                            MemFlagsData::trusted(),
+                            places.input,
+                            16 * at as i32,
+                        )
                     })
                     .collect();
                 let parts = from_memory(b, &raw, ty, count);
@@ -66,7 +71,14 @@ fn what_is_written_is_what_was_read() {
     for (ty, count) in SHAPES {
         let output = run(&memory(), |b, places| {
             let raw: Vec<Value> = (0..raw_vectors(ty, count))
-                .map(|at| b.ins().load(RAW, MemFlagsData::trusted(), places.input, 16 * at as i32))
+                .map(|at| {
+                    b.ins().load(
+                        raw_type(ty, count),
+                        MemFlagsData::trusted(),
+                        places.input,
+                        16 * at as i32,
+                    )
+                })
                 .collect();
             let mut parts = from_memory(b, &raw, ty, count);
             if ty.bits() == 8 {

@@ -12,7 +12,7 @@ use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Module};
 
 use super::*;
-use crate::codegen::jit_module::{RegisterAllocation, new_module};
+use crate::codegen::jit_module::{CodeSettings, new_module};
 use crate::exec::helpers;
 
 /// Bytes between the places of two operands.
@@ -94,8 +94,8 @@ fn call(function: Compiled, input: &Bytes) -> Bytes {
 
 /// Compiles one function, and calls it.
 fn run(input: &Bytes, lower: impl FnOnce(&mut FunctionBuilder<'_>, &Places)) -> Bytes {
-    let mut module = new_module(helpers::address, &[], RegisterAllocation::Backtracking)
-        .expect("the host is supported");
+    let mut module =
+        new_module(helpers::address, &[], CodeSettings::SHORT).expect("the host is supported");
     let id = define(&mut module, |b, places| {
         lower(b, places);
         Some(())

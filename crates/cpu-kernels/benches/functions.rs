@@ -1,4 +1,4 @@
-//! Times elementary functions: `cargo run --release -p cpu-kernels --example functions -- [name]`.
+//! Times elementary functions: `cargo bench -p cpu-kernels --bench functions -- [name]`.
 //!
 //! Each line is a function and a type, and the elements per nanosecond in each instruction set and
 //! of a loop over the function of the standard library or of `libm`, measured in turns. The last
@@ -114,7 +114,9 @@ macro_rules! functions_of_two {
 }
 
 fn main() {
-    let filter = env::args().nth(1).unwrap_or_default();
+    // Cargo says `--bench`, too.
+    let name = env::args().skip(1).find(|argument| !argument.starts_with("--"));
+    let filter = name.unwrap_or_default();
     println!("elements per ns: {:?}, library, ratio", InstructionSet::supported());
     functions! {
         filter:

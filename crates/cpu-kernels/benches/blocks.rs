@@ -1,4 +1,4 @@
-//! Times programs: `cargo run --release -p cpu-kernels --example blocks -- [filter] [set]`.
+//! Times programs: `cargo bench -p cpu-kernels --bench blocks -- [filter] [set]`.
 //!
 //! Each line is the best of many calls and their median, in nanoseconds, and the bytes that an ideal
 //! kernel moves per nanosecond of the median.
@@ -266,7 +266,9 @@ fn layouts() -> Vec<BlockCase> {
 }
 
 fn main() {
-    let arguments: Vec<String> = env::args().skip(1).collect();
+    // Cargo says `--bench`, too.
+    let arguments = env::args().skip(1).filter(|argument| !argument.starts_with("--"));
+    let arguments: Vec<String> = arguments.collect();
     let filter = arguments.first().map_or("", String::as_str);
     let sets = InstructionSet::supported();
     let set = arguments.get(1).and_then(|name| sets.iter().find(|set| set.name() == name));
