@@ -104,7 +104,7 @@ impl<'e> ExpressionCompiler<'e> {
                     self.locations[number] = Some(ValuePlace::Input(*input as usize));
                 }
                 ValueDef::Apply(primitive, operands) => {
-                    self.cost += cost(*primitive);
+                    self.cost += cost(*primitive, self.set);
                     if !self.joints.is_inner[number] {
                         self.add_apply(number, *primitive, operands);
                     }
@@ -287,9 +287,15 @@ fn last_reads(expression: &Expression, joints: &Joints) -> Vec<usize> {
 
 /// The time that a primitive takes for an element whose operands are in the cache, as the number of
 /// bytes that are moved from memory meanwhile. It only decides how work is split.
-fn cost(primitive: Primitive) -> usize {
+fn cost(primitive: Primitive, set: InstructionSet) -> usize {
     use Primitive::*;
-    match primitive {
+    // Vectors half as wide are computed twice as often.
+    let vectors = match set {
+        InstructionSet::Avx512 => 1,
+        InstructionSet::Avx2 => 2,
+        InstructionSet::Baseline => 4,
+    };
+    let of_widest = match primitive {
         Neg | Abs | Not | Floor | Ceil | Round | Trunc | Convert(_) | Add | Sub | Mul
         | Copysign | Nextafter | Max | Min | Fmax | Fmin | And | Or | Xor | Shl | Shr | Eq | Ne
         | Lt | Le | Gt | Ge | Select => 1,
@@ -297,5 +303,6 @@ fn cost(primitive: Primitive) -> usize {
         FloorDiv | Remainder | Fmod | Gcd | Lgamma | Digamma | Pow => 128,
         Igamma | Igammac => 1024,
         _ => 48,
-    }
+    };
+    vectors * of_widest
 }
