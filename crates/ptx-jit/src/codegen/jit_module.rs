@@ -9,7 +9,7 @@ use super::array_functions::ArrayFunction;
 use crate::abi::{Helper, HelperAddresses};
 use crate::ir::KernelIr;
 
-/// What Cranelift does with the code of a kernel.
+/// Cranelift's settings for the code of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CodeSettings {
     allocation: RegisterAllocation,

@@ -45,7 +45,7 @@ struct CheckedPlace {
     place: Value,
 }
 
-/// What the accesses of a group have in common.
+/// The facts that the accesses of a group have in common.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct GroupKey {
     base: Register,
@@ -143,7 +143,7 @@ fn check(w: &mut WarpCode<'_>, key: GroupKey, accesses: Vec<GroupedAccess>) -> C
     CheckedPlace { offset: least, place: w.t.e.ins().iadd(window, nearest) }
 }
 
-/// What an instruction is to a group, if it can be in one.
+/// An instruction's access, and the group that it belongs to, if it can be in one.
 fn candidate(w: &WarpCode<'_>, instruction: &Instruction) -> Option<(GroupKey, GroupedAccess)> {
     let (form, kind) = plain_access(instruction)?;
     let Operand::Memory(MemoryOperand { base: AddressBase::Register(base), offset }) =

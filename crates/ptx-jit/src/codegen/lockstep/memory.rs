@@ -58,7 +58,7 @@ pub(super) fn access(
     }
     let mut members = None;
     let place = match checked_place(w) {
-        Some(place) => Place::Checked(place),
+        Some(place) => FirstPlace::Checked(place),
         None => {
             let first = effective_address(&mut w.t, address);
             let mut direct = are_inside(w, [first; 2], strides, (form.space, bytes(form)));
@@ -81,7 +81,7 @@ pub(super) fn access(
                 shares_rows: pattern == Pattern::Broadcast,
                 line: w.t.line,
             });
-            Place::Unchecked { first, direct, number }
+            FirstPlace::Unchecked { first, direct, number }
         }
     };
     let access = WarpAccess { form, strides, pattern, place, members };
@@ -159,8 +159,8 @@ pub(super) fn are_inside(
 fn load_lanes_from(w: &mut WarpCode<'_>, access: &WarpAccess) -> Vec<Lanes> {
     let near = ends(w, access);
     let rows = match access.place {
-        Place::Checked(_) => rows(w, near),
-        Place::Unchecked { direct, .. } => {
+        FirstPlace::Checked(_) => rows(w, near),
+        FirstPlace::Unchecked { direct, .. } => {
             let far = gathered_ends(w, access);
             let [each, load] = [(); 2].map(|()| w.t.e.create_block());
             let parameters = begin_rows(w, load);
@@ -181,7 +181,7 @@ fn load_lanes_from(w: &mut WarpCode<'_>, access: &WarpAccess) -> Vec<Lanes> {
 /// Stores what the lanes store, in the same way.
 fn store_lanes_to(w: &mut WarpCode<'_>, access: &WarpAccess, values: SmallVec<[Lanes; 4]>) {
     let near = ends(w, access);
-    let Place::Unchecked { direct, .. } = access.place else {
+    let FirstPlace::Unchecked { direct, .. } = access.place else {
         let rows = rows(w, near);
         return store_rows(w, access, &rows, values);
     };
@@ -228,7 +228,7 @@ fn one_by_one(
     next: clif::Block,
     arguments: &[clif::BlockArg],
 ) {
-    let Place::Unchecked { first, number, .. } = access.place else {
+    let FirstPlace::Unchecked { first, number, .. } = access.place else {
         return w.t.e.jump(next);
     };
     let members = match &access.members {
@@ -246,12 +246,12 @@ fn one_by_one(
 /// from it, if there is one.
 fn ends(w: &mut WarpCode<'_>, access: &WarpAccess) -> RowEnds {
     let near = match (access.place, w.t.spaces.window(access.form.space)) {
-        (Place::Checked(place), _) => place,
-        (Place::Unchecked { first, .. }, Some(window)) => {
+        (FirstPlace::Checked(place), _) => place,
+        (FirstPlace::Unchecked { first, .. }, Some(window)) => {
             let base = w.t.pointers.window_base(&mut w.t.e, window);
             w.t.e.ins().iadd(base, first)
         }
-        (Place::Unchecked { first, .. }, None) => first,
+        (FirstPlace::Unchecked { first, .. }, None) => first,
     };
     with_distance(w, near, access.strides.across)
 }
@@ -350,14 +350,14 @@ struct WarpAccess {
     form: MemoryForm,
     strides: LaneStrides,
     pattern: Pattern,
-    place: Place,
+    place: FirstPlace,
     /// The lanes that make it, if not all.
     members: Option<Lanes>,
 }
 
 /// The memory that the first lane accesses, from which that of the others follows.
 #[derive(Clone, Copy)]
-enum Place {
+enum FirstPlace {
     /// The host address. All lanes may make the access.
     Checked(Value),
     Unchecked {
