@@ -229,8 +229,10 @@ impl Layout {
         len: usize,
         step: usize,
     ) -> Result<Layout, NoLayout> {
-        if step == 1 && len > 0 && self.numel > 0 {
-            Ok(self.part(dim, start, len))
+        if step == 1 && self.has_part(len) {
+            let mut part = self.clone();
+            part.narrow(dim, start, len);
+            Ok(part)
         } else {
             self.stepped(dim, start, len, step)
         }
@@ -259,26 +261,30 @@ impl Layout {
         Layout::strided(shape, strides, offset)
     }
 
-    /// [`Layout::slice`] with step 1 and at least one element, the common case. All elements are elements
-    /// of this layout, so no number can overflow, and nothing is checked.
+    /// Whether a part of that length along a dimension has elements, as [`Layout::narrow`] needs.
     #[inline]
-    fn part(&self, dim: usize, start: usize, len: usize) -> Layout {
-        // A copy that is changed, since a layout that is put together is copied once more.
-        let mut part = self.clone();
-        let (sizes, stride) = (part.shape.sizes_mut(), part.strides[dim]);
+    pub(crate) fn has_part(&self, len: usize) -> bool {
+        len > 0 && self.numel > 0
+    }
+
+    /// Makes this the layout of the `len` indices of `dim` from `start` on, which must be there and have
+    /// elements. They are elements of the layout as it was, so no number can overflow, and nothing is
+    /// checked.
+    #[inline]
+    pub(crate) fn narrow(&mut self, dim: usize, start: usize, len: usize) {
+        let (sizes, stride) = (self.shape.sizes_mut(), self.strides[dim]);
         let size = mem::replace(&mut sizes[dim], len);
         let (before, behind) = (start as isize * stride, (size - start - len) as isize * stride);
         // The part that is cut off on the side of the highest address.
         let cut = if stride < 0 { -before } else { behind };
-        part.numel = sizes.iter().product();
-        part.contiguous = match part.contiguous {
+        self.numel = sizes.iter().product();
+        self.contiguous = match self.contiguous {
             // Less than a whole row of the dimension lies side by side only if there is one row.
             true => len == size || sizes[..dim].iter().all(|&outer| outer == 1),
-            false => is_row_major(sizes, &part.strides),
+            false => is_row_major(sizes, &self.strides),
         };
-        part.offset = part.offset.wrapping_add_signed(before);
-        part.end = part.end.wrapping_add_signed(-cut);
-        part
+        self.offset = self.offset.wrapping_add_signed(before);
+        self.end = self.end.wrapping_add_signed(-cut);
     }
 
     /// The part of these sizes, none of which is larger than its own, where all indices begin.

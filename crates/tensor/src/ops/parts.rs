@@ -26,6 +26,7 @@ impl Tensor {
     ///
     /// # Errors
     /// `size` is 0; or there are more parts than the host has memory for.
+    #[track_caller]
     pub fn split(&self, size: usize, dim: isize) -> Result<Vec<Tensor>> {
         let own = self.existing_dim("split", dim)?;
         if size == 0 {
@@ -55,6 +56,7 @@ impl Tensor {
     /// assert_eq!(rows[1].to_vec::<f32>()?, [3.0, 4.0]);
     /// # Ok::<(), tensor::Error>(())
     /// ```
+    #[track_caller]
     pub fn unbind(&self, dim: isize) -> Result<Vec<Tensor>> {
         let own = self.existing_dim("unbind", dim)?;
         let length = self.shape()[own];
@@ -88,6 +90,7 @@ impl Tensor {
     ///
     /// # Errors
     /// `count` is 0; or there are more parts than the host has memory for.
+    #[track_caller]
     pub fn chunk(&self, count: usize, dim: isize) -> Result<Vec<Tensor>> {
         let own = self.existing_dim("chunk", dim)?;
         if count == 0 {
@@ -103,6 +106,7 @@ impl Tensor {
 
     /// The parts of these sizes along a dimension, in order. They have one node, whose backward
     /// function joins their gradients.
+    #[track_caller]
     pub(super) fn parts(
         &self,
         name: &'static str,

@@ -16,6 +16,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The layout does not lie inside the storage.
+    #[track_caller]
     pub(crate) fn part_at(&self, layout: &Layout) -> Result<Tensor> {
         let creation = ViewCreation::Recorded;
         let view = self.differentiable_view(Ok(layout.clone()), creation)?;

@@ -31,6 +31,7 @@ impl Tensor {
     ///
     /// # Errors
     /// There is no such dimension, or the sizes do not add up to its size.
+    #[track_caller]
     pub fn split_with_sizes(&self, sizes: &[usize], dim: isize) -> Result<Vec<Tensor>> {
         const OP: &str = "split_with_sizes";
         self.at_least(OP, 1)?;
@@ -63,6 +64,7 @@ impl Tensor {
     /// # Errors
     /// There is no such dimension; no part is asked for, or 65,536 more than there are elements
     /// along the dimension.
+    #[track_caller]
     pub fn tensor_split(&self, points: SplitPoints<'_>, dim: isize) -> Result<Vec<Tensor>> {
         const OP: &str = "tensor_split";
         self.at_least(OP, 1)?;
@@ -93,10 +95,12 @@ impl Tensor {
             SplitPoints::Indices(indices) => {
                 let ends = indices.iter().copied().chain([isize::MAX]);
                 let starts = [0].into_iter().chain(indices.iter().copied());
-                starts
-                    .zip(ends)
-                    .map(|(start, end)| self.slice(own as isize, start, end, 1))
-                    .collect()
+                let mut parts = Vec::with_capacity(indices.len() + 1);
+                // A loop, since in a closure the caller's place would be lost.
+                for (start, end) in starts.zip(ends) {
+                    parts.push(self.slice(own as isize, start, end, 1)?);
+                }
+                Ok(parts)
             }
         }
     }
@@ -113,6 +117,7 @@ impl Tensor {
     ///
     /// # Errors
     /// There is no dimension, or the number of sections does not divide its size.
+    #[track_caller]
     pub fn hsplit(&self, points: SplitPoints<'_>) -> Result<Vec<Tensor>> {
         self.at_least("hsplit", 1)?;
         self.split_evenly("hsplit", points, usize::from(self.dims() > 1))
@@ -129,6 +134,7 @@ impl Tensor {
     ///
     /// # Errors
     /// There are fewer dimensions than two, or the number of sections does not divide the size.
+    #[track_caller]
     pub fn vsplit(&self, points: SplitPoints<'_>) -> Result<Vec<Tensor>> {
         self.at_least("vsplit", 2)?;
         self.split_evenly("vsplit", points, 0)
@@ -145,11 +151,13 @@ impl Tensor {
     ///
     /// # Errors
     /// There are fewer dimensions than three, or the number of sections does not divide the size.
+    #[track_caller]
     pub fn dsplit(&self, points: SplitPoints<'_>) -> Result<Vec<Tensor>> {
         self.at_least("dsplit", 3)?;
         self.split_evenly("dsplit", points, 2)
     }
 
+    #[track_caller]
     fn split_evenly(
         &self,
         op: &'static str,

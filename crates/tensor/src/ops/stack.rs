@@ -100,10 +100,11 @@ impl Tensor {
     ///
     /// # Errors
     /// Their shapes do not fit together.
+    #[track_caller]
     pub fn broadcast_tensors<T: Borrow<Tensor>>(tensors: impl AsRef<[T]>) -> Result<Vec<Tensor>> {
         let mut shape = Shape::default();
-        let tensors = tensors.as_ref();
-        for tensor in borrowed(tensors) {
+        let tensors = borrowed(tensors.as_ref());
+        for tensor in &tensors {
             shape = shape.broadcast(tensor.shape()).ok_or_else(|| Error::ShapeMismatch {
                 op: "broadcast_tensors",
                 shapes: vec![
@@ -113,7 +114,12 @@ impl Tensor {
                 rule: "sizes must be equal or 1, counted from the innermost",
             })?;
         }
-        each(tensors, |tensor| tensor.expand(&shape))
+        let mut views = Vec::with_capacity(tensors.len());
+        // A loop, since in a closure the caller's place would be lost.
+        for tensor in tensors {
+            views.push(tensor.expand(&shape)?);
+        }
+        Ok(views)
     }
 
     /// Views of vectors on a grid that has a dimension for each of them.
@@ -128,6 +134,7 @@ impl Tensor {
     ///
     /// # Errors
     /// There is no tensor, one has more dimensions than one, or they differ in dtype or device.
+    #[track_caller]
     pub fn meshgrid<T: Borrow<Tensor>>(
         tensors: impl AsRef<[T]>,
         indexing: GridIndexing,

@@ -26,6 +26,7 @@ impl Tensor {
     /// # Errors
     /// The sizes have another number of elements; or the elements do not lie evenly enough
     /// ([`Error::NotContiguous`]), where [`Tensor::reshape`] would copy.
+    #[track_caller]
     pub fn view(&self, shape: impl Into<ViewShape>) -> Result<Tensor> {
         let shape = shape.into().resolve("view", self.numel())?;
         match self.viewed(&shape)? {
@@ -130,6 +131,7 @@ impl Tensor {
     /// assert_eq!(x.transpose(-2, -1)?.shape(), [2, 4, 3]);
     /// # Ok::<(), tensor::Error>(())
     /// ```
+    #[track_caller]
     pub fn transpose(&self, first: isize, second: isize) -> Result<Tensor> {
         let (first, second) = (
             resolve_dim("transpose", first, self.dims())?,
@@ -155,6 +157,7 @@ impl Tensor {
     ///
     /// # Errors
     /// There are more than two dimensions; `transpose` says which to exchange.
+    #[track_caller]
     pub fn t(&self) -> Result<Tensor> {
         match self.dims() {
             0 | 1 => Ok(self.clone()),
@@ -180,6 +183,7 @@ impl Tensor {
     ///
     /// # Errors
     /// `order` does not name each dimension once.
+    #[track_caller]
     pub fn permute(&self, order: impl Into<Dims>) -> Result<Tensor> {
         permuted(self, &order.into())
     }
@@ -192,6 +196,7 @@ impl Tensor {
     /// assert_eq!(x.narrow(1, 1, 2)?.to_vec::<f32>()?, [2.0, 3.0, 5.0, 6.0]);
     /// # Ok::<(), tensor::Error>(())
     /// ```
+    #[track_caller]
     pub fn narrow(&self, dim: isize, start: usize, len: usize) -> Result<Tensor> {
         let own = self.existing_dim("narrow", dim)?;
         let size = self.shape()[own];
@@ -199,7 +204,12 @@ impl Tensor {
             let index = i64::try_from(start.saturating_add(len)).unwrap_or(i64::MAX);
             return Err(Error::IndexOutOfRange { op: "narrow", position: None, index, size });
         }
-        self.part("narrow", move |layout| layout.slice(own, start, len, 1))
+        let creation = creation(ViewCreation::Recorded);
+        let view = match self.layout().has_part(len) {
+            true => self.differentiable_part(creation, |layout| layout.narrow(own, start, len)),
+            false => self.shown(self.layout().slice(own, start, len, 1))?,
+        };
+        Ok(self.recorded_part("narrow", view, move |layout| layout.slice(own, start, len, 1)))
     }
 
     /// Every `step`th index of `dim` from `start` to before `end`, as Python slices: negative
@@ -214,6 +224,7 @@ impl Tensor {
     ///
     /// # Errors
     /// `step` is 0.
+    #[track_caller]
     pub fn slice(&self, dim: isize, start: isize, end: isize, step: usize) -> Result<Tensor> {
         let own = self.existing_dim("slice", dim)?;
         if step == 0 {
@@ -239,6 +250,7 @@ impl Tensor {
     /// assert_eq!(x.select(0, -1)?.to_vec::<f32>()?, [4.0, 5.0, 6.0]);
     /// # Ok::<(), tensor::Error>(())
     /// ```
+    #[track_caller]
     pub fn select(&self, dim: isize, index: isize) -> Result<Tensor> {
         let own = self.existing_dim("select", dim)?;
         let size = self.shape()[own];
@@ -263,6 +275,7 @@ impl Tensor {
     /// assert_eq!(x.squeeze(0)?.shape(), [2, 1, 3]);
     /// # Ok::<(), tensor::Error>(())
     /// ```
+    #[track_caller]
     pub fn squeeze(&self, dim: isize) -> Result<Tensor> {
         let own = resolve_dim("squeeze", dim, self.dims())?;
         let layout = self.layout().without_dims(|candidate, size| candidate == own && size == 1);
@@ -277,6 +290,7 @@ impl Tensor {
     /// assert_eq!(x.squeeze_all()?.shape(), [2]);
     /// # Ok::<(), tensor::Error>(())
     /// ```
+    #[track_caller]
     pub fn squeeze_all(&self) -> Result<Tensor> {
         let layout = self.layout().without_dims(|_, size| size == 1);
         Ok(reshaped("squeeze", self, self.shown(layout)?))
@@ -292,6 +306,7 @@ impl Tensor {
     /// assert_eq!(x.unsqueeze(-1)?.shape(), [2, 3, 1]);
     /// # Ok::<(), tensor::Error>(())
     /// ```
+    #[track_caller]
     pub fn unsqueeze(&self, dim: isize) -> Result<Tensor> {
         let own = resolve_dim("unsqueeze", dim, self.dims() + 1)?;
         Ok(reshaped("unsqueeze", self, self.shown(self.layout().unsqueeze(own))?))
@@ -310,6 +325,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The shape does not broadcast to the one that was asked for.
+    #[track_caller]
     pub fn expand(&self, shape: impl Into<ViewShape>) -> Result<Tensor> {
         let wanted = shape.into().expand("expand", self.shape())?;
         let layout =
@@ -325,13 +341,25 @@ impl Tensor {
     }
 
     /// The part that a function of the layout cuts out. The gradient of the rest is zero.
+    #[track_caller]
     pub(super) fn part(
         &self,
         name: &'static str,
         cut: impl Fn(&Layout) -> Result<Layout, NoLayout> + Send + Sync + 'static,
     ) -> Result<Tensor> {
         let view = self.shown(cut(self.layout()))?;
-        Ok(record(name, [self], view, |_| {
+        Ok(self.recorded_part(name, view, cut))
+    }
+
+    /// Records a view as the part that a function of the layout cuts out.
+    #[track_caller]
+    fn recorded_part(
+        &self,
+        name: &'static str,
+        view: Tensor,
+        cut: impl Fn(&Layout) -> Result<Layout, NoLayout> + Send + Sync + 'static,
+    ) -> Tensor {
+        record(name, [self], view, |_| {
             let shape = self.layout().shape().clone();
             move |grad: &Tensor, _| {
                 let error = |problem: NoLayout| problem.of(grad.dtype());
@@ -339,7 +367,7 @@ impl Tensor {
                 let part = cut(&whole).map_err(error)?;
                 Ok([Some(grad.spread(&LayoutRegion::new(whole, part))?)])
             }
-        }))
+        })
     }
 
     /// A view of this layout.
@@ -357,6 +385,7 @@ impl Tensor {
 }
 
 /// [`Tensor::permute`].
+#[track_caller]
 fn permuted(x: &Tensor, order: &[isize]) -> Result<Tensor> {
     let resolved: Result<Vec<usize>> =
         order.iter().map(|&dim| resolve_dim("permute", dim, x.dims())).collect();
@@ -383,6 +412,7 @@ fn permuted(x: &Tensor, order: &[isize]) -> Result<Tensor> {
 }
 
 /// Records a view with the same elements in the same order: its gradient is reshaped back.
+#[track_caller]
 fn reshaped(name: &'static str, x: &Tensor, view: Tensor) -> Tensor {
     record(name, [x], view, |_| {
         let shape = x.layout().shape().clone();

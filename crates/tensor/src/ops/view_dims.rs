@@ -19,6 +19,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The two do not have the same length, or name a dimension twice or one that there is not.
+    #[track_caller]
     pub fn movedim(&self, source: impl Into<Dims>, destination: impl Into<Dims>) -> Result<Tensor> {
         let (source, destination) = (source.into(), destination.into());
         const OP: &str = "movedim";
@@ -59,6 +60,7 @@ impl Tensor {
     ///
     /// # Errors
     /// None that are not those of [`Tensor::permute`].
+    #[track_caller]
     pub fn numpy_t(&self) -> Result<Tensor> {
         let order: Vec<isize> = (0..self.dims() as isize).rev().collect();
         self.permute(&order)
@@ -75,6 +77,7 @@ impl Tensor {
     ///
     /// # Errors
     /// There are fewer dimensions than two.
+    #[track_caller]
     pub fn mt(&self) -> Result<Tensor> {
         self.at_least("mT", 2)?;
         self.transpose(-2, -1)
@@ -91,6 +94,7 @@ impl Tensor {
     ///
     /// # Errors
     /// There is no such dimension, there are no sizes, or they do not multiply to its size.
+    #[track_caller]
     pub fn unflatten(&self, dim: isize, sizes: impl Into<ViewShape>) -> Result<Tensor> {
         const OP: &str = "unflatten";
         self.at_least(OP, 1)?;
@@ -129,6 +133,7 @@ impl Tensor {
     ///
     /// # Errors
     /// There is no such dimension, or one is given twice.
+    #[track_caller]
     pub fn squeeze_dims(&self, dims: impl Into<Dims>) -> Result<Tensor> {
         let dims = dims.into();
         const OP: &str = "squeeze";
@@ -146,8 +151,11 @@ impl Tensor {
             resolved.push(own);
         }
         resolved.sort_unstable();
-        let start = self.clone();
-        resolved.into_iter().rev().try_fold(start, |x, dim| x.squeeze(dim as isize))
+        let mut rest = self.clone();
+        for dim in resolved.into_iter().rev() {
+            rest = rest.squeeze(dim as isize)?;
+        }
+        Ok(rest)
     }
 
     /// [`Tensor::expand`] to the shape of another tensor.
@@ -162,6 +170,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::expand`].
+    #[track_caller]
     pub fn expand_as(&self, other: &Tensor) -> Result<Tensor> {
         self.expand(other.layout().shape())
     }
@@ -177,6 +186,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::expand`].
+    #[track_caller]
     pub fn broadcast_to(&self, shape: impl Into<ViewShape>) -> Result<Tensor> {
         self.expand(shape)
     }
@@ -192,6 +202,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::view`].
+    #[track_caller]
     pub fn view_as(&self, other: &Tensor) -> Result<Tensor> {
         self.view(other.layout().shape())
     }
@@ -222,6 +233,7 @@ impl Tensor {
     ///
     /// # Errors
     /// None that are not those of [`Tensor::reshape`].
+    #[track_caller]
     pub fn atleast_1d(&self) -> Result<Tensor> {
         if self.dims() == 0 { self.reshape([1]) } else { Ok(self.clone()) }
     }
@@ -236,6 +248,7 @@ impl Tensor {
     ///
     /// # Errors
     /// None that are not those of [`Tensor::reshape`].
+    #[track_caller]
     pub fn atleast_2d(&self) -> Result<Tensor> {
         match self.dims() {
             0 => self.reshape([1, 1]),
@@ -255,6 +268,7 @@ impl Tensor {
     ///
     /// # Errors
     /// None that are not those of [`Tensor::reshape`].
+    #[track_caller]
     pub fn atleast_3d(&self) -> Result<Tensor> {
         match self.dims() {
             0 => self.reshape([1, 1, 1]),
@@ -277,6 +291,7 @@ impl Tensor {
     ///
     /// # Errors
     /// There is no such dimension, or both are the same.
+    #[track_caller]
     pub fn diagonal(&self, offset: isize, dim1: isize, dim2: isize) -> Result<Tensor> {
         const OP: &str = "diagonal";
         self.at_least(OP, 1)?;

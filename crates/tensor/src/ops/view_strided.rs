@@ -35,6 +35,7 @@ impl Tensor {
     /// # Errors
     /// There is not one stride for each size, a stride is negative, or the view does not lie inside
     /// the storage.
+    #[track_caller]
     pub fn as_strided(
         &self,
         shape: impl Into<Shape>,
@@ -74,6 +75,7 @@ impl Tensor {
     ///
     /// # Errors
     /// There is no such dimension; a window is larger than it; `step` is 0.
+    #[track_caller]
     pub fn unfold(&self, dim: isize, size: usize, step: usize) -> Result<Tensor> {
         const OP: &str = "unfold";
         let own = resolve_dim(OP, dim, self.dims())?;

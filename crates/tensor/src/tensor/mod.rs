@@ -335,6 +335,26 @@ impl Tensor {
         Ok(Tensor::of_memory(TensorMemory::OfBase(view), layout, dtype, Meta::none()))
     }
 
+    /// [`Tensor::differentiable_view`] of a part, which lies inside the storage as the whole does. The
+    /// copy of the layout is changed where it lies: one that is made and checked first is copied again
+    /// at each step, which costs more than all the rest of a view.
+    #[inline]
+    pub(crate) fn differentiable_part(
+        &self,
+        creation: ViewCreation,
+        narrow: impl FnOnce(&mut Layout),
+    ) -> Tensor {
+        let base = self.view_of_base().map_or(self, |view| &view.base);
+        let version = base.storage().version();
+        let memory = TensorMemory::OfBase(ViewOf { version, base: base.clone(), creation });
+        let mut part = Tensor::of_memory(memory, self.layout().clone(), self.dtype(), Meta::none());
+        // A new tensor has one handle.
+        if let Some(part) = Counted::get_mut(&mut part.inner) {
+            narrow(&mut part.layout);
+        }
+        part
+    }
+
     /// The tensor that this is a view of for autograd, if it is one.
     #[inline]
     pub(crate) fn view_of_base(&self) -> Option<&ViewOf> {

@@ -120,6 +120,7 @@ impl Tensor {
     /// assert_eq!(x.positive()?.id(), x.id());
     /// # Ok::<(), tensor::Error>(())
     /// ```
+    #[track_caller]
     pub fn positive(&self) -> Result<Tensor> {
         match self.dtype() {
             DType::Bool => {

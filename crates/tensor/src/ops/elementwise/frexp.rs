@@ -36,6 +36,7 @@ impl Tensor {
 
 /// Mantissa and exponent. The logarithm may be rounded up or down to the next integer, which shows
 /// in the mantissa.
+#[track_caller]
 fn parts(x: Value<'_>) -> (Value<'_>, Value<'_>) {
     let (least_normal, shift) = match x.compute_type() {
         ComputeType::F32 => (f64::from(f32::MIN_POSITIVE), 32),

@@ -1,8 +1,8 @@
 //! Modes of a thread: recording, inference, and the search for anomalies.
 
 use tensor::{
-    AutogradError, DetectAnomalyGuard, Error, GradGuard, Result, Tensor, inference_mode,
-    is_grad_enabled, is_inference_mode_enabled, no_grad, tensor,
+    AutogradError, DetectAnomalyGuard, Error, GradGuard, Result, SplitPoints, Tensor,
+    inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, tensor,
 };
 
 use crate::devices::for_each_device;
@@ -63,6 +63,64 @@ fn anomaly_mode_names_the_forward_call_that_gives_nan() -> Result<()> {
         assert!(place.file().ends_with("modes.rs") && place.line() == line, "{place}");
         x.exp()?.sum(())?.backward()
     })
+}
+
+#[test]
+fn a_view_is_named_by_the_call_that_made_it() -> Result<()> {
+    type MakeViews = fn(&Tensor) -> Result<Vec<Tensor>>;
+    let one: [fn(&Tensor) -> Result<Tensor>; 23] = [
+        |x| x.view((4, 3, 2)),
+        |x| x.view_as(&Tensor::zeros([24], ())?),
+        |x| x.reshape((6, 4)),
+        |x| x.flatten(),
+        |x| x.unflatten(0, (1, 2)),
+        |x| x.transpose(0, 1),
+        |x| x.permute((2, 0, 1)),
+        |x| x.movedim(0, 1),
+        |x| x.narrow(0, 1, 1),
+        |x| x.slice(2, 0, 4, 2),
+        |x| x.select(1, 0),
+        |x| x.select(1, 0)?.t(),
+        |x| x.mt(),
+        |x| x.numpy_t(),
+        |x| x.unsqueeze(1),
+        |x| x.unsqueeze(1)?.squeeze(1),
+        |x| x.unsqueeze(1)?.squeeze_all(),
+        |x| x.expand((5, 2, 3, 4)),
+        |x| x.broadcast_to((5, 2, 3, 4)),
+        |x| x.diagonal(0, 0, 1),
+        |x| x.as_strided([2, 3], [3, 1], 0),
+        |x| x.unfold(2, 2, 1),
+        |x| x.i((0, .., 1)),
+    ];
+    let several: [MakeViews; 7] = [
+        |x| x.split(1, 0),
+        |x| x.chunk(2, 0),
+        |x| x.unbind(0),
+        |x| x.split_with_sizes(&[1, 2], 1),
+        |x| x.tensor_split(SplitPoints::Indices(&[1]), 1),
+        |x| x.hsplit(SplitPoints::Sections(3)),
+        |x| Tensor::broadcast_tensors(&[x, &Tensor::zeros([5, 1, 1, 1], ())?]),
+    ];
+    let views = one.iter().map(|make| -> Box<dyn Fn(&Tensor) -> Result<Tensor>> { Box::new(make) });
+    let first = |make: &MakeViews| {
+        let make = *make;
+        move |x: &Tensor| Ok(make(x)?.swap_remove(0))
+    };
+    let views = views.chain(several.iter().map(|make| -> Box<_> { Box::new(first(make)) }));
+    for make in views {
+        let x = Tensor::ones([2, 3, 4], ())?.requires_grad_(true)?;
+        let view = make(&x)?;
+        let name = view.grad_fn().expect("it is recorded");
+        let _hook = view.register_hook(|grad| Ok(Some(grad.mul(f64::NAN)?)))?;
+        let _guard = DetectAnomalyGuard::new();
+        let error = view.sum(())?.backward().expect_err("its gradient is NaN");
+        let Error::Autograd(AutogradError::NotANumber { op, place, .. }) = &error else {
+            panic!("{name}: {error:?}")
+        };
+        assert!(place.file().ends_with("modes.rs"), "{name}, {op}: {place}");
+    }
+    Ok(())
 }
 
 #[test]
