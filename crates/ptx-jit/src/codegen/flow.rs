@@ -76,10 +76,14 @@ impl<'a> ControlFlow<'a> {
         self.blocks.get(self.block + 1).copied().unwrap_or(end)
     }
 
+    /// The block of the graph to which the current one falls through; `None` for the end.
+    pub(super) fn next(&self) -> Option<usize> {
+        self.code.graph.blocks[self.block].successors.last().copied()
+    }
+
     /// The block to which the current one falls through, or the end.
     pub(super) fn successor(&self, end: clif::Block) -> clif::Block {
-        let successors = &self.code.graph.blocks[self.block].successors;
-        successors.last().map_or(end, |&next| self.blocks[next])
+        self.next().map_or(end, |next| self.blocks[next])
     }
 
     /// The block that a label names.

@@ -17,7 +17,7 @@ mod uniformity;
 mod uniformity_analysis;
 mod uses;
 
-pub(crate) use frame::{Resumable, cell_bytes};
+pub(crate) use frame::{FrameLayout, Resumable, cell_bytes};
 pub(crate) use inline::TooLarge;
 pub(crate) use kernel::{FunctionIr, KernelIr, KernelSummary, VariableLocation, plan, summarize};
 pub(crate) use lockstep::{Lockstep, runs_in_lockstep, wraps};

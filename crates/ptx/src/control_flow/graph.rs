@@ -70,6 +70,15 @@ impl ControlFlowGraph {
         self.starts[instruction] as usize
     }
 
+    /// For each block, the number of ways from blocks to it.
+    pub fn predecessors(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.blocks.len()];
+        for &successor in self.blocks.iter().flat_map(|block| &block.successors) {
+            counts[successor] += 1;
+        }
+        counts
+    }
+
     fn successors(&self, function: &Function, index: usize) -> SmallVec<[usize; 2]> {
         let next = index + 1;
         let Some(last) = function.body[self.blocks[index].instructions.clone()].last() else {

@@ -27,6 +27,11 @@ impl RegisterSet {
         self.words[register.index() / 64] &= !(1 << (register.index() % 64));
     }
 
+    /// Takes all registers out.
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
     /// Whether a register is in the set.
     pub fn contains(&self, register: Register) -> bool {
         self.words[register.index() / 64] >> (register.index() % 64) & 1 != 0

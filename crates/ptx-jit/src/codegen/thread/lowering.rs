@@ -134,18 +134,24 @@ impl<'a> Lowering<'a> {
 
     /// All blocks of the graph.
     fn body(&mut self) {
+        let mut continues = false;
         for index in 0..self.flow.block_count() {
             self.flow.enter(index);
             self.t.e.switch_to_block(self.flow.block(index));
-            if let Some(suspensions) = &self.suspensions {
+            if let Some(suspensions) = self.suspensions.as_mut().filter(|_| !continues) {
+                suspensions.begin_block();
                 suspensions.stop_here(&mut self.t, index);
             }
+            continues = false;
             let mut open = true;
             for at in self.flow.code().graph.blocks[index].instructions.clone() {
                 let instruction = self.flow.advance(at);
                 open = self.instruction(instruction);
             }
             if open {
+                if let Some(suspensions) = &mut self.suspensions {
+                    continues = suspensions.fall_into(&mut self.t, self.flow.next());
+                }
                 let next = self.flow.successor(self.t.exits.end());
                 self.t.e.jump(next);
             }
@@ -155,6 +161,19 @@ impl<'a> Lowering<'a> {
     /// Lowers an instruction; whether control may reach the code after it without a jump.
     fn instruction(&mut self, instruction: &Instruction) -> bool {
         self.t.line = instruction.line;
+        if let Some(suspensions) = &mut self.suspensions {
+            suspensions.prepare(&mut self.t, instruction);
+        }
+        let open = self.lower(instruction);
+        if let Some(suspensions) = &mut self.suspensions {
+            suspensions.conclude(instruction);
+        }
+        open
+    }
+
+    /// Lowers an instruction whose registers are at hand; whether control may reach the code after it
+    /// without a jump.
+    fn lower(&mut self, instruction: &Instruction) -> bool {
         match instruction.operation {
             Operation::Branch => self.branch(instruction),
             Operation::BranchTable => self.branch_table(instruction),

@@ -5,6 +5,7 @@
 mod access;
 mod atomic;
 mod call;
+mod cells;
 mod code;
 mod exits;
 mod lowering;

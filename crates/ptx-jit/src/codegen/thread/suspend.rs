@@ -8,17 +8,18 @@ use std::collections::HashMap;
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self as clif, InstBuilder, MemFlagsData, Value, types};
+use cranelift_codegen::ir::{self as clif, InstBuilder, types};
 use ptx::control_flow::RegisterSet;
-use ptx::{BarrierOp, Instruction, Register, RegisterType, ScalarType, Suspension};
+use ptx::{BarrierOp, Instruction, Operation, RegisterType, ScalarType, Suspension};
 use smallvec::SmallVec;
 
+use super::cells::Cells;
 use super::code::ThreadCode;
 use crate::abi::{STOPPED, SUSPENDED, ThreadRecord};
 use crate::codegen::flow::ControlFlow;
 use crate::codegen::records::{CodeRecords, ResumePoint};
-use crate::codegen::types::{integer_type, register_type};
-use crate::ir::{Resumable, cell_bytes};
+use crate::codegen::types::integer_type;
+use crate::ir::Resumable;
 
 /// The places at which the threads of a kernel leave its code and come back to it.
 pub(super) struct Suspensions<'a> {
@@ -29,6 +30,9 @@ pub(super) struct Suspensions<'a> {
     resumptions: Vec<clif::Block>,
     /// For blocks at whose beginning a thread may stop, the block in which they go on.
     behind_stops: HashMap<usize, clif::Block>,
+    /// For each block, the number of blocks from which it is reached.
+    predecessors: Vec<usize>,
+    cells: Cells<'a>,
     records: &'a mut CodeRecords,
 }
 
@@ -39,12 +43,55 @@ impl<'a> Suspensions<'a> {
         records: &'a mut CodeRecords,
     ) -> Suspensions<'a> {
         let (resumptions, behind_stops) = (Vec::new(), HashMap::new());
-        Suspensions { plan, points, resumptions, behind_stops, records }
+        let predecessors = plan.code.graph.predecessors();
+        let cells = Cells::new(&plan.layout, plan.code.function.registers.len());
+        Suspensions { plan, points, resumptions, behind_stops, predecessors, cells, records }
     }
 
     /// Registers that are read before they are written.
     pub(super) fn live_at_entry(&self) -> &'a RegisterSet {
         self.plan.liveness.live_in(0)
+    }
+
+    /// Begins a block that is reached from several places, or from where nothing is known.
+    pub(super) fn begin_block(&mut self) {
+        self.cells.forget();
+    }
+
+    /// Ends a block that falls through to another one; whether that one is reached from here only, so
+    /// that all that is known stays true.
+    pub(super) fn fall_into(&mut self, t: &mut ThreadCode<'_>, next: Option<usize>) -> bool {
+        let is_entered = |block| self.points.iter().any(|point| point.block == block);
+        match next {
+            Some(next) if self.predecessors[next] == 1 && !is_entered(next) => true,
+            _ => {
+                self.cells.fetch_all(t);
+                false
+            }
+        }
+    }
+
+    /// Gets ready for an instruction.
+    pub(super) fn prepare(&mut self, t: &mut ThreadCode<'_>, instruction: &Instruction) {
+        match instruction.operation {
+            // There are two ways on from here, of which each must find all registers.
+            Operation::Branch | Operation::BranchTable => self.cells.fetch_all(t),
+            Operation::Suspend(_) | Operation::Return | Operation::Exit | Operation::Trap
+                if instruction.guard.is_some() =>
+            {
+                self.cells.fetch_all(t);
+            }
+            _ => self.cells.fetch_for(t, instruction),
+        }
+    }
+
+    /// Goes on behind an instruction.
+    pub(super) fn conclude(&mut self, instruction: &Instruction) {
+        match instruction.operation {
+            // The thread has waited, or not.
+            Operation::Suspend(_) if instruction.guard.is_some() => self.cells.forget(),
+            _ => self.cells.note_writes(instruction),
+        }
     }
 
     /// An instruction at which the thread waits.
@@ -69,17 +116,22 @@ impl<'a> Suspensions<'a> {
             t.pointers.store_to_thread(&mut t.e, wide, offset);
         }
         self.wait(t, suspension, &live);
+        if instruction.guard.is_some() {
+            self.cells.fetch_all(t);
+        }
         take_results(t, instruction);
     }
 
     /// Lets other threads go first, in a loop that goes on with a block.
     pub(super) fn give_way(&mut self, t: &mut ThreadCode<'_>, target: usize) {
         self.wait(t, Suspension::Yield, self.plan.liveness.live_in(target));
+        self.cells.fetch_all(t);
     }
 
-    /// Leaves the function; what is lowered next is executed when the thread goes on.
+    /// Leaves the function; what is lowered next is executed when the thread goes on, whose registers are
+    /// in its cells then.
     fn wait(&mut self, t: &mut ThreadCode<'_>, suspension: Suspension, live: &RegisterSet) {
-        self.store_cells(t, live);
+        self.cells.store(t, live);
         let point = self.records.add_suspend_point(suspension, t.line);
         let point = t.e.int(types::I32, point);
         t.pointers.store_to_thread(&mut t.e, point, offset_of!(ThreadRecord, site));
@@ -90,7 +142,7 @@ impl<'a> Suspensions<'a> {
         t.exits.return_status(&mut t.e, SUSPENDED);
 
         t.e.switch_to_block(resumption);
-        self.load_cells(t, live);
+        self.cells.leave_in(live);
     }
 
     /// Makes an entry for each point at which threads may begin.
@@ -104,13 +156,14 @@ impl<'a> Suspensions<'a> {
             };
             self.behind_stops.insert(point.block, inside);
             t.e.switch_to_block(entry);
-            self.load_cells(t, self.plan.liveness.live_in(point.block));
+            self.cells.leave_in(self.plan.liveness.live_in(point.block));
+            self.cells.fetch_all(t);
             t.e.jump(inside);
         }
     }
 
     /// Stops the thread at the beginning of a block if it was asked to stop there.
-    pub(super) fn stop_here(&self, t: &mut ThreadCode<'_>, block: usize) {
+    pub(super) fn stop_here(&mut self, t: &mut ThreadCode<'_>, block: usize) {
         let mut points = self.points.iter();
         let Some(index) = points.position(|point| point.stops && point.block == block) else {
             return;
@@ -122,10 +175,11 @@ impl<'a> Suspensions<'a> {
         let is_here = t.e.ins().icmp(IntCC::Equal, stop, here);
         t.e.branch(is_here, stops, inside);
         t.e.switch_to_block(stops);
-        self.store_cells(t, self.plan.liveness.live_in(block));
+        self.cells.store(t, self.plan.liveness.live_in(block));
         t.pointers.store_to_thread(&mut t.e, here, offset_of!(ThreadRecord, state));
         t.exits.return_status(&mut t.e, STOPPED);
         t.e.switch_to_block(inside);
+        self.cells.forget();
     }
 
     /// Goes on where the thread was suspended, or at the start.
@@ -136,47 +190,6 @@ impl<'a> Suspensions<'a> {
         // the table too: a copy of its entry would share the list of what the jump hands over.
         let index = t.e.ins().iadd_imm_s(state, -1);
         t.e.branch_table(index, self.resumptions.iter().copied(), start);
-    }
-
-    /// Puts registers into the thread's cells of its warp's frame.
-    fn store_cells(&self, t: &mut ThreadCode<'_>, live: &RegisterSet) {
-        for register in live.iter() {
-            let mut value = t.get(register);
-            if t.registers.class(register) == RegisterType::Predicate {
-                value = t.e.ins().bmask(types::I32, value);
-            }
-            let (cell, offset) = self.cell(t, register);
-            t.e.ins().store(MemFlagsData::trusted(), value, cell, offset);
-        }
-    }
-
-    fn load_cells(&self, t: &mut ThreadCode<'_>, live: &RegisterSet) {
-        for register in live.iter() {
-            let class = t.registers.class(register);
-            let ty = match class {
-                RegisterType::Predicate => types::I32,
-                class => register_type(class),
-            };
-            let (cell, offset) = self.cell(t, register);
-            let mut value = t.e.ins().load(ty, MemFlagsData::trusted(), cell, offset);
-            if class == RegisterType::Predicate {
-                value = t.e.truth(value);
-            }
-            t.set(register, value);
-        }
-    }
-
-    /// The place of the thread's cell of a register: an address and an offset.
-    fn cell(&self, t: &mut ThreadCode<'_>, register: Register) -> (Value, i32) {
-        let offset = self.plan.layout.slot(register);
-        let bytes = cell_bytes(t.registers.class(register));
-        let thread = t.pointers.thread();
-        let frame = t.e.load_constant(types::I64, thread, offset_of!(ThreadRecord, frame));
-        let linear = t.e.load_constant(types::I32, thread, offset_of!(ThreadRecord, linear));
-        let lane = t.e.ins().band_imm_u(linear, 31);
-        let lane = t.e.ins().uextend(types::I64, lane);
-        let distance = t.e.ins().imul_imm_s(lane, bytes as i64);
-        (t.e.ins().iadd(frame, distance), offset)
     }
 }
 
