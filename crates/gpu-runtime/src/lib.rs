@@ -17,7 +17,9 @@
 //!     choose_driver(DriverChoice::Software { devices: Some(1) })?;
 //! }
 //! let device = Device::get(0)?;
-//! let saxpy = device.load(include_str!("../../../kernels/ptx/saxpy.ptx"))?.function("saxpy")?;
+//! # const SAXPY: &str =
+//! #     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/ptx/saxpy.ptx"));
+//! let saxpy = device.load(SAXPY)?.function("saxpy")?; // what nvcc makes of `y[i] += a * x[i]`
 //!
 //! let stream = device.current_stream()?;
 //! let x = stream.copy_htod(&[1.0f32, 2.0, 3.0])?;

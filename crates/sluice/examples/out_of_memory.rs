@@ -17,10 +17,10 @@ fn main() -> Result<()> {
     let total = cuda::mem_get_info(device)?.total as f64;
     cuda::set_per_process_memory_fraction(40.0 * 1024.0 * 1024.0 / total, device)?;
 
-    let mut model = sequential![nn::Linear::new(256, 1024)?, nn::ReLU, nn::Linear::new(1024, 1)?];
+    let mut model = sequential![nn::Linear::new(32, 1024)?, nn::ReLU, nn::Linear::new(1024, 1)?];
     model.to(device)?;
     let mut optimizer = optim::SGD::new(model.parameters(), 0.01).build()?;
-    let x = Tensor::randn([4096, 256], device)?;
+    let x = Tensor::randn([4096, 32], device)?;
     let target = x.mean(keepdim(-1))?;
 
     let (mut part, mut steps) = (4096, 0);

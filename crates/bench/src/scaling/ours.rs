@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use collectives::DeviceGroup;
 use cuda_sim::control::{self, TimeModel};
 use gpu_runtime::{Timeline, Trace};
 use nn::Module;
@@ -72,11 +73,13 @@ pub(super) fn trace(profile: Profile, devices: usize, scale: usize) -> Result<Tr
 
 fn build(profile: Profile, devices: usize, scale: usize) -> Result<Replicas<IdleModel>> {
     let model = prepare(profile, devices, scale)?;
+    // One replica would try the links out for all others, which have called nothing by then, so that
+    // the driver would wait for them in vain.
+    let all: Vec<Device> = (0..devices).map(Device::cuda_at).collect();
+    DeviceGroup::new(&all)?.links()?;
     // The threads of the replicas, and this one.
     control::expect_host_threads(devices + 1)?;
-    let builder = Replicas::builder(model, (0..devices).map(Device::cuda_at))
-        .bucket_bytes(BUCKET / scale)
-        .verify_every(0);
+    let builder = Replicas::builder(model, all).bucket_bytes(BUCKET / scale).verify_every(0);
     let builder = match profile {
         Profile::Transformer | Profile::Layer => builder.optimizer(adam),
         Profile::Resnet50 => builder.optimizer(sgd),

@@ -64,15 +64,15 @@ fn without_a_driver_cuda_is_an_error_that_says_so() {
 
 #[test]
 fn a_step_in_virtual_time_hardly_depends_on_the_factor_by_which_all_is_smaller() {
+    let step = |devices: usize, scale: usize| {
+        let output = run(&format!(
+            "scaling --only --profile layer --algorithm replicas --devices {devices} --scale {scale}"
+        ));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.trim().parse::<f64>().expect("nanoseconds")
+    };
     for devices in [1, 8] {
-        let step = |scale: usize| {
-            let output = run(&format!(
-                "scaling --only --profile layer --algorithm replicas --devices {devices} --scale {scale}"
-            ));
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            text.trim().parse::<f64>().expect("nanoseconds")
-        };
-        let (small, full) = (step(256), step(1));
+        let (small, full) = (step(devices, 256), step(devices, 1));
         let difference = (small - full).abs() / full;
         assert!(difference <= 0.01, "{devices} devices: {small} ns, {full} ns");
     }

@@ -64,7 +64,9 @@ impl Stream {
     /// use gpu_runtime::{Device, DeviceBuffer, LaunchConfig, Stream};
     ///
     /// let device = Device::get(0)?;
-    /// let module = device.load(include_str!("../../../../kernels/ptx/saxpy.ptx"))?;
+    /// # const SAXPY: &str =
+    /// #     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/ptx/saxpy.ptx"));
+    /// let module = device.load(SAXPY)?; // what nvcc makes of `y[i] += a * x[i]`
     /// let saxpy = module.function("saxpy")?;
     /// let stream = Stream::new(device)?;
     /// let mut x = stream.copy_htod(&[1.0f32, 2.0])?;

@@ -85,6 +85,7 @@ fn a_full_device_is_asked_again_only_if_something_was_given_back() {
         });
         assert_eq!(asked(), before + 3);
     })
+    .env("CUDA_SIM_MEMORY", "64MiB")
     .steers_software_driver()
     .run();
 }

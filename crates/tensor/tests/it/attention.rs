@@ -7,7 +7,7 @@ use tensor::{
 };
 
 use crate::apply::Run;
-use crate::devices::for_each_device;
+use crate::devices::for_each_kind;
 
 /// The operation of the cases.
 pub(crate) const ATTENTION: &[(&str, Run)] = &[("attention", |case, x| {
@@ -60,7 +60,7 @@ fn operands(device: Device, dtype: DType, sizes: [usize; 6]) -> Result<[Tensor; 
 
 #[test]
 fn blocks_of_every_size_give_what_the_operations_one_by_one_give() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let sizes: &[[usize; 6]] = match device {
             Device::Cpu => &[
                 [1, 1, 1, 1, 1, 1],
@@ -95,7 +95,7 @@ fn blocks_of_every_size_give_what_the_operations_one_by_one_give() -> Result<()>
 
 #[test]
 fn it_keeps_nothing_but_operands_result_and_a_number_for_each_query() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let [q, k, v] = operands(device, DType::F32, [1, 2, 40, 50, 8, 8])?;
         let y = q.scaled_dot_product_attention(&k, &v, AttentionOptions::new().dropout_p(0.5))?;
         assert_eq!(saved_bytes(&[&y], &[&q, &k, &v, &y]), 2 * 40 * 4);
@@ -105,7 +105,7 @@ fn it_keeps_nothing_but_operands_result_and_a_number_for_each_query() -> Result<
 
 #[test]
 fn halves_are_computed_in_single_precision() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for (dtype, tolerance) in [(DType::F16, 2e-3), (DType::BF16, 2e-2)] {
             let [q, k, v] = operands(device, dtype, [1, 2, 33, 40, 16, 16])?;
             let mask = Tensor::randn([33, 40], (DType::F32, device))?;
@@ -128,7 +128,7 @@ fn halves_are_computed_in_single_precision() -> Result<()> {
 
 #[test]
 fn the_gradient_drops_what_the_result_dropped_recorded_or_not() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let [q, k, v] = operands(device, DType::F64, [2, 2, 35, 7, 5, 5])?;
         let options = || AttentionOptions::new().dropout_p(0.4);
         let y = with_manual_seed(5, || q.scaled_dot_product_attention(&k, &v, options()))?;
@@ -157,7 +157,7 @@ fn the_gradient_drops_what_the_result_dropped_recorded_or_not() -> Result<()> {
 
 #[test]
 fn what_is_dropped_is_as_much_as_was_asked_for_and_scaled() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let q = Tensor::zeros([1, 1, 64, 4], device)?;
         let v = Tensor::eye(60, device)?.reshape([1, 1, 60, 60])?;
         let k = Tensor::zeros([1, 1, 60, 4], device)?;
@@ -174,7 +174,7 @@ fn what_is_dropped_is_as_much_as_was_asked_for_and_scaled() -> Result<()> {
 
 #[test]
 fn without_keys_queries_or_elements_there_is_an_answer() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let new = |rows: usize, columns: usize| {
             Tensor::ones([2, rows, columns], device)?.requires_grad_(true)
         };
@@ -196,7 +196,7 @@ fn without_keys_queries_or_elements_there_is_an_answer() -> Result<()> {
 
 #[test]
 fn a_query_that_sees_no_key_gives_zeros_and_no_gradient() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let [q, k, v] = operands(device, DType::F32, [1, 1, 2, 3, 4, 4])?;
         let seen = Tensor::ones([2, 3], (DType::Bool, device))?;
         seen.narrow(0, 1, 1)?.zero_()?;

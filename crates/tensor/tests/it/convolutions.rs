@@ -6,7 +6,7 @@ use tensor::{
     saved_bytes, tensor,
 };
 
-use crate::devices::{cuda_devices, for_each_device};
+use crate::devices::{cuda_devices, for_each_kind};
 use crate::expected::{Case, assert_is, cases};
 
 /// The convolution that a case names, if it names one.
@@ -56,7 +56,7 @@ fn transpose_options<const N: usize>(case: &Case) -> ConvTransposeOptions<N> {
 
 #[test]
 fn every_dtype_gives_what_pytorch_gives_and_integers_are_the_cpu_s() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for case in cases("convolution_dtypes") {
             let what = format!("{} on {device}", case.describe());
             let inputs = case.inputs(device)?;
@@ -74,7 +74,7 @@ fn every_dtype_gives_what_pytorch_gives_and_integers_are_the_cpu_s() -> Result<(
 
 #[test]
 fn operands_of_any_layout_are_convolved() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::randn([2, 5, 6, 3], device)?;
         let weight = Tensor::randn([3, 3, 3, 4], device)?;
         let (strided, turned) = (x.permute([0, 3, 1, 2])?, weight.permute([3, 2, 0, 1])?);
@@ -90,7 +90,7 @@ fn operands_of_any_layout_are_convolved() -> Result<()> {
 
 #[test]
 fn large_convolutions_and_their_gradients_are_those_of_windows_and_a_product() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let [batch, channels, size] = if device == Device::Cpu { [9, 20, 33] } else { [3, 9, 12] };
         let leaf =
             |shape: &[usize]| Tensor::randn(shape, (DType::F64, device))?.requires_grad_(true);
@@ -119,7 +119,7 @@ fn large_convolutions_and_their_gradients_are_those_of_windows_and_a_product() -
 
 #[test]
 fn nothing_is_kept_but_the_operands() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::randn([2, 3, 8, 8], device)?.requires_grad_(true)?;
         let weight = Tensor::randn([4, 3, 3, 3], device)?.requires_grad_(true)?;
         let bias = Tensor::randn([4], device)?.requires_grad_(true)?;

@@ -3,7 +3,7 @@
 
 use tensor::{DType, Device, Result, Tensor, keepdim, tensor, with_manual_seed};
 
-use crate::devices::for_each_device;
+use crate::devices::for_each_kind;
 
 /// The elements as `f64`.
 fn numbers(x: &Tensor) -> Result<Vec<f64>> {
@@ -17,7 +17,7 @@ fn matrix(dtype: DType, device: Device) -> Result<Tensor> {
 
 #[test]
 fn reductions_have_all_dtypes_and_give_pytorchs() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for dtype in DType::ALL {
             let x = matrix(dtype, device)?;
             let is_bool = dtype == DType::Bool;
@@ -52,7 +52,7 @@ fn reductions_have_all_dtypes_and_give_pytorchs() -> Result<()> {
 
 #[test]
 fn extremes_along_a_dimension_come_with_their_indices() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for dtype in DType::ALL {
             let (values, indices) = matrix(dtype, device)?.max_dim(1)?;
             let wanted = if dtype == DType::Bool { [0.0, 0.0] } else { [2.0, 1.0] };
@@ -72,7 +72,7 @@ fn extremes_along_a_dimension_come_with_their_indices() -> Result<()> {
 
 #[test]
 fn the_gradient_of_a_variance_is_that_of_its_definition() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::from_vec(vec![1.0f64, 2.0, 6.0], [3], device)?.requires_grad_(true)?;
         x.var(0, 1)?.backward()?;
         assert_eq!(numbers(&x.grad().expect("it was computed"))?, [-2.0, -1.0, 3.0]);
@@ -87,7 +87,7 @@ fn the_gradient_of_a_variance_is_that_of_its_definition() -> Result<()> {
 
 #[test]
 fn the_mean_of_integers_is_an_error_even_where_the_result_is_empty() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let empty = Tensor::zeros([0, 3], (DType::I64, device))?;
         assert!(empty.mean(1).is_err());
         Ok(())
@@ -96,7 +96,7 @@ fn the_mean_of_integers_is_an_error_even_where_the_result_is_empty() -> Result<(
 
 #[test]
 fn variances_of_halves_are_rounded_once() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for dtype in [DType::F16, DType::BF16] {
             let x = Tensor::from_vec(vec![-200.0f32, 200.0], [2], device)?.to(dtype)?;
             let variance = x.var(0, 0)?;
@@ -109,7 +109,7 @@ fn variances_of_halves_are_rounded_once() -> Result<()> {
 
 #[test]
 fn products_have_all_dtypes_of_numbers_and_halves_are_added_in_singles() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for dtype in DType::ALL {
             let x = matrix(dtype, device)?;
             let Ok(product) = x.matmul(&x.t()?) else {
@@ -133,7 +133,7 @@ fn products_have_all_dtypes_of_numbers_and_halves_are_added_in_singles() -> Resu
 
 #[test]
 fn indexed_operations_have_all_dtypes() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for dtype in DType::ALL {
             let x = matrix(dtype, device)?;
             let is_bool = dtype == DType::Bool;
@@ -160,7 +160,7 @@ fn indexed_operations_have_all_dtypes() -> Result<()> {
 
 #[test]
 fn multiples_of_slices_are_added_where_alpha_is_of_the_tensors_kind() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let index = tensor![1i64, 1]?.to(device)?;
         for dtype in [DType::F32, DType::BF16, DType::I32, DType::U8] {
             let x = tensor![5i64, 6, 7]?.to(device)?.to(dtype)?;
@@ -184,7 +184,7 @@ fn multiples_of_slices_are_added_where_alpha_is_of_the_tensors_kind() -> Result<
 
 #[test]
 fn a_number_is_gathered_from_as_a_vector_of_one() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let (number, zero) =
             (Tensor::scalar(5.0, device)?, Tensor::zeros([1], (DType::I64, device))?);
         let gathered = number.gather(0, &zero)?;
@@ -198,7 +198,7 @@ fn a_number_is_gathered_from_as_a_vector_of_one() -> Result<()> {
 
 #[test]
 fn indices_are_integers_of_four_or_eight_bytes_and_none_are_of_any_dtype() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = matrix(DType::F32, device)?;
         let index = Tensor::from_vec(vec![1i32, 0], [2], device)?;
         assert_eq!(numbers(&x.index_select(0, &index)?)?, [2.0, 5.0, 4.0, 1.0, 0.0, 3.0]);
@@ -212,7 +212,7 @@ fn indices_are_integers_of_four_or_eight_bytes_and_none_are_of_any_dtype() -> Re
 
 #[test]
 fn softmax_has_all_floats_and_rounds_them_once() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for dtype in DType::ALL {
             let x = matrix(dtype, device)?;
             let Ok(y) = x.softmax(1) else {
@@ -232,7 +232,7 @@ fn softmax_has_all_floats_and_rounds_them_once() -> Result<()> {
 
 #[test]
 fn integers_between_bounds_that_are_cut_first_are_pytorchs() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for dtype in [DType::I64, DType::I32, DType::I16, DType::I8, DType::U8] {
             let x = Tensor::linspace(0.9, 9.7, 5, (dtype, device))?;
             assert_eq!(numbers(&x)?, [0.0, 2.0, 4.0, 6.0, 9.0], "{dtype}");
@@ -245,7 +245,7 @@ fn integers_between_bounds_that_are_cut_first_are_pytorchs() -> Result<()> {
 
 #[test]
 fn rounded_uniform_numbers_stay_below_their_bound() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         with_manual_seed(3, || {
             for dtype in [DType::F16, DType::BF16] {
                 let x = Tensor::rand([20_000], (dtype, device))?;

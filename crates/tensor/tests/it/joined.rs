@@ -2,7 +2,7 @@
 
 use tensor::{DType, Device, Result, Tensor};
 
-use crate::devices::{cuda_devices, for_each_device};
+use crate::devices::{cuda_devices, for_each_kind};
 use crate::launches::LaunchCounter;
 
 /// Tensors of 3 rows and 1 to 9 columns, some of them beside memory of others, on addresses that are
@@ -23,7 +23,7 @@ fn pieces(count: usize, dtype: DType, device: Device) -> Result<Vec<Tensor>> {
 
 #[test]
 fn tensors_are_joined_as_on_the_cpu_however_many_and_however_they_lie() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for dtype in [DType::U8, DType::F16, DType::F32, DType::F64] {
             for count in [1, 2, 63, 64, 65, 200] {
                 let (there, here) =
@@ -44,7 +44,7 @@ fn tensors_are_joined_as_on_the_cpu_however_many_and_however_they_lie() -> Resul
 
 #[test]
 fn tensors_of_other_dtypes_and_layouts_go_between_the_others() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let integers = Tensor::arange(6, device)?.reshape([2, 3])?;
         let floats = (&integers.to(DType::F32)? + 0.5)?;
         let turned = Tensor::arange(6, (DType::F32, device))?.reshape([3, 2])?.t()?;

@@ -2,7 +2,7 @@
 
 use tensor::{Backward, DType, Device, Error, Result, Tensor, keepdim, no_grad, saved_bytes};
 
-use crate::devices::for_each_device;
+use crate::devices::for_each_kind;
 
 fn numbers(x: &Tensor) -> Result<Vec<f64>> {
     x.cpu()?.to(DType::F64)?.to_vec::<f64>()
@@ -31,7 +31,7 @@ fn composed(x: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Tensor> {
 
 #[test]
 fn it_keeps_nothing_but_its_operands() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::randn([6, 50], device)?.requires_grad_(true)?;
         let weight = Tensor::randn([50], device)?.requires_grad_(true)?;
         let bias = Tensor::randn([50], device)?.requires_grad_(true)?;
@@ -46,7 +46,7 @@ fn it_keeps_nothing_but_its_operands() -> Result<()> {
 
 #[test]
 fn gradients_of_every_size_are_those_of_the_operations_one_by_one() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let sizes: &[[usize; 2]] = match device {
             Device::Cpu => &[[1, 7], [3, 5000], [200, 64], [700, 33]],
             Device::Cuda(_) => &[[3, 300]],
@@ -73,7 +73,7 @@ fn gradients_of_every_size_are_those_of_the_operations_one_by_one() -> Result<()
 
 #[test]
 fn a_gradient_that_is_recorded_is_the_same_as_one_that_is_not() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::randn([5, 40], device)?.requires_grad_(true)?;
         let weight = Tensor::randn([40], device)?.requires_grad_(true)?;
         let y = x.layer_norm(&[40], Some(&weight), None, 1e-5)?.square()?.sum(())?;
@@ -90,7 +90,7 @@ fn a_gradient_that_is_recorded_is_the_same_as_one_that_is_not() -> Result<()> {
 
 #[test]
 fn operands_of_any_layout_and_halves_with_wide_parameters_are_taken() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::randn([40, 6], device)?;
         let weight = Tensor::randn([40, 2], device)?.select(1, 1)?;
         let bias = Tensor::randn([1], device)?.expand([40])?;

@@ -2,7 +2,7 @@
 
 use tensor::{DType, Device, Error, ReduceDims, Result, Tensor, keepdim, tensor};
 
-use crate::devices::for_each_device;
+use crate::devices::for_each_kind;
 
 /// The most elements that a dimension can have.
 const MOST: usize = isize::MAX as usize;
@@ -18,7 +18,7 @@ fn is_too_large<T>(result: &Result<T>) -> bool {
 
 #[test]
 fn tensors_that_are_too_long_together_are_not_joined() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let long = repeated(1.0, MOST, (DType::F32, device))?;
         let short = Tensor::ones([10], device)?;
         assert!(is_too_large(&Tensor::cat([&long, &long, &short], 0)));
@@ -30,7 +30,7 @@ fn tensors_that_are_too_long_together_are_not_joined() -> Result<()> {
 
 #[test]
 fn a_shape_whose_sizes_cannot_be_multiplied_is_refused_also_where_one_is_zero() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for shape in [[usize::MAX, 2, 0], [0, usize::MAX, 1], [1 << 40, 0, 1 << 40]] {
             assert!(is_too_large(&Tensor::zeros(shape, device)), "{shape:?}");
         }
@@ -44,7 +44,7 @@ fn a_shape_whose_sizes_cannot_be_multiplied_is_refused_also_where_one_is_zero() 
 
 #[test]
 fn a_tensor_without_elements_may_be_viewed_in_every_way_whatever_its_other_sizes() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::zeros([1 << 40, 0, 4], device)?;
         let views = [
             x.select(0, 1 << 39)?,
@@ -74,7 +74,7 @@ fn a_tensor_without_elements_may_be_viewed_in_every_way_whatever_its_other_sizes
 #[test]
 fn a_number_that_is_repeated_beyond_counting_bytes_is_filled_and_nothing_is_copied_to_it()
 -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::zeros([1], (DType::F64, device))?;
         let repeated = x.expand([MOST])?;
         repeated.fill_(2)?;
@@ -87,7 +87,7 @@ fn a_number_that_is_repeated_beyond_counting_bytes_is_filled_and_nothing_is_copi
 
 #[test]
 fn windows_of_no_elements_stand_before_each_element_and_behind_the_last() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::ones([3, 2], device)?;
         assert_eq!(x.unfold(0, 0, 1)?.shape(), [4, 2, 0]);
         assert_eq!(x.unfold(0, 0, 2)?.shape(), [2, 2, 0]);
@@ -98,7 +98,7 @@ fn windows_of_no_elements_stand_before_each_element_and_behind_the_last() -> Res
 
 #[test]
 fn a_step_beyond_the_end_of_a_dimension_takes_its_first_element() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::arange(0..100, device)?.reshape([10, 10])?;
         for step in [10, 11, 1 << 40, MOST, usize::MAX] {
             assert_eq!(x.slice(0, 0, 10, step)?.to_vec::<i64>()?, (0..10).collect::<Vec<_>>());
@@ -124,7 +124,7 @@ fn an_unsigned_size_is_never_an_open_one() -> Result<()> {
 #[test]
 fn reductions_of_what_has_no_memory_of_its_own_take_no_time() -> Result<()> {
     const MANY: usize = 1 << 62;
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let float = |value| repeated(value, MANY, (DType::F32, device));
         let int = |value| repeated(value, MANY, (DType::I64, device));
         assert_eq!(float(0.5)?.sum(())?.item::<f32>()?, (1u64 << 61) as f32);
@@ -148,7 +148,7 @@ fn reductions_of_what_has_no_memory_of_its_own_take_no_time() -> Result<()> {
 
 #[test]
 fn repeated_dimensions_among_others_are_reduced_as_if_they_had_memory() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let small = Tensor::new([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]], (DType::F64, device))?;
         // The dimensions 0 and 2 are repeated. What it is compared with has memory, of the host.
         let wide = small.unsqueeze(1)?.unsqueeze(0)?.expand([128, 2, 128, 3])?;
@@ -182,7 +182,7 @@ fn repeated_dimensions_among_others_are_reduced_as_if_they_had_memory() -> Resul
 
 #[test]
 fn products_over_a_repeated_dimension_take_no_time() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let (a, b) =
             (Tensor::new([[2.0f32], [3.0]], device)?, Tensor::new([[5.0f32, 7.0]], device)?);
         let (wide, tall) = (a.expand([2, 1usize << 40])?, b.expand([1usize << 40, 2])?);
@@ -201,7 +201,7 @@ fn products_over_a_repeated_dimension_take_no_time() -> Result<()> {
 
 #[test]
 fn results_without_room_in_memory_are_refused_at_once() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = repeated(1.0, 1 << 62, (DType::F32, device))?;
         assert!(is_too_large(&(&x + 1.0)));
         assert!(is_too_large(&x.exp()));
@@ -254,7 +254,7 @@ fn a_permutation_that_cannot_be_made_draws_nothing() -> Result<()> {
 
 #[test]
 fn a_tensor_has_at_most_64_dimensions() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let deep = Tensor::ones([1; 64], device)?;
         assert_eq!((deep.dims(), deep.sum(())?.item::<f32>()?), (64, 1.0));
         assert!(deep.to_string().contains("[[[["));

@@ -7,7 +7,7 @@ use tensor::{
     DType, QuantileInterpolation, Result, ScatterReduction, Tensor, keepdim, manual_seed, tensor,
 };
 
-use crate::devices::{cuda_devices, for_each_device, for_each_kind};
+use crate::devices::{cuda_devices, for_each_kind};
 
 fn numbers(x: &Tensor) -> Result<Vec<f64>> {
     x.to(DType::F64)?.to_vec()
@@ -70,7 +70,7 @@ fn long_rows_are_sorted_as_on_the_cpu() -> Result<()> {
 
 #[test]
 fn a_selection_is_the_beginning_of_a_sort() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for size in [100, 5000] {
             let x = rows([3, size], device)?.to(DType::F32)?;
             let (values, places) = x.sort(1, true)?;
@@ -92,7 +92,7 @@ fn a_selection_is_the_beginning_of_a_sort() -> Result<()> {
 
 #[test]
 fn both_zeros_are_equal_and_every_nan_is_the_greatest() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = tensor![0.0, f32::NAN, -0.0, f32::INFINITY, -f32::NAN, 0.0]?.to(device)?;
         for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
             let x = x.to(dtype)?;
@@ -105,7 +105,7 @@ fn both_zeros_are_equal_and_every_nan_is_the_greatest() -> Result<()> {
 
 #[test]
 fn sorts_go_along_any_dimension_of_any_layout() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = rows([6, 8], device)?.reshape([2, 3, 8])?.transpose(0, 2)?;
         for dim in 0..3 {
             let (values, places) = x.sort(dim, false)?;
@@ -123,7 +123,7 @@ fn sorts_go_along_any_dimension_of_any_layout() -> Result<()> {
 
 #[test]
 fn medians_of_nothing_are_nan_or_an_error() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         assert!(Tensor::zeros([0], device)?.median()?.item::<f32>()?.is_nan());
         assert!(Tensor::zeros([0], (DType::I64, device))?.median().is_err());
         assert!(Tensor::zeros([2, 0], device)?.median_dim(1).is_err());
@@ -135,7 +135,7 @@ fn medians_of_nothing_are_nan_or_an_error() -> Result<()> {
 
 #[test]
 fn equal_elements_share_the_gradient_of_the_median_of_all() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = tensor![2.0, 1.0, 2.0, 3.0]?.to(device)?.requires_grad_(true)?;
         x.median()?.backward()?;
         assert_eq!(numbers(&x.grad().expect("it has one"))?, [0.5, 0.0, 0.5, 0.0]);
@@ -145,7 +145,7 @@ fn equal_elements_share_the_gradient_of_the_median_of_all() -> Result<()> {
 
 #[test]
 fn zeros_do_no_harm_to_the_gradients_of_products_at_indices() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = tensor![2.0, 3.0, 0.0]?.to(device)?.requires_grad_(true)?;
         let source = tensor![5.0, 0.0, 7.0, 0.0, 4.0]?.to(device)?.requires_grad_(true)?;
         let index = tensor![0, 0, 1, 1, 2]?.to(device)?;
@@ -184,7 +184,7 @@ fn reductions_to_indices_are_right_in_every_dtype_and_in_place() -> Result<()> {
 
 #[test]
 fn windows_share_memory_and_cannot_be_written_where_they_overlap() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::arange(6.0f32, device)?;
         let apart = x.unfold(0, 2, 2)?;
         apart.mul_(10.0)?;
@@ -201,7 +201,7 @@ fn windows_share_memory_and_cannot_be_written_where_they_overlap() -> Result<()>
 
 #[test]
 fn what_cannot_be_selected_is_an_error() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = rows([2, 3], device)?.to(DType::F32)?;
         assert!(x.sort(2, false).is_err() && x.topk(4, 1, true).is_err());
         assert!(
@@ -230,7 +230,7 @@ fn what_cannot_be_selected_is_an_error() -> Result<()> {
 #[test]
 fn samples_are_the_same_on_every_device_and_follow_their_weights() -> Result<()> {
     let first = RefCell::new(None::<Vec<Vec<f64>>>);
-    for_each_device(|device| {
+    for_each_kind(|device| {
         manual_seed(11);
         let weights = tensor![[0.0, 1.0, 3.0], [2.0, 0.0, 2.0]]?.to(device)?;
         let drawn = weights.multinomial(4000, true)?;

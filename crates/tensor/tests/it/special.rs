@@ -6,7 +6,7 @@ use tensor::{
 };
 
 use crate::apply::apply;
-use crate::devices::for_each_device;
+use crate::devices::for_each_kind;
 use crate::expected::{Case, assert_is, assert_near, cases};
 
 /// Asserts that an operation gives what PyTorch does, and its gradients, and the gradients of these.
@@ -52,7 +52,7 @@ pub(crate) fn assert_both_orders(
 
 #[test]
 fn operations_have_the_values_and_gradients_of_both_orders_that_pytorch_gives() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         cases("special").iter().try_for_each(|case| assert_both_orders(case, device, apply))
     })
 }
@@ -60,7 +60,7 @@ fn operations_have_the_values_and_gradients_of_both_orders_that_pytorch_gives() 
 #[test]
 fn special_functions_have_the_values_that_pytorch_gives_at_edges_and_of_every_dtype() -> Result<()>
 {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for case in cases("special_values") {
             let what = format!("{} on {device}", case.describe());
             assert_is(&apply(&case, &case.inputs(device)?)?, case.raw("output"), &what)?;
@@ -72,7 +72,7 @@ fn special_functions_have_the_values_that_pytorch_gives_at_edges_and_of_every_dt
 /// Abramowitz and Stegun, tables 9.1, 9.8 and 10.11. PyTorch's numbers are off by as much.
 #[test]
 fn bessel_and_airy_functions_have_nearly_the_values_of_tables() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::new([5.1, 6.0, 8.0], (DType::F64, device))?;
         let j0 = [-0.14433474706050063, 0.15064525725099693, 0.1716508071375539];
         let j1 = [-0.3370972020180385, -0.2766838581275656, 0.23463634685391463];
@@ -88,7 +88,7 @@ fn bessel_and_airy_functions_have_nearly_the_values_of_tables() -> Result<()> {
 
 #[test]
 fn zeta_of_negative_numbers_follows_from_its_recurrence() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let q = Tensor::new([-1000.75, -20.5, -0.25], (DType::F64, device))?;
         for s in [2.0, 3.0, 7.0] {
             let s = Tensor::scalar(s, (DType::F64, device))?;
@@ -109,7 +109,7 @@ fn zeta_has_no_gradient_of_its_exponent() -> Result<()> {
 
 #[test]
 fn the_slope_of_the_incomplete_gamma_function_is_the_density() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         // Of parameter 2 the density is x exp(-x).
         let a = Tensor::scalar(2.0, (DType::F64, device))?;
         let x = Tensor::new([0.25, 1.0, 7.0, 40.0], (DType::F64, device))?.requires_grad_(true)?;
@@ -153,7 +153,7 @@ fn windows_are_symmetric_or_periods() -> Result<()> {
 
 #[test]
 fn histograms_count_what_lies_between_edges() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::new([0.0, 0.5, 1.0, 2.0, 3.0, f64::NAN], device)?;
         let edges = Tensor::new([0.5, 1.0, 2.0], device)?;
         let (counts, _) = x.histogram_with_edges(&edges, None, false)?;
@@ -186,7 +186,7 @@ fn samples_that_do_not_fit_are_refused() -> Result<()> {
 
 #[test]
 fn what_works_in_place_gives_what_the_others_do() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::new([[2.5, 3.5], [4.5, 6.0]], device)?;
         let in_place = |f: fn(&Tensor) -> Result<Tensor>| f(&x.clone_data()?);
         assert!(in_place(Tensor::i0_)?.equal(&x.i0()?)?);

@@ -2,7 +2,7 @@
 
 use tensor::{DType, Result, Tensor, keepdim};
 
-use crate::devices::for_each_device;
+use crate::devices::for_each_kind;
 
 /// Numbers that are exact in f32 and whose sums are too.
 fn pattern(count: usize) -> Vec<f32> {
@@ -11,7 +11,7 @@ fn pattern(count: usize) -> Vec<f32> {
 
 #[test]
 fn large_sums_are_exact_where_the_numbers_allow() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for count in [1usize << 20, (1 << 20) + 3, 200_001] {
             let numbers = pattern(count);
             let expected: f64 = numbers.iter().map(|&n| f64::from(n)).sum();
@@ -27,7 +27,7 @@ fn large_sums_are_exact_where_the_numbers_allow() -> Result<()> {
 #[test]
 fn large_sums_to_few_outputs_are_those_of_a_loop() -> Result<()> {
     let numbers = pattern(3 << 18);
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::from_vec(numbers.clone(), [3, 1 << 16, 4], device)?;
         let mut middle = vec![0.0f32; 12];
         for (at, number) in numbers.iter().enumerate() {
@@ -46,7 +46,7 @@ fn large_sums_to_few_outputs_are_those_of_a_loop() -> Result<()> {
 
 #[test]
 fn a_long_sum_of_small_parts_keeps_its_digits() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::full([1 << 20], 0.1, (DType::F32, device))?;
         let expected = f64::from(0.1f32) * f64::from(1 << 20);
         let sum = f64::from(x.sum(())?.item::<f32>()?);
@@ -61,7 +61,7 @@ fn a_long_sum_of_small_parts_keeps_its_digits() -> Result<()> {
 fn sums_over_each_choice_of_dimensions_agree_with_a_loop() -> Result<()> {
     let shape = [5usize, 70, 9];
     let numbers = pattern(5 * 70 * 9);
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::from_vec(numbers.clone(), shape, device)?;
         for chosen in 1u8..8 {
             let folded = |dim: usize| chosen >> dim & 1 == 1;
@@ -94,7 +94,7 @@ fn product(a: &[f32], b: &[f32], [m, n, k]: [usize; 3]) -> Vec<f32> {
 
 #[test]
 fn products_of_all_sizes_and_layouts_agree_with_a_loop() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for [m, n, k] in [[1, 1, 1], [3, 5, 2], [17, 33, 65], [64, 64, 20], [130, 70, 40]] {
             let small =
                 |count: usize| -> Vec<f32> { pattern(count).iter().map(|n| n % 3.0).collect() };
@@ -116,7 +116,7 @@ fn products_of_all_sizes_and_layouts_agree_with_a_loop() -> Result<()> {
 
 #[test]
 fn batches_broadcast_and_a_product_over_nothing_is_zero() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let a = Tensor::arange(2 * 3 * 4, device)?.view([2, 1, 3, 4])?;
         let b = Tensor::arange(5 * 4 * 2, device)?.view([5, 4, 2])?;
         let c = a.matmul(&b)?;
@@ -136,7 +136,7 @@ fn batches_broadcast_and_a_product_over_nothing_is_zero() -> Result<()> {
 
 #[test]
 fn sums_to_a_size_go_over_what_is_broadcast() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::new([[1.0f32, 2.0], [3.0, 4.0]], device)?;
         assert_eq!(x.sum_to_size([2])?.to_vec::<f32>()?, [4.0, 6.0]);
         assert_eq!(x.sum_to_size([2, 1])?.to_vec::<f32>()?, [3.0, 7.0]);
@@ -150,7 +150,7 @@ fn sums_to_a_size_go_over_what_is_broadcast() -> Result<()> {
 
 #[test]
 fn tensors_are_equal_if_shapes_and_elements_are() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::new([1.0f32, f32::NAN], device)?;
         assert!(!x.equal(&x)?, "NaN is not equal to NaN");
         let y = x.narrow(0, 0, 1)?;
@@ -162,7 +162,7 @@ fn tensors_are_equal_if_shapes_and_elements_are() -> Result<()> {
 
 #[test]
 fn products_are_added_in_place() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::new([[1.0f32, 2.0], [3.0, 4.0]], device)?.requires_grad_(true)?;
         let sums = Tensor::ones([2, 2], device)?;
         sums.addmm_(&x, &x, 2, 3)?;
@@ -180,7 +180,7 @@ fn products_are_added_in_place() -> Result<()> {
 
 #[test]
 fn linear_layers_of_halves_are_rounded_once() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let half = |numbers: &[f32], shape: &[usize]| -> Result<Tensor> {
             Tensor::from_vec(numbers.to_vec(), shape, device)?.to(DType::BF16)
         };

@@ -3,12 +3,12 @@
 use tensor::{DType, MatrixNorm, Result, Tensor};
 
 use crate::apply::apply;
-use crate::devices::for_each_device;
+use crate::devices::for_each_kind;
 use crate::expected::{assert_is, cases};
 
 /// Every case of a family on every device.
 fn check(family: &str) -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for case in cases(family) {
             let output = apply(&case, &case.inputs(device)?)?;
             assert_eq!(output.device(), device.resolve()?, "{}", case.describe());
@@ -85,7 +85,7 @@ fn sorts_selections_and_searches_give_pytorchs_numbers() -> Result<()> {
 
 #[test]
 fn a_quotient_of_integers_is_rounded_down_at_the_ends_of_their_range_too() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let a = [i64::MIN, i64::MIN + 1, i64::MAX, i64::MAX - 1, -1, 0, 1, 7, -7, i64::MIN];
         for b in [3, -3, 2, -2, 7, 1, -1, i64::MAX, i64::MIN, i64::MIN + 1] {
             let exact = |a: i64| {
@@ -106,7 +106,7 @@ fn a_quotient_of_integers_is_rounded_down_at_the_ends_of_their_range_too() -> Re
 
 #[test]
 fn what_rounding_or_a_dtype_would_spoil_is_as_in_pytorch() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let steps = Tensor::linspace(0.9, 9.7, 5, (DType::I64, device))?;
         assert_eq!(steps.to_vec::<i64>()?, [0, 2, 4, 6, 9]);
         let bytes = Tensor::new([0u8, 3], device)?;
@@ -127,7 +127,7 @@ fn what_rounding_or_a_dtype_would_spoil_is_as_in_pytorch() -> Result<()> {
 
 #[test]
 fn a_difference_the_other_way_round_may_have_a_factor() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::new([1i64, 2], device)?;
         assert_eq!(x.rsub_scaled(10, 3)?.to_vec::<i64>()?, [7, 4]);
         assert!(x.rsub_scaled(10, 0.5).is_err(), "a float beside integers");
@@ -141,7 +141,7 @@ fn a_difference_the_other_way_round_may_have_a_factor() -> Result<()> {
 
 #[test]
 fn a_number_may_be_the_first_operand_of_powers_and_remainders() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::new([1i64, 3, -3], device)?;
         assert_eq!(x.rremainder(7)?.to_vec::<i64>()?, [0, 1, -2]);
         assert_eq!(x.rpow(2.0)?.to_vec::<f32>()?, [2.0, 8.0, 0.125]);
@@ -153,7 +153,7 @@ fn a_number_may_be_the_first_operand_of_powers_and_remainders() -> Result<()> {
 
 #[test]
 fn more_bins_than_a_dtype_has_numbers_have_their_last_one() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::new([0.0f32, 1e-5, 0.5e-5, 1.0], device)?.to(DType::BF16)?;
         let counts = x.histc(1000, 0.0, x.select(0, 1)?.item::<f64>()?)?;
         assert_eq!(counts.shape(), [1000]);
@@ -165,7 +165,7 @@ fn more_bins_than_a_dtype_has_numbers_have_their_last_one() -> Result<()> {
 
 #[test]
 fn a_matrix_to_the_power_of_0_has_a_gradient_and_one_without_elements_a_norm() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::full([2, 3, 3], 2.0, device)?.requires_grad_(true)?;
         let ones = x.matrix_power(0)?;
         assert_eq!(ones.sum(())?.item::<f32>()?, 6.0);

@@ -7,7 +7,7 @@ use tensor::{
 };
 
 use crate::apply::apply;
-use crate::devices::for_each_device;
+use crate::devices::for_each_kind;
 use crate::expected::{assert_is, cases};
 
 fn numbers(x: &Tensor) -> Result<Vec<f64>> {
@@ -16,7 +16,7 @@ fn numbers(x: &Tensor) -> Result<Vec<f64>> {
 
 #[test]
 fn what_pytorch_differentiates_only_once_has_its_values_and_gradients() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for case in ["samples", "fractions", "alignments"].into_iter().flat_map(cases) {
             let what = format!("{} on {device}", case.describe());
             let inputs = case.inputs(device)?;
@@ -44,7 +44,7 @@ fn what_pytorch_differentiates_only_once_has_its_values_and_gradients() -> Resul
 
 #[test]
 fn the_first_of_equal_elements_is_chosen_and_nan_is_kept() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = tensor![[[1.0, 2.0, 5.0, 5.0], [2.0, 1.0, 5.0, f32::NAN]]]?.to(device)?;
         let (values, indices) = x.max_pool2d_with_indices(2)?;
         assert_eq!(indices.to_vec::<i64>()?, [1, 7]);
@@ -60,7 +60,7 @@ fn the_first_of_equal_elements_is_chosen_and_nan_is_kept() -> Result<()> {
 
 #[test]
 fn wide_rows_are_pooled_as_narrow_ones() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let count = 3 * 5 * 83;
         let x = Tensor::arange(count, (DType::F32, device))?.mul(7919)?.remainder(101)?;
         let x = x.reshape([3, 5, 83])?;
@@ -83,7 +83,7 @@ fn wide_rows_are_pooled_as_narrow_ones() -> Result<()> {
 
 #[test]
 fn every_dtype_is_pooled_that_pytorch_pools() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::arange(12, device)?.reshape([1, 3, 4])?;
         for dtype in DType::ALL {
             let x = x.to(dtype)?;
@@ -110,7 +110,7 @@ fn every_dtype_is_pooled_that_pytorch_pools() -> Result<()> {
 
 #[test]
 fn halves_are_averaged_and_interpolated_in_single_precision() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for dtype in [DType::F16, DType::BF16] {
             let x = Tensor::full([1, 1, 4096], 3.0, (dtype, device))?;
             assert_eq!(numbers(&x.avg_pool1d(4096)?)?, [3.0], "{dtype} on {device}");
@@ -129,7 +129,7 @@ fn halves_are_averaged_and_interpolated_in_single_precision() -> Result<()> {
 
 #[test]
 fn every_dtype_is_padded_in_every_layout() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::arange(6, device)?.reshape([3, 2])?.t()?;
         let modes = [
             (PadMode::Constant(0.into()), [0.0, 0.0, 2.0, 4.0, 0.0, 1.0, 3.0, 5.0]),
@@ -155,7 +155,7 @@ fn every_dtype_is_padded_in_every_layout() -> Result<()> {
 
 #[test]
 fn an_empty_batch_stays_empty() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::zeros([0, 2, 4, 4], device)?.requires_grad_(true)?;
         assert_eq!(x.max_pool2d(2)?.shape(), [0, 2, 2, 2]);
         assert_eq!(x.avg_pool2d(2)?.shape(), [0, 2, 2, 2]);
@@ -175,7 +175,7 @@ fn an_empty_batch_stays_empty() -> Result<()> {
 
 #[test]
 fn what_does_not_fit_is_refused_by_name() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         let x = Tensor::zeros([1, 3, 4, 4], device)?;
         let refused = |result: Result<Tensor>, words: &[&str]| {
             let error = result.expect_err("it does not fit").to_string();

@@ -24,7 +24,7 @@ use crate::devices;
 
 const STEPS: usize = 50;
 /// The steps of the networks that take long, where not all is asked for.
-const FEWER_STEPS: usize = 15;
+const FEWER_STEPS: usize = 8;
 const BATCHES: usize = 10;
 
 /// The penalty of LBFGS's loss: the factor of the squares of all parameters.

@@ -3,7 +3,7 @@
 use tensor::{Result, Tensor};
 
 use crate::apply::apply;
-use crate::devices::for_each_device;
+use crate::devices::for_each_kind;
 use crate::expected::{Case, assert_is, cases};
 
 /// The cases of PyTorch's that have gradients, and second derivatives.
@@ -12,7 +12,7 @@ pub(super) const FAMILIES: [&str; 7] =
 
 #[test]
 fn every_operation_has_the_gradients_that_pytorch_gives() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for case in FAMILIES.into_iter().flat_map(cases) {
             let what = format!("gradients of {} on {device}", case.describe());
             let inputs = leaves(&case, device)?;
@@ -44,7 +44,7 @@ fn leaves(case: &Case, device: tensor::Device) -> Result<Vec<Tensor>> {
 /// The network of `training.py`, with plain gradient descent: nothing but this crate.
 #[test]
 fn a_network_trains_step_by_step_as_in_pytorch() -> Result<()> {
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for case in cases("training").into_iter().filter(|case| case.op() == "sgd") {
             let inputs = case.inputs(device)?;
             let (images, labels, weights) = (&inputs[0], &inputs[1], &inputs[2..]);

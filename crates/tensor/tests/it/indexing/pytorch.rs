@@ -3,14 +3,14 @@
 use serde_json::Value;
 use tensor::{DType, Device, Result, Scalar, Tensor, TensorIndex, TensorIndices};
 
-use crate::devices::for_each_device;
+use crate::devices::for_each_kind;
 use crate::expected::{Case, assert_is, cases, dtype_named, tensor_of};
 
 #[test]
 fn what_stands_between_brackets_means_what_it_means_in_pytorch() -> Result<()> {
     let cases = cases("indexing");
     assert!(cases.len() >= 200, "{} cases", cases.len());
-    for_each_device(|device| {
+    for_each_kind(|device| {
         for case in &cases {
             let what = format!("{} on {device}", case.describe());
             match (case.raw("error").as_str(), case.op()) {
