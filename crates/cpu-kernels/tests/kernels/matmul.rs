@@ -94,7 +94,13 @@ fn products_of_all_dtypes_and_layouts_are_those_of_a_loop() {
         [16, 600, 300],
         [300, 530, 20],
     ] {
-        for layout in 0..8 {
+        // The loop is slow: of the large ones, so many that each two properties are had with and
+        // without each other.
+        let layouts = match sizes.iter().product::<usize>() {
+            ..1_000_000 => &[0, 1, 2, 3, 4, 5, 6, 7][..],
+            _ => &[0, 3, 5, 6],
+        };
+        for layout in layouts {
             let case = Case {
                 a_in_columns: layout & 1 != 0,
                 b_in_columns: layout & 2 != 0,
