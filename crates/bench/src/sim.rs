@@ -5,6 +5,7 @@
 //! from its own executable and tells what to measure. They and plain Rust take turns.
 
 mod apart;
+mod halves;
 mod launches;
 mod plain;
 mod serve;
@@ -22,12 +23,14 @@ use crate::metric::Metric;
 use crate::place::BenchTarget;
 
 /// The cases that are compared with plain Rust.
-const AGAINST_RUST: [(&str, PlainLoop); 5] = [
+const AGAINST_RUST: [(&str, PlainLoop); 6] = [
     ("add_16M", PlainLoop::Add),
     ("saxpy_grid_stride", PlainLoop::Saxpy),
     ("block_reduce", PlainLoop::Sum),
     ("warp_reduce", PlainLoop::Sum),
     ("matmul_512", PlainLoop::Matmul),
+    // Against the product in f32, as the one before.
+    ("matmul_halves_512", PlainLoop::Matmul),
 ];
 
 /// The cases of single launches and compilations, which take long.

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
+use super::halves::HalvesProduct;
 use super::launches::{BenchKernels, Compiled, PreparedLaunch};
 use crate::error::{Error, Result};
 use crate::launcher::{DriverLauncher, Launcher};
@@ -45,6 +46,7 @@ pub(crate) fn serve(workers: usize) -> Result<()> {
 /// Something to measure.
 enum Case<'a> {
     Work(PreparedLaunch),
+    Halves(HalvesProduct),
     Enqueue(DriverLauncher),
     Execute(DriverLauncher),
     Compile(&'a BenchKernels, Compiled),
@@ -55,6 +57,7 @@ impl Case<'_> {
         Ok(match name {
             "launch_enqueue" => Case::Enqueue(DriverLauncher::new(kernels.device())?),
             "launch_executed" => Case::Execute(DriverLauncher::new(kernels.device())?),
+            "matmul_halves_512" => Case::Halves(HalvesProduct::prepare()?),
             "compile" => Case::Compile(kernels, Compiled::Sum),
             "compile_unrolled" => Case::Compile(kernels, Compiled::Matmul),
             _ => Case::Work(kernels.prepare(name)?),
@@ -68,6 +71,12 @@ impl Case<'_> {
                 let start = Instant::now();
                 (0..calls).try_for_each(|_| work.launch())?;
                 work.finish()?;
+                Ok(start.elapsed())
+            }
+            Case::Halves(product) => {
+                let start = Instant::now();
+                (0..calls).try_for_each(|_| product.launch().map(drop))?;
+                product.finish()?;
                 Ok(start.elapsed())
             }
             Case::Enqueue(bare) => of_many(bare, calls, false),

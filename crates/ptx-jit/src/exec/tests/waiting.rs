@@ -68,3 +68,67 @@ fn a_launch_that_would_not_end_can_be_ended() {
         }
     });
 }
+
+/// Registers that live across waits: read before and behind them, written on one of two ways, never
+/// touched, and those of a wait that only some lanes come to.
+const LIVE: &str = ".version 6.3 .target sm_75 .address_size 64
+    .visible .entry live(.param .u64 out) {
+        .reg .b32 %t, %a, %b, %c, %d, %e, %s; .reg .b16 %h; .reg .b64 %o, %w; .reg .pred %p, %q;
+        mov.u32 %t, %tid.x;
+        mul.lo.u32 %a, %t, 3;
+        mov.u32 %b, 7;
+        mov.u32 %c, 100;
+        cvt.u16.u32 %h, %t;
+        cvt.u64.u32 %w, %t;
+        setp.lt.u32 %p, %t, 16;
+        setp.eq.u32 %q, %t, 5;
+        @%p shfl.sync.bfly.b32 %b, %a, 1, 31, 0xffff;
+        add.u32 %c, %c, %b;
+        shfl.sync.bfly.b32 %d, %c, 2, 31, -1;
+        @!%p mov.u32 %a, %d;
+        shfl.sync.bfly.b32 %e, %a, 4, 31, -1;
+        bar.sync 0;
+        mad.lo.u32 %s, %b, 4, %c;
+        mov.u32 %b, 1;
+        @%q bra OTHER;
+        bar.sync 0;
+        mov.u32 %c, 2;
+        bra BOTH;
+    OTHER:
+        bar.sync 0;
+        add.u32 %s, %s, 1000;
+    BOTH:
+        mad.lo.u32 %s, %c, 64, %s;
+        mad.lo.u32 %s, %e, 3, %s;
+        add.u32 %s, %s, %b;
+        cvt.u32.u16 %d, %h;
+        add.u32 %s, %s, %d;
+        cvt.u32.u64 %d, %w;
+        add.u32 %s, %s, %d;
+        selp.u32 %d, 5, 0, %p;
+        add.u32 %s, %s, %d;
+        ld.param.u64 %o, [out];
+        shl.b64 %w, %w, 2;
+        add.u64 %o, %o, %w;
+        st.global.u32 [%o], %s;
+        ret;
+    }";
+
+#[test]
+fn registers_keep_their_values_while_their_thread_waits() {
+    at_each_level(LIVE, |device| {
+        let output = device.allocate(32 * 4);
+        device.launch("live", [1; 3], [32, 1, 1], 0, &[&output]).expect("no fault");
+        let b = |t: u32| if t < 16 { (t ^ 1) * 3 } else { 7 };
+        let c = |t: u32| 100 + b(t);
+        let a = |t: u32| if t < 16 { 3 * t } else { c(t ^ 2) };
+        let expected: Vec<u32> = (0..32)
+            .map(|t| {
+                let (last, more) = if t == 5 { (c(t), 1000) } else { (2, 0) };
+                let chosen = if t < 16 { 5 } else { 0 };
+                4 * b(t) + c(t) + more + 64 * last + 3 * a(t ^ 4) + 1 + t + t + chosen
+            })
+            .collect();
+        assert_eq!(device.download::<u32>(output), expected);
+    });
+}
