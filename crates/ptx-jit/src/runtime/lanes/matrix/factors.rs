@@ -3,6 +3,7 @@
 use ptx::MatrixType;
 
 use super::EightRows;
+use super::sums::column_at;
 use crate::runtime::lanes::area::{LANES, LaneArray, Plain};
 use crate::runtime::lanes::half::{F16, Half};
 
@@ -15,6 +16,20 @@ pub(super) fn halves<H: Half>(register: &LaneArray) -> EightRows<f32, 8> {
         for (value, &half) in row.iter_mut().zip(lanes.as_flattened()) {
             *value = H::widen(half);
         }
+    }
+    rows
+}
+
+/// The same numbers with rows and columns exchanged, in the order of [`column_at`]: two rows of each
+/// lane's pair, which are exchanged before they are taken apart.
+#[inline(always)]
+pub(super) fn halves_across<H: Half>(register: &LaneArray) -> [[f32; 8]; 8] {
+    let words: &[u32; LANES] = register.lanes();
+    let mut rows = [[0.0; 8]; 8];
+    for (pair, [low, high]) in rows.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+        let pairs: [u32; 8] = std::array::from_fn(|place| words[4 * column_at(place) + pair]);
+        *low = pairs.map(|pair| H::widen(pair as u16));
+        *high = pairs.map(|pair| H::widen((pair >> 16) as u16));
     }
     rows
 }

@@ -12,11 +12,11 @@ mod sums;
 use ptx::{MatrixArrangement, MatrixForm, MatrixType, ScalarType};
 
 use super::area::{LaneArray, MatrixArea};
-use super::half::{Bf16, F16};
+use super::half::{Bf16, F16, Half};
 use super::widest;
-use factors::{bytes, doubles, halves, integers, words};
+use factors::{bytes, doubles, halves, halves_across, integers, words};
 pub(crate) use rows::{exchange_rows, gather, spread};
-use sums::{Doubles, Halves, Saturating, Singles, Sums, Wrapping};
+use sums::{Doubles, Halves, Saturating, Singles, Sums, Wrapping, column_at};
 
 /// Eight rows of N elements.
 type EightRows<T, const N: usize> = [[T; N]; 8];
@@ -46,18 +46,15 @@ pub(crate) fn multiply(area: &mut MatrixArea, form: MatrixForm) {
 fn whole_warp(area: &mut MatrixArea, form: MatrixForm) {
     let MatrixForm { rows, depth, factors, sums, .. } = form;
     match factors[0] {
-        MatrixType::F16 => {
-            let factors = [halves::<F16>; 2];
-            match (sums, depth) {
-                (ScalarType::F32, 16) => product::<Singles, 8, 16, 2>(area, factors),
-                (ScalarType::F32, _) => product::<Singles, 8, 8, 2>(area, factors),
-                (_, 16) => product::<Halves, 8, 16, 2>(area, factors),
-                _ => product::<Halves, 8, 8, 2>(area, factors),
-            }
-        }
+        MatrixType::F16 => match (sums, depth) {
+            (ScalarType::F32, 16) => of_halves::<F16, Singles, 16>(area),
+            (ScalarType::F32, _) => of_halves::<F16, Singles, 8>(area),
+            (_, 16) => of_halves::<F16, Halves, 16>(area),
+            _ => of_halves::<F16, Halves, 8>(area),
+        },
         MatrixType::BF16 => match depth {
-            16 => product::<Singles, 8, 16, 2>(area, [halves::<Bf16>; 2]),
-            _ => product::<Singles, 8, 8, 2>(area, [halves::<Bf16>; 2]),
+            16 => of_halves::<Bf16, Singles, 16>(area),
+            _ => of_halves::<Bf16, Singles, 8>(area),
         },
         MatrixType::TF32 => match depth {
             8 => product::<Singles, 4, 8, 2>(area, [words; 2]),
@@ -86,6 +83,11 @@ fn whole_warp(area: &mut MatrixArea, form: MatrixForm) {
 }
 
 #[inline(always)]
+fn of_halves<H: Half, S: Sums<Factor = f32>, const DEPTH: usize>(area: &mut MatrixArea) {
+    product_with::<S, 8, DEPTH, 2>(area, halves::<H>, halves_across::<H>);
+}
+
+#[inline(always)]
 fn of_integers<S: Sums<Factor = i32>>(area: &mut MatrixArea, form: MatrixForm) {
     let signed = form.factors.map(|ty| ty == MatrixType::S8);
     let factors = signed.map(|signed| move |register: &LaneArray| integers(register, signed));
@@ -101,6 +103,19 @@ fn of_integers<S: Sums<Factor = i32>>(area: &mut MatrixArea, form: MatrixForm) {
 fn product<S: Sums, const P: usize, const DEPTH: usize, const DOWN: usize>(
     area: &mut MatrixArea,
     [read_a, read_b]: [impl Fn(&LaneArray) -> EightRows<S::Factor, P>; 2],
+) {
+    product_with::<S, P, DEPTH, DOWN>(area, read_a, |register| {
+        let columns = read_b(register);
+        std::array::from_fn(|k| std::array::from_fn(|place| columns[column_at(place)][k]))
+    });
+}
+
+/// [`product`], where b is read as rows, whose elements stand in the order of [`column_at`].
+#[inline(always)]
+fn product_with<S: Sums, const P: usize, const DEPTH: usize, const DOWN: usize>(
+    area: &mut MatrixArea,
+    read_a: impl Fn(&LaneArray) -> EightRows<S::Factor, P>,
+    read_b: impl Fn(&LaneArray) -> [[S::Factor; 8]; P],
 ) {
     let pieces = DEPTH / P;
     let b = right::<S::Factor, P, DEPTH>(&area.operands[DOWN * pieces..], read_b);
@@ -138,16 +153,11 @@ fn left<T: Copy + Default, const P: usize, const DEPTH: usize>(
 #[inline(always)]
 fn right<T: Copy + Default, const P: usize, const DEPTH: usize>(
     registers: &[LaneArray],
-    read: impl Fn(&LaneArray) -> EightRows<T, P>,
+    read: impl Fn(&LaneArray) -> [[T; 8]; P],
 ) -> [[T; 8]; DEPTH] {
     let mut b = [[T::default(); 8]; DEPTH];
-    for along in 0..DEPTH / P {
-        let block = read(&registers[along]);
-        for (column, block) in block.iter().enumerate() {
-            for (k, &value) in block.iter().enumerate() {
-                b[P * along + k][column] = value;
-            }
-        }
+    for (rows, register) in b.chunks_exact_mut(P).zip(registers) {
+        rows.copy_from_slice(&read(register));
     }
     b
 }

@@ -12,7 +12,7 @@ pub(super) trait Sums {
     /// The number of registers for eight rows.
     const REGISTERS: usize;
 
-    /// Eight rows from the first registers.
+    /// Eight rows from the first registers, with their columns in the order of [`column_at`].
     fn load(registers: &[LaneArray]) -> EightRows<Self::Sum, 8>;
 
     /// A sum and one more product.
@@ -71,7 +71,8 @@ impl Sums for Halves {
 
     #[inline(always)]
     fn load(registers: &[LaneArray]) -> EightRows<f32, 8> {
-        super::halves::<F16>(&registers[0])
+        let rows = super::halves::<F16>(&registers[0]);
+        rows.map(|row| std::array::from_fn(|at| row[column_at(at)]))
     }
 
     #[inline(always)]
@@ -83,8 +84,8 @@ impl Sums for Halves {
     fn store(registers: &mut [LaneArray], sums: &EightRows<f32, 8>) {
         let result: &mut [[u16; 2]; LANES] = registers[0].lanes_mut();
         for (lane, pair) in result.iter_mut().enumerate() {
-            let (row, column) = (lane / 4, lane % 4 * 2);
-            *pair = [F16::narrow(sums[row][column]), F16::narrow(sums[row][column + 1])];
+            let (row, even) = (&sums[lane / 4], lane % 4);
+            *pair = [F16::narrow(row[even]), F16::narrow(row[even + 4])];
         }
     }
 }
@@ -154,14 +155,21 @@ impl Sums for Saturating {
     }
 }
 
-/// Eight rows of sums, which two registers hold in turns.
+/// The column at a place of a row of sums: first come the even ones, then the odd ones, since a register
+/// holds the ones or the others of four lanes side by side.
+#[inline(always)]
+pub(super) const fn column_at(place: usize) -> usize {
+    place % 4 * 2 + place / 4
+}
+
+/// Eight rows of sums, whose even columns one register holds, and the odd ones the next.
 #[inline(always)]
 fn pairs<T: Plain>(registers: &[LaneArray]) -> EightRows<T, 8> {
     let [even, odd]: [&[T; LANES]; 2] = [0, 1].map(|next| registers[next].lanes());
     std::array::from_fn(|row| {
-        std::array::from_fn(|column| {
-            let lane = 4 * row + column / 2;
-            if column % 2 == 0 { even[lane] } else { odd[lane] }
+        std::array::from_fn(|at| match at {
+            ..4 => even[4 * row + at],
+            _ => odd[4 * row + at - 4],
         })
     })
 }
@@ -170,8 +178,8 @@ fn pairs<T: Plain>(registers: &[LaneArray]) -> EightRows<T, 8> {
 fn put_pairs<T: Plain>(registers: &mut [LaneArray], sums: &EightRows<T, 8>) {
     for next in 0..2 {
         let result: &mut [T; LANES] = registers[next].lanes_mut();
-        for (lane, value) in result.iter_mut().enumerate() {
-            *value = sums[lane / 4][lane % 4 * 2 + next];
+        for (lanes, row) in result.as_chunks_mut::<4>().0.iter_mut().zip(sums) {
+            lanes.copy_from_slice(&row[4 * next..][..4]);
         }
     }
 }
