@@ -13,7 +13,7 @@ use cranelift_module::{Linkage, Module};
 
 use super::jit_module::describe;
 use crate::runtime::{
-    self, Area, BitsCall, ConvertCall, FloatCall, HalfCall, IntegerCall, MatrixArea, WarpCall,
+    self, Area, BitsCall, ConvertCall, FloatCall, HalfCall, IntegerCall, MatrixPlaces, WarpCall,
 };
 
 /// A function that gets the address of an array, and two words.
@@ -32,7 +32,7 @@ pub(super) enum ArrayFunction {
 /// A function of lanes: it is told which of those that it stands for is asked for.
 type LaneEntry<C> = unsafe extern "C" fn(*mut Area, C, u32);
 
-type MatrixEntry = unsafe extern "C" fn(*mut MatrixArea, u32, u32);
+type MatrixEntry = unsafe extern "C" fn(*const MatrixPlaces, u32, u32);
 
 /// Cranelift's namespace of a module's functions.
 const FUNCTIONS: u32 = 0;

@@ -4,17 +4,17 @@
 //! a constant it is compared with that, and operations of fewer lanes are left to the runtime.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_codegen::ir::{InstBuilder, StackSlot, Value, types};
 use ptx::{
-    Instruction, MatrixForm, ReduxOp, RegisterType, RowExchange, ScalarType, ShuffleMode,
-    Suspension, VoteMode,
+    Instruction, MatrixForm, Operand, ReduxOp, Register, RegisterType, RowExchange, ScalarType,
+    ShuffleMode, Suspension, VoteMode,
 };
 
 use super::code::WarpCode;
 use super::divergence::leave_lockstep;
 use super::frame::{cell_address, load_cell, store_vectors};
 use crate::codegen::thread::operand_types;
-use crate::codegen::vector::{self, Lanes};
+use crate::codegen::vector::{self, Lanes, MatrixOperand};
 use crate::ir::Uniformity;
 
 /// An operation whose members are all lanes; whether there is a form for it.
@@ -123,7 +123,8 @@ fn multiply(w: &mut WarpCode<'_>, instruction: &Instruction, form: MatrixForm) -
     let Some(operands) = operands(w, instruction, &types) else {
         return false;
     };
-    let results = vector::multiply(w.t.e.builder(), form, &operands);
+    let homes = homes(w, instruction, form.sum_register());
+    let results = vector::multiply(w.t.e.builder(), form, &operands, &homes);
     write_all(w, instruction, &results, form.sum_register());
     true
 }
@@ -133,23 +134,53 @@ fn exchange_rows(w: &mut WarpCode<'_>, instruction: &Instruction, exchange: RowE
     let Some(operands) = operands(w, instruction, &[ScalarType::B32; 4]) else {
         return false;
     };
-    let results = vector::exchange_rows(w.t.e.builder(), exchange, &operands);
+    let homes = homes(w, instruction, ScalarType::B32);
+    let results = vector::exchange_rows(w.t.e.builder(), exchange, &operands, &homes);
     write_all(w, instruction, &results, ScalarType::B32);
     true
 }
 
+/// The operands of an operation on matrices: where they lie, or their values.
 fn operands(
     w: &mut WarpCode<'_>,
     instruction: &Instruction,
     types: &[ScalarType],
-) -> Option<Vec<Lanes>> {
-    let pairs = instruction.sources.iter().zip(types);
-    pairs.map(|(&source, &ty)| w.registers.operand(&mut w.t, source, ty)).collect()
+) -> Option<Vec<MatrixOperand>> {
+    let operand = |(&source, &ty): (&Operand, &ScalarType)| {
+        let register = source.register().filter(|_| matches!(source, Operand::Register(_)));
+        match register.and_then(|register| home(w, register, ty)) {
+            Some(home) => Some(MatrixOperand::Memory(home)),
+            None => w.registers.operand(&mut w.t, source, ty).map(MatrixOperand::Lanes),
+        }
+    };
+    instruction.sources.iter().zip(types).map(operand).collect()
 }
 
-fn write_all(w: &mut WarpCode<'_>, instruction: &Instruction, results: &[Lanes], ty: ScalarType) {
-    for (&register, lanes) in instruction.destinations.iter().zip(results) {
-        if let Some(register) = register {
+/// The memory of the results that have some.
+fn homes(
+    w: &mut WarpCode<'_>,
+    instruction: &Instruction,
+    ty: ScalarType,
+) -> Vec<Option<StackSlot>> {
+    let registers = instruction.destinations.iter();
+    registers.map(|register| register.and_then(|register| home(w, register, ty))).collect()
+}
+
+/// The memory of a register, if its bits are those of the type.
+fn home(w: &mut WarpCode<'_>, register: Register, ty: ScalarType) -> Option<StackSlot> {
+    let fits = w.registers.class(register).bits() == ty.bits();
+    fits.then(|| w.registers.home(&mut w.t.e, register)).flatten()
+}
+
+/// Writes the results that are not in their memory yet.
+fn write_all(
+    w: &mut WarpCode<'_>,
+    instruction: &Instruction,
+    results: &[Option<Lanes>],
+    ty: ScalarType,
+) {
+    for (register, lanes) in instruction.destinations.iter().zip(results) {
+        if let (&Some(register), Some(lanes)) = (register, lanes) {
             w.registers.write(&mut w.t, register, lanes, ty, None);
         }
     }

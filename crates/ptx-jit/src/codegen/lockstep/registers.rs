@@ -1,8 +1,9 @@
 //! The registers of a warp, whose lanes share a value, have it at equal distances, or each its own.
 
-use cranelift_codegen::ir::{InstBuilder, Type, Value};
+use cranelift_codegen::ir::{InstBuilder, StackSlot, Type, Value, types};
 use cranelift_frontend::Variable;
-use ptx::{Function, Guard, Operand, Register, RegisterType, ScalarType};
+use ptx::control_flow::{RegisterSet, reads};
+use ptx::{Function, Guard, Operand, Operation, Register, RegisterType, ScalarType, Suspension};
 use smallvec::SmallVec;
 
 use crate::codegen::emitter::Emitter;
@@ -16,12 +17,27 @@ pub(super) struct WarpRegisters<'a> {
     plan: &'a Lockstep,
     /// The vectors of varying registers, declared when first used.
     vectors: Vec<Option<SmallVec<[Variable; 16]>>>,
+    /// Registers that products of matrices take or give. The functions that multiply want them in memory,
+    /// and there are more of them than the host has registers.
+    of_matrices: RegisterSet,
+    /// The memory of those, allotted when first used.
+    homes: Vec<Option<StackSlot>>,
 }
 
 impl<'a> WarpRegisters<'a> {
     pub(super) fn new(plan: &'a Lockstep) -> WarpRegisters<'a> {
-        let count = plan.resumable.code.function.registers.len();
-        WarpRegisters { plan, vectors: vec![None; count] }
+        let function = &plan.resumable.code.function;
+        let count = function.registers.len();
+        let mut of_matrices = RegisterSet::empty(count);
+        for instruction in &function.body {
+            if matches!(instruction.operation, Operation::Suspend(Suspension::Multiply(_))) {
+                let results = instruction.destinations.iter().copied().flatten();
+                reads(instruction).into_iter().chain(results).for_each(|register| {
+                    of_matrices.insert(register);
+                });
+            }
+        }
+        WarpRegisters { plan, vectors: vec![None; count], of_matrices, homes: vec![None; count] }
     }
 
     pub(super) fn function(&self) -> &'a Function {
@@ -53,10 +69,14 @@ impl<'a> WarpRegisters<'a> {
         let class = self.class(register);
         match self.uniformity(register) {
             Uniformity::Varying => {
-                let (_, count) = vectors(class);
-                let values = (0..count).map(|index| {
-                    let variable = self.variable(&mut t.e, register, index);
-                    t.e.builder().use_var(variable)
+                let (ty, count) = vectors(class);
+                let home = self.home(&mut t.e, register);
+                let values = (0..count).map(|index| match home {
+                    Some(home) => t.e.ins().stack_load(types::I64, ty, home, 16 * index as i32),
+                    None => {
+                        let variable = self.variable(&mut t.e, register, index);
+                        t.e.builder().use_var(variable)
+                    }
                 });
                 Lanes { values: values.collect() }
             }
@@ -69,10 +89,28 @@ impl<'a> WarpRegisters<'a> {
 
     /// Sets the vectors of a varying register.
     pub(super) fn set(&mut self, e: &mut Emitter<'_>, register: Register, lanes: &Lanes) {
+        let home = self.home(e, register);
         for (index, &value) in lanes.values.iter().enumerate() {
-            let variable = self.variable(e, register, index);
-            e.builder().def_var(variable, value);
+            match home {
+                Some(home) => {
+                    e.ins().stack_store(types::I64, value, home, 16 * index as i32);
+                }
+                None => {
+                    let variable = self.variable(e, register, index);
+                    e.builder().def_var(variable, value);
+                }
+            }
         }
+    }
+
+    /// The memory in which a varying register always lies, if it does.
+    pub(super) fn home(&mut self, e: &mut Emitter<'_>, register: Register) -> Option<StackSlot> {
+        if !self.of_matrices.contains(register) || !self.is_varying(register) {
+            return None;
+        }
+        let (ty, count) = vectors(self.class(register));
+        let home = &mut self.homes[register.index()];
+        Some(*home.get_or_insert_with(|| vector::memory_for(e.builder(), ty, count)))
     }
 
     /// Writes lanes of a type into a varying register, where the guard holds.

@@ -72,6 +72,15 @@ pub(super) fn area(b: &mut FunctionBuilder<'_>, name: [u8; 8], bytes: usize) -> 
     if let Some((slot, _)) = known {
         return slot;
     }
-    let data = StackSlotData::new_with_key(StackSlotKind::ExplicitSlot, bytes as u32, 4, key);
-    b.create_sized_stack_slot(data)
+    new_area(b, Some(key), bytes)
+}
+
+/// A new place in a function's frame.
+pub(super) fn new_area(
+    b: &mut FunctionBuilder<'_>,
+    key: Option<StackSlotKey>,
+    bytes: usize,
+) -> StackSlot {
+    let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes as u32, 4);
+    b.create_sized_stack_slot(StackSlotData { key, ..data })
 }

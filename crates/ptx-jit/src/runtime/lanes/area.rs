@@ -19,6 +19,15 @@ pub(crate) struct MatrixArea {
     pub(super) results: [LaneArray; MATRIX_RESULTS],
 }
 
+/// The addresses of the registers that an operation on matrices takes, and of those that it gives, with
+/// an area in which it works.
+#[repr(C)]
+pub(crate) struct MatrixPlaces {
+    operands: [*const u8; MATRIX_SOURCES],
+    results: [*mut u8; MATRIX_RESULTS],
+    area: *mut MatrixArea,
+}
+
 /// Room for 32 lanes of up to 64 bits; what is narrower lies at its start.
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
@@ -98,6 +107,55 @@ impl Area {
         for lane in 0..LANES {
             result[lane] = function(a[lane], b[lane], c[lane], d[lane]);
         }
+    }
+}
+
+impl MatrixPlaces {
+    /// The distances of the first result's address, and of the area's, from the first address.
+    pub(crate) const RESULTS: usize = std::mem::offset_of!(MatrixPlaces, results);
+    pub(crate) const AREA: usize = std::mem::offset_of!(MatrixPlaces, area);
+
+    /// The area with operands of those sizes, in bits of a lane, from their places.
+    ///
+    /// # Safety
+    /// The area is nobody else's meanwhile. There are as many operands, of which all lanes can be read.
+    pub(super) unsafe fn gather(&self, bits: impl Iterator<Item = u32>) -> &mut MatrixArea {
+        // SAFETY: it is nobody else's (a condition of this function).
+        let area = unsafe { &mut *self.area };
+        for ((operand, &place), bits) in area.operands.iter_mut().zip(&self.operands).zip(bits) {
+            // SAFETY: the lanes can be read (a condition of this function), and an operand has room for
+            // lanes of 64 bits, the largest there are.
+            unsafe { copy_lanes(place, std::ptr::from_mut(operand).cast(), bits) };
+        }
+        area
+    }
+
+    /// Brings so many results of the area to their places.
+    ///
+    /// # Safety
+    /// As of [`gather`](Self::gather); all lanes of the results can be written.
+    pub(super) unsafe fn scatter(&self, count: usize, bits: u32) {
+        // SAFETY: it is nobody else's (a condition of this function).
+        let area = unsafe { &*self.area };
+        for (result, &place) in area.results.iter().zip(&self.results).take(count) {
+            // SAFETY: the lanes can be written (a condition of this function).
+            unsafe { copy_lanes(std::ptr::from_ref(result).cast(), place, bits) };
+        }
+    }
+}
+
+/// Copies lanes of 64 bits, or of fewer, of which there are 32. A place may be that of the area itself.
+///
+/// # Safety
+/// They can be read, and written.
+#[inline(always)]
+unsafe fn copy_lanes(from: *const u8, to: *mut u8, bits: u32) {
+    // Of sizes that are known, so that no call is made for them.
+    match bits {
+        // SAFETY: the lanes can be read and written (a condition of this function).
+        64 => unsafe { to.cast::<[u64; LANES]>().write(from.cast::<[u64; LANES]>().read()) },
+        // SAFETY: as before.
+        _ => unsafe { to.cast::<[u32; LANES]>().write(from.cast::<[u32; LANES]>().read()) },
     }
 }
 

@@ -12,7 +12,7 @@ mod integer;
 mod matrix;
 mod warp;
 
-pub(crate) use area::{Area, MatrixArea};
+pub(crate) use area::{Area, MatrixArea, MatrixPlaces};
 pub(crate) use bits::{BitsCall, bits};
 pub(crate) use convert::{ConvertCall, convert};
 pub(crate) use float::{FloatCall, float};

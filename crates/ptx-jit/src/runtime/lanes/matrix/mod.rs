@@ -11,7 +11,7 @@ mod sums;
 
 use ptx::{MatrixArrangement, MatrixForm, MatrixType, ScalarType};
 
-use super::area::{LaneArray, MatrixArea};
+use super::area::{LaneArray, MatrixArea, MatrixPlaces};
 use super::half::{Bf16, F16, Half};
 use super::widest;
 use factors::{bytes, doubles, halves, halves_across, integers, words};
@@ -21,13 +21,19 @@ use sums::{Doubles, Halves, Saturating, Singles, Sums, Wrapping, column_at};
 /// Eight rows of N elements.
 type EightRows<T, const N: usize> = [[T; N]; 8];
 
-/// Multiplies the matrices in the operands of an area, of the form with that number.
-pub(crate) unsafe extern "C" fn multiply_matrices(area: *mut MatrixArea, form: u32, _: u32) {
-    // SAFETY: native code hands over an area of its own stack.
-    let area = unsafe { &mut *area };
-    if let Some(form) = MatrixForm::numbered(form) {
-        multiply(area, form);
-    }
+/// Multiplies the matrices at those places, of the form with that number.
+pub(crate) unsafe extern "C" fn multiply_matrices(places: *const MatrixPlaces, form: u32, _: u32) {
+    let Some(form) = MatrixForm::numbered(form) else { return };
+    let [a, b, c] = form.registers();
+    let factors = std::iter::repeat_n(form.factor_register().bits(), a + b);
+    let bits = factors.chain(std::iter::repeat_n(form.addend_register().bits(), c));
+    // SAFETY: native code hands over places and an area of its own stack, for the registers of this form.
+    let places = unsafe { &*places };
+    // SAFETY: as before.
+    let area = unsafe { places.gather(bits) };
+    multiply(area, form);
+    // SAFETY: as before.
+    unsafe { places.scatter(form.results(), form.sum_register().bits()) };
 }
 
 /// The product of a form: its operands are the registers of a, b and c in the order of the

@@ -3,17 +3,21 @@
 
 use ptx::RowExchange;
 
-use crate::runtime::lanes::area::{LANES, MatrixArea};
+use crate::runtime::lanes::area::{LANES, MatrixArea, MatrixPlaces};
 
-/// Exchanges the rows in the operands of an area, as the number of an exchange says.
-pub(crate) unsafe extern "C" fn exchange_rows(area: *mut MatrixArea, number: u32, _: u32) {
-    // SAFETY: native code hands over an area of its own stack.
-    let area = unsafe { &mut *area };
+/// Exchanges the rows at those places, as the number of an exchange says.
+pub(crate) unsafe extern "C" fn exchange_rows(places: *const MatrixPlaces, number: u32, _: u32) {
     let exchange = RowExchange::numbered(number);
+    // SAFETY: native code hands over places and an area of its own stack, for four words and the results.
+    let places = unsafe { &*places };
+    // SAFETY: as before.
+    let area = unsafe { places.gather([u32::BITS; 4].into_iter()) };
     match exchange.gathers {
         true => gather(area, exchange),
         false => spread(area, exchange),
     }
+    // SAFETY: as before.
+    unsafe { places.scatter(exchange.results(), u32::BITS) };
 }
 
 /// Gives each lane two elements of each matrix, whose rows are four words of a lane each.
