@@ -32,7 +32,7 @@ pub(super) enum ArrayFunction {
 /// A function of lanes: it is told which of those that it stands for is asked for.
 type LaneEntry<C> = unsafe extern "C" fn(*mut Area, C, u32);
 
-type MatrixEntry = unsafe extern "C" fn(*const MatrixPlaces, u32, u32);
+type MatrixEntry = unsafe extern "C" fn(*mut MatrixPlaces, u32, u32);
 
 /// Cranelift's namespace of a module's functions.
 const FUNCTIONS: u32 = 0;

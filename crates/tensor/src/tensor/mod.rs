@@ -1,18 +1,20 @@
 //! The tensor: a handle on a layout of a storage, with its properties.
 
 mod history;
+mod weak;
 
 pub(crate) use history::{
     BackwardFunction, Edge, EdgeId, EndId, Form, Gradients, GraphRetention, Hook, InputEdges, Leaf,
     Meta, Node, NodeBackward, NodeOutput, NodeParts, OutputForms, SavedStorage, ViewCreation,
     ViewOf,
 };
+pub(crate) use weak::WeakTensor;
 
 use crate::checked_size::CheckedSize;
 use crate::dims::resolve_dim;
 use crate::layout::{Layout, NoLayout};
 use crate::resolved_device::ResolvedDevice;
-use crate::shared::{Counted, WeakCounted};
+use crate::shared::Counted;
 use crate::storage::{Fresh, HostMemory, Storage};
 use crate::{DType, Device, Error, Result, Shape, inference};
 
@@ -458,21 +460,6 @@ impl Tensor {
     pub(crate) fn not_contiguous(&self, op: &'static str) -> Error {
         let shape = self.layout().shape().clone();
         Error::NotContiguous { op, shape, strides: self.strides().to_vec() }
-    }
-}
-
-/// A handle on a tensor that does not keep it alive.
-pub(crate) struct WeakTensor(WeakCounted<TensorImpl>);
-
-impl WeakTensor {
-    /// The tensor, if it still has a handle.
-    pub(crate) fn upgrade(&self) -> Option<Tensor> {
-        self.0.upgrade().map(|inner| Tensor { inner })
-    }
-
-    /// Whether the tensor still has a handle.
-    pub(crate) fn is_alive(&self) -> bool {
-        self.0.is_alive()
     }
 }
 

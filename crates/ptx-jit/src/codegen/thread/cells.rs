@@ -20,7 +20,7 @@ pub(super) struct Cells<'a> {
     layout: &'a FrameLayout,
     /// Registers whose cells hold their values.
     stored: RegisterSet,
-    /// Those of them whose values are nowhere else yet.
+    /// Registers whose values are in their cells only.
     absent: RegisterSet,
     /// The addresses of the thread's cells of 2, 4 and 8 bytes in a slot at the frame's beginning, once
     /// they are known.

@@ -119,7 +119,7 @@ impl MatrixPlaces {
     ///
     /// # Safety
     /// The area is nobody else's meanwhile. There are as many operands, of which all lanes can be read.
-    pub(super) unsafe fn gather(&self, bits: impl Iterator<Item = u32>) -> &mut MatrixArea {
+    pub(super) unsafe fn gather(&mut self, bits: impl Iterator<Item = u32>) -> &mut MatrixArea {
         // SAFETY: it is nobody else's (a condition of this function).
         let area = unsafe { &mut *self.area };
         for ((operand, &place), bits) in area.operands.iter_mut().zip(&self.operands).zip(bits) {
@@ -154,7 +154,7 @@ unsafe fn copy_lanes(from: *const u8, to: *mut u8, bits: u32) {
     match bits {
         // SAFETY: the lanes can be read and written (a condition of this function).
         64 => unsafe { to.cast::<[u64; LANES]>().write(from.cast::<[u64; LANES]>().read()) },
-        // SAFETY: as before.
+        // SAFETY: the lanes can be read and written (a condition of this function).
         _ => unsafe { to.cast::<[u32; LANES]>().write(from.cast::<[u32; LANES]>().read()) },
     }
 }

@@ -98,7 +98,8 @@ fn a_view_is_named_by_the_call_that_made_it() -> Result<()> {
     for make in one {
         names_its_call(&make(&whole()?)?)?;
     }
-    let several: [fn(&Tensor) -> Result<Vec<Tensor>>; 7] = [
+    type MakeViews = fn(&Tensor) -> Result<Vec<Tensor>>;
+    let several: [MakeViews; 7] = [
         |x| x.split(1, 0),
         |x| x.chunk(2, 0),
         |x| x.unbind(0),

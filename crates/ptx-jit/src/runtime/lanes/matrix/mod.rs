@@ -22,17 +22,17 @@ use sums::{Doubles, Halves, Saturating, Singles, Sums, Wrapping, column_at};
 type EightRows<T, const N: usize> = [[T; N]; 8];
 
 /// Multiplies the matrices at those places, of the form with that number.
-pub(crate) unsafe extern "C" fn multiply_matrices(places: *const MatrixPlaces, form: u32, _: u32) {
+pub(crate) unsafe extern "C" fn multiply_matrices(places: *mut MatrixPlaces, form: u32, _: u32) {
     let Some(form) = MatrixForm::numbered(form) else { return };
     let [a, b, c] = form.registers();
     let factors = std::iter::repeat_n(form.factor_register().bits(), a + b);
     let bits = factors.chain(std::iter::repeat_n(form.addend_register().bits(), c));
     // SAFETY: native code hands over places and an area of its own stack, for the registers of this form.
-    let places = unsafe { &*places };
-    // SAFETY: as before.
+    let places = unsafe { &mut *places };
+    // SAFETY: the area is this call's, and the lanes of each register lie in their place.
     let area = unsafe { places.gather(bits) };
     multiply(area, form);
-    // SAFETY: as before.
+    // SAFETY: the area is this call's, and each result has a place for its lanes.
     unsafe { places.scatter(form.results(), form.sum_register().bits()) };
 }
 

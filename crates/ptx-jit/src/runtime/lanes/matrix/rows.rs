@@ -6,17 +6,17 @@ use ptx::RowExchange;
 use crate::runtime::lanes::area::{LANES, MatrixArea, MatrixPlaces};
 
 /// Exchanges the rows at those places, as the number of an exchange says.
-pub(crate) unsafe extern "C" fn exchange_rows(places: *const MatrixPlaces, number: u32, _: u32) {
+pub(crate) unsafe extern "C" fn exchange_rows(places: *mut MatrixPlaces, number: u32, _: u32) {
     let exchange = RowExchange::numbered(number);
     // SAFETY: native code hands over places and an area of its own stack, for four words and the results.
-    let places = unsafe { &*places };
-    // SAFETY: as before.
+    let places = unsafe { &mut *places };
+    // SAFETY: the area is this call's, and the lanes of each word lie in their place.
     let area = unsafe { places.gather([u32::BITS; 4].into_iter()) };
     match exchange.gathers {
         true => gather(area, exchange),
         false => spread(area, exchange),
     }
-    // SAFETY: as before.
+    // SAFETY: the area is this call's, and each result has a place for its lanes.
     unsafe { places.scatter(exchange.results(), u32::BITS) };
 }
 
