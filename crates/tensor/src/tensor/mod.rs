@@ -1,22 +1,21 @@
 //! The tensor: a handle on a layout of a storage, with its properties.
 
+mod extent;
 mod history;
-mod weak;
 
 pub(crate) use history::{
     BackwardFunction, Edge, EdgeId, EndId, Form, Gradients, GraphRetention, Hook, InputEdges, Leaf,
     Meta, Node, NodeBackward, NodeOutput, NodeParts, OutputForms, SavedStorage, ViewCreation,
     ViewOf,
 };
-pub(crate) use weak::WeakTensor;
 
-use crate::checked_size::CheckedSize;
 use crate::dims::resolve_dim;
 use crate::layout::{Layout, NoLayout};
 use crate::resolved_device::ResolvedDevice;
-use crate::shared::Counted;
+use crate::shared::{Counted, WeakCounted};
 use crate::storage::{Fresh, HostMemory, Storage};
 use crate::{DType, Device, Error, Result, Shape, inference};
+use extent::{bytes_of, dense, expect_inside};
 
 /// An array of numbers of one dtype on one device.
 ///
@@ -463,35 +462,19 @@ impl Tensor {
     }
 }
 
-/// # Errors
-/// The layout has elements outside of the storage.
-#[inline]
-fn expect_inside(layout: &Layout, storage: &Storage, dtype: DType) -> Result<()> {
-    let end = (CheckedSize::from(layout.end()) * dtype.size()).size();
-    match end {
-        Some(end) if end <= storage.nbytes() => Ok(()),
-        _ => Err(layout.outside_storage()),
+/// A handle on a tensor that does not keep it alive.
+pub(crate) struct WeakTensor(WeakCounted<TensorImpl>);
+
+impl WeakTensor {
+    /// The tensor, if it still has a handle.
+    pub(crate) fn upgrade(&self) -> Option<Tensor> {
+        self.0.upgrade().map(|inner| Tensor { inner })
     }
-}
 
-/// The layout of a new dense tensor, and its size in bytes.
-///
-/// # Errors
-/// The shape is too large.
-fn dense(shape: Shape, dtype: DType) -> Result<(Layout, usize)> {
-    let layout = Layout::contiguous(shape).map_err(|problem| problem.of(dtype))?;
-    let bytes = bytes_of(&layout, dtype)?;
-    Ok((layout, bytes))
-}
-
-/// The size in bytes of the elements of a layout.
-///
-/// # Errors
-/// It is too large.
-#[inline]
-fn bytes_of(layout: &Layout, dtype: DType) -> Result<usize> {
-    let bytes = (CheckedSize::from(layout.numel()) * dtype.size()).size();
-    bytes.ok_or_else(|| layout.too_large(dtype))
+    /// Whether the tensor still has a handle.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.0.is_alive()
+    }
 }
 
 #[cfg(test)]
