@@ -44,17 +44,10 @@ mod stream_caches;
 mod streams;
 mod sync;
 
-/// Runs a test in every order in which threads are interrupted three times.
+/// Runs a test in every order.
 fn in_every_order(test: impl Fn() + Sync + Send + 'static) {
-    in_orders_of(3, test);
-}
-
-/// Runs a test in every order in which threads are interrupted so many times, or as many as
-/// `LOOM_MAX_PREEMPTIONS` says. Most faults need two (Musuvathi and Qadeer, "Iterative Context Bounding
-/// for Systematic Testing of Multithreaded Programs", 2007), and a third takes ten times as long.
-fn in_orders_of(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
     let mut model = loom::model::Builder::new();
-    model.preemption_bound.get_or_insert(preemptions);
+    model.preemption_bound = Some(3);
     model.max_branches = 20_000;
     model.check(test);
 }

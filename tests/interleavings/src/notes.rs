@@ -3,9 +3,9 @@
 use loom::sync::Arc;
 use loom::thread;
 
+use crate::in_every_order;
 use crate::newest::Newest;
 use crate::sync::{AtomicU64, Ordering};
-use crate::{in_every_order, in_orders_of};
 
 /// A stream's count of its work, and its notes, of which there is room for two.
 #[derive(Clone)]
@@ -34,7 +34,7 @@ impl Line {
 
 #[test]
 fn what_is_read_of_a_number_was_noted_for_it() {
-    in_orders_of(2, || {
+    in_every_order(|| {
         let line = Line::new();
         let others = [(); 2].map(|()| {
             let line = line.clone();

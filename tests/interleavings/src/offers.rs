@@ -5,9 +5,9 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 
+use crate::in_every_order;
 use crate::offer::Offer;
 use crate::sleeper::Sleeper;
-use crate::{in_every_order, in_orders_of};
 
 /// An offer, and what its owner lends: loom says if anybody reads it while it is written.
 struct Lent {
@@ -23,7 +23,7 @@ unsafe impl Send for Lent {}
 
 #[test]
 fn what_is_lent_is_read_within_its_round_only() {
-    in_orders_of(2, || {
+    in_every_order(|| {
         let lent = Arc::new(Lent {
             offer: Offer::new(),
             work: UnsafeCell::new(0),

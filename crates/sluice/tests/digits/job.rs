@@ -53,8 +53,8 @@ fn the_first_steps_are_the_same_on_the_cpu_one_gpu_and_four() {
 #[test]
 fn a_few_epochs_on_four_gpus_learn_most_of_it() {
     four_devices();
-    let outcome = run(gpus(4), 2);
-    assert!(outcome.test_accuracy > 0.8, "{outcome:?}");
+    let outcome = run(gpus(4), 4);
+    assert!(outcome.test_accuracy > 0.9, "{outcome:?}");
     assert!(outcome.train_loss < 0.5 && outcome.losses[0] > 2.0);
 }
 
