@@ -147,8 +147,11 @@ fn operands(
     types: &[ScalarType],
 ) -> Option<Vec<MatrixOperand>> {
     let operand = |(&source, &ty): (&Operand, &ScalarType)| {
-        let register = source.register().filter(|_| matches!(source, Operand::Register(_)));
-        match register.and_then(|register| home(w, register, ty)) {
+        let home = match source {
+            Operand::Register(register) => home(w, register, ty),
+            _ => None,
+        };
+        match home {
             Some(home) => Some(MatrixOperand::Memory(home)),
             None => w.registers.operand(&mut w.t, source, ty).map(MatrixOperand::Lanes),
         }
