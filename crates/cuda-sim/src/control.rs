@@ -77,11 +77,11 @@ pub use virtual_time::{
     tell_operation_times, virtual_now, wait_until,
 };
 
-pub use crate::check::{
-    Actor, AllocationInfo, ApiCall, CacheLister, CachedResource, Report, ReportKind,
-};
 pub use crate::config::{
     Capability, CheckKinds, Choice, Config, ConfigError, FaultError, InjectedFault, Link,
     PeerFault, Schedule, ScheduleError, ScheduleTrace, Time, TimeModel, UnknownCheck, WorkKind,
 };
 pub use crate::time::{KernelWork, OperationId};
+pub use cuda_check::{
+    Actor, AllocationInfo, ApiCall, CacheLister, CachedResource, Report, ReportKind,
+};

@@ -30,14 +30,13 @@
 //! - `graph`: graphs of operations, made by hand or captured from streams.
 //! - `device`: the model. Devices, memory, contexts, modules, and the handles that name them.
 //! - `queue`: streams, events and the workers that run what is enqueued.
-//! - `check`: checked mode.
 //! - `time`: virtual time, which says what all that would take on other hardware.
 //! - `links`: the links that copies go over, which may be slow or broken on demand.
 //! - `config`: what can be asked for, as values and as texts.
 //! - `fatbin`: PTX in fat binaries.
-//! - `console`: what a person is told on standard error.
 //!
-//! The crate `ptx-jit` translates kernels and runs their blocks, over the memory that `device` has.
+//! The crate `ptx-jit` translates kernels and runs their blocks, over the memory that `device` has;
+//! `cuda-check` is checked mode, and what a person is told on standard error.
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
@@ -48,16 +47,12 @@
 //   graph
 //   device
 //   queue
-//   check
 //   time
 //   links
 //   config
 //   fatbin
-//   console
 mod api;
-mod check;
 mod config;
-mod console;
 pub mod control;
 mod device;
 mod fatbin;

@@ -8,9 +8,10 @@ use super::metadata::{Dependency, Package};
 use super::project::Project;
 
 /// Lowest first. Crates on one floor do not import each other.
-const FLOORS: [&[&str]; 12] = [
+const FLOORS: [&[&str]; 13] = [
     &["cuda-sys", "nn-derive", "pickle", "ptx"],
     &["ptx-jit"],
+    &["cuda-check"],
     &["cuda-sim", "kernels"],
     &["gpu-runtime"],
     &["expression", "gpu-alloc"],

@@ -37,7 +37,7 @@ const KEPT: [(&str, &[&str], &str); 6] = [
     ),
     (
         "VectorClock",
-        &["crates/cuda-sim/", "crates/gpu-runtime/"],
+        &["crates/cuda-check/", "crates/gpu-runtime/"],
         "the same, over each crate's own streams",
     ),
 ];

@@ -6,17 +6,16 @@ use cuda_sys::CUresult;
 
 use super::Result;
 use super::streams::captures::permit;
-use crate::check;
-use crate::console;
 use crate::control::{self, DriverFunction};
 use crate::graph::graphs;
 use crate::queue::in_host_function;
 use crate::time;
+use cuda_check::console;
 
 /// Runs the body of a call.
 pub(super) fn enter(function: DriverFunction, body: impl FnOnce() -> Result) -> CUresult {
     control::count(function);
-    check::enter(function.name());
+    cuda_check::enter(function.name());
     if let Some(result) = control::injected(function) {
         tracing::debug!(call = function.name(), %result, "fails on demand");
         return result;

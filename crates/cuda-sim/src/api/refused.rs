@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cuda_sys::CUresult;
 
-use crate::console;
+use cuda_check::console;
 
 /// Answers a call of a function that is not here, and says so once for each.
 pub(super) fn refuse(name: &'static str, said: &AtomicBool) -> CUresult {

@@ -7,11 +7,11 @@ use std::thread;
 use ptx_jit::ExecutionMode;
 
 use super::capability::Capability;
-use super::check_kinds::CheckKinds;
 use super::fault::InjectedFault;
 use super::schedule::Schedule;
 use super::size::bytes;
 use super::time_model::Time;
+use cuda_check::CheckKinds;
 
 /// The simulated machine.
 #[derive(Debug, Clone, PartialEq, Eq)]

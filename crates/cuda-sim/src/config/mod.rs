@@ -2,7 +2,6 @@
 //! values, and the texts that name them.
 
 mod capability;
-mod check_kinds;
 pub(crate) mod code_cache;
 mod fault;
 mod machine;
@@ -11,7 +10,7 @@ mod size;
 mod time_model;
 
 pub use capability::Capability;
-pub use check_kinds::{CheckKinds, UnknownCheck};
+pub use cuda_check::{CheckKinds, UnknownCheck};
 pub use fault::{FaultError, InjectedFault, Link, PeerFault, WorkKind};
 pub use machine::{Config, ConfigError};
 pub use schedule::{Choice, Schedule, ScheduleError, ScheduleTrace};

@@ -1,13 +1,12 @@
 //! What libraries keep for reuse, so that it is not told as the program's leak.
 
-use crate::check;
-use crate::check::CacheLister;
+use cuda_check::CacheLister;
 
 /// Says that a library keeps an object of the driver's for reuse as long as it exists, by its handle.
 /// The list of what was not given back, which checked mode prints when the process ends, is of the
 /// program's own leaks, and leaves it out.
 pub fn keep_object(handle: u64) {
-    check::keep_object(handle);
+    cuda_check::keep_object(handle);
 }
 
 /// Registers a function that says, when the process ends and checked mode looks for leaks, what a
@@ -20,5 +19,5 @@ pub fn keep_object(handle: u64) {
 /// ask_what_is_kept(|tell| tell(CachedResource::Memory(0x1000..0x2000)));
 /// ```
 pub fn ask_what_is_kept(who: CacheLister) {
-    check::ask_at_the_end(who);
+    cuda_check::ask_at_the_end(who);
 }

@@ -6,9 +6,9 @@ use parking_lot::Mutex;
 use super::error::{ConfigureError, ControlError};
 use super::faults::clear_faults;
 use crate::config::Config;
-use crate::console;
 use crate::device::{self, Device, machine, teardown};
 use crate::queue::in_host_function;
+use cuda_check::console;
 
 /// The configuration that was asked for by [`configure`].
 static ASKED: Mutex<Option<Config>> = Mutex::new(None);

@@ -2,7 +2,7 @@
 
 use super::error::ControlError;
 use super::machine::find_device;
-use crate::check::{self, Report};
+use cuda_check::Report;
 
 /// The fault that lost a device: kernel, block, thread and address, as far as they are known.
 /// `None` for a device that works.
@@ -20,10 +20,10 @@ pub fn last_fault(device: usize) -> Result<Option<String>, ControlError> {
 /// What ends a launch is the device's [`last_fault`] too. A few thousand reports are kept.
 #[must_use]
 pub fn reports() -> Vec<Report> {
-    check::reports()
+    cuda_check::reports()
 }
 
 /// Forgets all reports. A [`reset`](super::reset) does not.
 pub fn clear_reports() {
-    check::clear();
+    cuda_check::clear();
 }

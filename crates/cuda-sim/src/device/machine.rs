@@ -21,7 +21,6 @@ use super::streams::stream::Stream;
 use super::virtual_memory::mappings::VirtualMemoryManager;
 use super::visible::visible_devices;
 use super::why_not::note_why_not_initialised;
-use crate::check;
 use crate::config::{Config, Schedule, code_cache};
 use crate::queue::Scheduler;
 use crate::time;
@@ -62,8 +61,8 @@ impl SimulatedMachine {
         config: Config,
         inject_faults: FaultInjector,
     ) -> Result<SimulatedMachine, CUresult> {
-        check::enable(config.check);
-        check::print_reports(config.print_reports);
+        cuda_check::enable(config.check);
+        cuda_check::print_reports(config.print_reports);
         code_cache::enable();
         let list = std::env::var_os("CUDA_VISIBLE_DEVICES");
         let list = list.as_ref().map(|list| list.to_string_lossy());

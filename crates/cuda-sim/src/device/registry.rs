@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use crate::check;
-
 /// The kind of object that a handle names. It is part of the number, so that no handle is taken for
 /// one of another kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +76,7 @@ impl<T> Registry<T> {
         let object = Arc::new(make(handle));
         self.fill(handle, Arc::clone(&object));
         if let Some(what) = self.kind.leaks_as() {
-            check::made(what, handle);
+            cuda_check::made(what, handle);
         }
         Some((handle, object))
     }
@@ -145,7 +143,7 @@ impl<T> Registry<T> {
         let mut slots = self.slots.write();
         let slot = slots.slots.get_mut(index).filter(|slot| self.is_current(slot, handle))?;
         let object = slot.object.take()?;
-        check::taken_back(handle);
+        cuda_check::taken_back(handle);
         slot.generation = (slot.generation + 1) & mask(GENERATION_BITS);
         slots.vacant.push(index);
         Some(object)

@@ -9,8 +9,8 @@ use super::job::Job;
 use super::kind::StreamKind;
 use super::point::{QueuePoint, StreamProgress};
 use super::work::StreamWork;
-use crate::check::{self, CheckedOperation, Label, StreamClock};
 use crate::time::Demand;
+use cuda_check::{CheckedOperation, Label, StreamClock};
 
 /// Gives a new stream a clock, if checks are on.
 pub(super) fn open(
@@ -19,7 +19,7 @@ pub(super) fn open(
     owner: u64,
     kind: StreamKind<&Arc<StreamProgress>>,
 ) {
-    if !check::is_on() {
+    if !cuda_check::is_on() {
         return;
     }
     let device = health.ordinal();

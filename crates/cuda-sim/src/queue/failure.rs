@@ -2,7 +2,7 @@
 
 use cuda_sys::CUresult;
 
-use crate::check::Report;
+use cuda_check::Report;
 
 /// Why a job failed.
 #[derive(Debug, Clone, PartialEq, Eq)]

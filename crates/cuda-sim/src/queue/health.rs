@@ -9,7 +9,6 @@ use parking_lot::Mutex;
 use super::failure::Failure;
 use super::job::Job;
 use super::planned_fault::{self, PlannedFault};
-use crate::check;
 use crate::config::WorkKind;
 
 /// A device's sticky error.
@@ -71,7 +70,7 @@ impl Health {
             drop(text);
             tracing::error!(code = %failure.code, "{}", failure.text);
             if !failure.is_told {
-                check::device_lost(self.ordinal, failure.code, &failure.text);
+                cuda_check::device_lost(self.ordinal, failure.code, &failure.text);
             }
         }
     }

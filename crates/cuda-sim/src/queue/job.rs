@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::failure::Failure;
-use crate::check::Label;
 use crate::time::Demand;
+use cuda_check::Label;
 
 /// Device work: a launch, a copy, a fill.
 pub(crate) trait Job: Send + Sync {

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::check::StreamClock;
 use crate::time::{self, StreamOrdinal, StreamPosition};
+use cuda_check::StreamClock;
 
 /// The progress of a stream. It outlives the stream, so that its points stay answerable.
 #[derive(Debug)]

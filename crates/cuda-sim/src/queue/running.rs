@@ -12,7 +12,7 @@ use super::failure::Failure;
 use super::health::Health;
 use super::job::Job;
 use super::point::StreamProgress;
-use crate::console;
+use cuda_check::console;
 
 /// A job that has been started: each piece is claimed by one thread, and the last piece to be done
 /// ends the job.

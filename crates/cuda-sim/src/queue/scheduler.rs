@@ -21,7 +21,6 @@ use super::running::Running;
 use super::state::SchedulerState;
 use super::work::StreamWork;
 use super::worker_slots::{JobShare, Wait, Wake};
-use crate::check;
 use crate::time;
 
 /// Runs the work of streams, on no more threads at once than it has slots: on workers, which it
@@ -72,7 +71,7 @@ impl Scheduler {
     /// Waits for all work of an owner's streams that is enqueued by now.
     pub(crate) fn wait_for_owner(&'static self, owner: u64) {
         self.wait_for_all(Unfinished::Owner(owner));
-        check::host_saw_all(|other, _| other == owner);
+        cuda_check::host_saw_all(|other, _| other == owner);
     }
 
     /// The ends of all streams of an owner, whether their work is done or not.
@@ -83,14 +82,14 @@ impl Scheduler {
     /// Waits for all work on a device that is enqueued by now.
     pub(crate) fn wait_for_device(&'static self, health: &'static Health) {
         self.wait_for_all(Unfinished::Device(health));
-        check::host_saw_all(|_, device| device == health.ordinal());
+        cuda_check::host_saw_all(|_, device| device == health.ordinal());
     }
 
     /// Waits for all work that is enqueued by now, in no time that the program sees.
     pub(crate) fn wait_for_everything(&'static self) {
         let ends = self.lock().queues.unfinished(Unfinished::Any);
         ends.iter().for_each(|end| self.wait_for_work(end));
-        check::host_saw_all(|_, _| true);
+        cuda_check::host_saw_all(|_, _| true);
     }
 
     /// Waits for all work that is enqueued, as long as some of it gets done: until nothing has been

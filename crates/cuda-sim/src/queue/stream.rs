@@ -8,7 +8,6 @@ use super::kind::StreamKind;
 use super::point::{QueuePoint, StreamProgress, may_be_awaited};
 use super::scheduler::Scheduler;
 use super::work::StreamWork;
-use crate::check;
 
 /// The number of operations that may wait in a stream.
 const MAX_PENDING: u64 = 1 << 16;
@@ -91,7 +90,7 @@ impl Stream {
     /// Whether all work so far is done.
     pub(crate) fn is_idle(&self) -> bool {
         let idle = self.scheduler.is_idle(&self.progress);
-        if idle && check::is_on() {
+        if idle && cuda_check::is_on() {
             self.mark().host_saw();
         }
         idle

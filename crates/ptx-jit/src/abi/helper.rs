@@ -60,6 +60,7 @@ macro_rules! for_each_helper {
             GatherLanes = gather(*mut KernelContext, *mut WarpRecord, u64, u32, u32) -> u32;
             ScatterLanes = scatter(*mut KernelContext, *mut WarpRecord, u64, u32, u32) -> u32;
             DenyGroup = deny_group(*const KernelContext, *mut WarpRecord, u64, u32);
+            DenyRows = deny_rows(*const KernelContext, *mut WarpRecord, u64, u32, u32);
             Print = print(*const KernelContext, *const ThreadRecord, u64, u64, u32) -> i32;
             AssertFail = assert_fail(*const KernelContext, *const ThreadRecord, u64, u64, u32, u64, u32);
             Allocate = allocate(*const KernelContext, u64) -> u64;

@@ -13,7 +13,8 @@ use cranelift_module::{Linkage, Module};
 
 use super::jit_module::describe;
 use crate::runtime::{
-    self, Area, BitsCall, ConvertCall, FloatCall, HalfCall, IntegerCall, MatrixPlaces, WarpCall,
+    self, Area, BitsCall, ConvertCall, FloatCall, HalfCall, IntegerCall, MatrixPlaces, RowLoad,
+    WarpCall,
 };
 
 /// A function that gets the address of an array, and two words.
@@ -27,10 +28,13 @@ pub(super) enum ArrayFunction {
     Warp,
     MultiplyMatrices,
     ExchangeRows,
+    LoadRows,
 }
 
 /// A function of lanes: it is told which of those that it stands for is asked for.
 type LaneEntry<C> = unsafe extern "C" fn(*mut Area, C, u32);
+
+type RowEntry = unsafe extern "C" fn(*mut RowLoad, u32, u32);
 
 type MatrixEntry = unsafe extern "C" fn(*mut MatrixPlaces, u32, u32);
 
@@ -38,7 +42,7 @@ type MatrixEntry = unsafe extern "C" fn(*mut MatrixPlaces, u32, u32);
 const FUNCTIONS: u32 = 0;
 
 impl ArrayFunction {
-    const ALL: [ArrayFunction; 8] = [
+    const ALL: [ArrayFunction; 9] = [
         ArrayFunction::Bits,
         ArrayFunction::Convert,
         ArrayFunction::Float,
@@ -47,6 +51,7 @@ impl ArrayFunction {
         ArrayFunction::Warp,
         ArrayFunction::MultiplyMatrices,
         ArrayFunction::ExchangeRows,
+        ArrayFunction::LoadRows,
     ];
 
     /// The symbol and the address.
@@ -70,6 +75,7 @@ impl ArrayFunction {
             ArrayFunction::ExchangeRows => {
                 ("lanes_exchange_rows", runtime::exchange_rows as MatrixEntry as usize)
             }
+            ArrayFunction::LoadRows => ("lanes_load_rows", runtime::load_rows as RowEntry as usize),
         }
     }
 

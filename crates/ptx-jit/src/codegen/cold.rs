@@ -32,6 +32,7 @@ const COLD: &[Helper] = &[
     Helper::GatherLanes,
     Helper::ScatterLanes,
     Helper::DenyGroup,
+    Helper::DenyRows,
 ];
 
 /// The symbol of the function that calls a helper and keeps all registers.

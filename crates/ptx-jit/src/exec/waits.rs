@@ -73,17 +73,20 @@ impl ThreadBlock<'_> {
 
     /// Whether two waiting threads of a warp are in the same operation, with the same members.
     fn same_operation(&self, a: usize, b: usize) -> bool {
-        let (first, second) = (self.suspension(a), self.suspension(b));
         let (own, other) = (&self.threads[a], &self.threads[b]);
-        let same_place = first != Suspension::ActiveMask || own.site == other.site;
-        let mask = |thread: &ThreadRecord| member_mask(first, &thread.operands);
-        first == second && same_place && mask(own) == mask(other)
+        let suspension = self.suspension(a);
+        // Nearly always they wait at the same place.
+        let same = own.site == other.site
+            || suspension != Suspension::ActiveMask && suspension == self.suspension(b);
+        let mask = |thread: &ThreadRecord| member_mask(suspension, &thread.operands);
+        same && mask(own) == mask(other)
     }
 
     fn complete(&mut self, first: usize, suspension: Suspension, members: u32) {
-        let mut operands = [[0; OPERANDS]; 32];
+        // Lanes that are not there have zeros.
+        let mut operands = [&[0; OPERANDS]; 32];
         for lane in lanes(members) {
-            operands[lane] = self.threads[first + lane].operands;
+            operands[lane] = &self.threads[first + lane].operands;
         }
         self.runner.meets(suspension, &self.threads[first..], members);
         let results = resolve(suspension, members, &operands);

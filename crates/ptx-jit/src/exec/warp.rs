@@ -20,7 +20,7 @@ type LaneResults = [u64; RESULTS];
 pub(super) fn resolve(
     suspension: Suspension,
     members: u32,
-    operands: &PerLane<LaneOperands>,
+    operands: &PerLane<&LaneOperands>,
 ) -> PerLane<LaneResults> {
     match suspension {
         Suspension::Multiply(form) => return multiplied(form, operands),
@@ -70,17 +70,17 @@ pub(super) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> + Clone {
 fn shuffle(
     mode: ShuffleMode,
     members: u32,
-    operands: &PerLane<LaneOperands>,
+    operands: &PerLane<&LaneOperands>,
     lane: usize,
 ) -> [u32; 2] {
-    let [_, offset, clamp, ..] = operands[lane].map(|value| value as usize);
-    let (source, inside) = mode.source(lane, offset, clamp);
+    let [_, offset, clamp, ..] = *operands[lane];
+    let (source, inside) = mode.source(lane, offset as usize, clamp as usize);
     // What a lane reads from one that takes no part is left open; it gets its own value.
     let source = if members >> source & 1 != 0 { source } else { lane };
     [operands[source][0] as u32, u32::from(inside)]
 }
 
-fn vote(mode: VoteMode, members: u32, operands: &PerLane<LaneOperands>) -> u32 {
+fn vote(mode: VoteMode, members: u32, operands: &PerLane<&LaneOperands>) -> u32 {
     let ballot: u32 =
         lanes(members).filter(|&lane| operands[lane][0] != 0).map(|lane| 1 << lane).sum();
     match mode {
@@ -91,7 +91,7 @@ fn vote(mode: VoteMode, members: u32, operands: &PerLane<LaneOperands>) -> u32 {
     }
 }
 
-fn matching(all: bool, members: u32, operands: &PerLane<LaneOperands>, lane: usize) -> [u32; 2] {
+fn matching(all: bool, members: u32, operands: &PerLane<&LaneOperands>, lane: usize) -> [u32; 2] {
     let equal: u32 = lanes(members)
         .filter(|&other| operands[other][0] == operands[lane][0])
         .map(|other| 1 << other)
@@ -104,7 +104,7 @@ fn matching(all: bool, members: u32, operands: &PerLane<LaneOperands>, lane: usi
 }
 
 /// The product of matrices. Lanes that are not there have zeros.
-fn multiplied(form: MatrixForm, operands: &PerLane<LaneOperands>) -> PerLane<LaneResults> {
+fn multiplied(form: MatrixForm, operands: &PerLane<&LaneOperands>) -> PerLane<LaneResults> {
     let [a, b, c] = form.registers();
     let narrow = form.factors[0] != MatrixType::F64;
     let mut area = MatrixArea::new();
@@ -117,7 +117,7 @@ fn multiplied(form: MatrixForm, operands: &PerLane<LaneOperands>) -> PerLane<Lan
     taken_from(&area, form.results(), narrow)
 }
 
-fn exchange_rows(exchange: RowExchange, operands: &PerLane<LaneOperands>) -> PerLane<LaneResults> {
+fn exchange_rows(exchange: RowExchange, operands: &PerLane<&LaneOperands>) -> PerLane<LaneResults> {
     let mut area = MatrixArea::new();
     for (lane, operands) in operands.iter().enumerate() {
         for (index, &word) in operands[..4].iter().enumerate() {
@@ -139,7 +139,7 @@ fn taken_from(area: &MatrixArea, count: usize, narrow: bool) -> PerLane<LaneResu
     })
 }
 
-fn reduce(op: ReduxOp, members: u32, operands: &PerLane<LaneOperands>) -> u32 {
+fn reduce(op: ReduxOp, members: u32, operands: &PerLane<&LaneOperands>) -> u32 {
     let values = lanes(members).map(|lane| operands[lane][0] as u32);
     let signed = |value: u32| value as i32;
     let reduced = match op {
@@ -159,16 +159,22 @@ fn reduce(op: ReduxOp, members: u32, operands: &PerLane<LaneOperands>) -> u32 {
 mod tests {
     use super::*;
 
-    fn operands(of: impl Fn(usize) -> [u64; 4]) -> PerLane<LaneOperands> {
-        std::array::from_fn(|lane| {
+    /// The results of an operation to which lanes bring those operands.
+    fn resolved(
+        suspension: Suspension,
+        members: u32,
+        of: impl Fn(usize) -> [u64; 4],
+    ) -> PerLane<LaneResults> {
+        let operands: PerLane<LaneOperands> = std::array::from_fn(|lane| {
             let own = of(lane);
             std::array::from_fn(|index| own.get(index).copied().unwrap_or(0))
-        })
+        });
+        resolve(suspension, members, &operands.each_ref())
     }
 
     fn shuffled(mode: ShuffleMode, b: u64, c: u64) -> PerLane<[u64; 2]> {
-        let operands = operands(|lane| [100 + lane as u64, b, c, u64::from(u32::MAX)]);
-        resolve(Suspension::Shuffle(mode), u32::MAX, &operands).map(|[x, y, ..]| [x, y])
+        let operands = |lane| [100 + lane as u64, b, c, u64::from(u32::MAX)];
+        resolved(Suspension::Shuffle(mode), u32::MAX, operands).map(|[x, y, ..]| [x, y])
     }
 
     #[test]
@@ -188,8 +194,8 @@ mod tests {
 
     #[test]
     fn votes_count_members_only() {
-        let operands = operands(|lane| [u64::from(lane % 2 == 0), 0, 0, 0]);
-        let vote = |mode, members| resolve(Suspension::Vote(mode), members, &operands)[0][0];
+        let operands = |lane| [u64::from(lane % 2 == 0), 0, 0, 0];
+        let vote = |mode, members| resolved(Suspension::Vote(mode), members, operands)[0][0];
         assert_eq!(vote(VoteMode::Ballot, 0xff), 0x55);
         assert_eq!(vote(VoteMode::All, 0x55), 1);
         assert_eq!(vote(VoteMode::All, 0x57), 0);
@@ -200,12 +206,12 @@ mod tests {
 
     #[test]
     fn matches_group_equal_values() {
-        let operands = operands(|lane| [lane as u64 / 16, 0, 0, 0]);
-        let any = resolve(Suspension::Match { all: false, bits: 64 }, u32::MAX, &operands);
+        let operands = |lane| [lane as u64 / 16, 0, 0, 0];
+        let any = resolved(Suspension::Match { all: false, bits: 64 }, u32::MAX, operands);
         assert_eq!((any[0][0], any[31][0]), (0xffff, 0xffff_0000));
-        let all = resolve(Suspension::Match { all: true, bits: 32 }, 0xff, &operands);
+        let all = resolved(Suspension::Match { all: true, bits: 32 }, 0xff, operands);
         assert_eq!(all[7][..2], [0xff, 1]);
-        let all = resolve(Suspension::Match { all: true, bits: 32 }, u32::MAX, &operands);
+        let all = resolved(Suspension::Match { all: true, bits: 32 }, u32::MAX, operands);
         assert_eq!(all[7], [0; RESULTS]);
     }
 }

@@ -19,8 +19,8 @@ pub(crate) use bits::{find_counted, permute};
 pub(crate) use format::Format;
 pub(crate) use lanes::{
     Area, BitsCall, ConvertCall, FloatCall, HalfCall, IntegerCall, MatrixArea, MatrixPlaces,
-    WarpCall, bits, convert, exchange_rows, float, gather, half, integer, multiply,
-    multiply_matrices, spread, warp,
+    RowLoad, WarpCall, bits, convert, exchange_rows, float, gather, half, integer, load_rows,
+    multiply, multiply_matrices, spread, warp,
 };
 pub(crate) use math::{cosine, exp2, log2, sine, tanh};
 pub(crate) use mbarrier::{

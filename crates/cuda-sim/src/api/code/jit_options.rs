@@ -8,8 +8,8 @@ use cuda_sys::{CUjit_option, CUresult};
 
 use crate::api::Result;
 use crate::api::arguments::{Count, FromC, List, OutItems};
-use crate::console;
 use crate::device::image::ImageError;
+use cuda_check::console;
 
 /// The lists of a call that have an element for each JIT option.
 pub(in crate::api) enum JitOptions {}

@@ -8,7 +8,7 @@ use ptx::{LinkError, LinkInput};
 use super::image::{self, ImageError};
 use super::objects::{self, NamedText};
 use super::runtime_functions;
-use crate::console;
+use cuda_check::console;
 
 /// The state of a linker.
 pub(crate) struct Linker {

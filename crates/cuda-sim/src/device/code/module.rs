@@ -13,14 +13,13 @@ use ptx_jit::{
 };
 
 use super::prepared::Prepared;
-use crate::check;
-use crate::console;
 use crate::device::attributes::{STATIC_SHARED, STATIC_SHARED_OPTIN};
 use crate::device::contexts::context::Context;
 use crate::device::gpu::Device;
 use crate::device::memory::allocation::{GlobalAllocation, Purpose};
 use crate::device::registry::Registry;
 use crate::time::{self, PerThread};
+use cuda_check::console;
 
 /// A module that was loaded into a context.
 pub(crate) struct ContextModule {
@@ -85,7 +84,7 @@ impl ContextModule {
             if let Some(allocation) = allocation
                 && variable.space == Space::Const
             {
-                check::constant(allocation.address);
+                cuda_check::constant(allocation.address);
             }
         }
         let own = |(index, allocation): (usize, &Option<Arc<GlobalAllocation>>)| match allocation {

@@ -5,8 +5,8 @@ use object::read::archive::ArchiveFile;
 use object::{Architecture, Object, ObjectSection};
 
 use super::image::{self, ImageError};
-use crate::console;
 use crate::fatbin;
+use cuda_check::console;
 
 /// The sections of nvcc's fat binaries: those to be linked, and those that are complete.
 const SECTIONS: [&str; 2] = ["__nv_relfatbin", ".nv_fatbin"];

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::console::write_all;
+use cuda_check::console::write_all;
 
 /// Text that the kernels of a context have printed, until it is written.
 #[derive(Debug, Default)]

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::check;
 use crate::queue::{self, QueuePoint};
 use crate::time;
 
@@ -25,7 +24,7 @@ impl ContextWaits {
     /// All later work waits for a point.
     pub(crate) fn add(&self, point: QueuePoint) {
         let mut points = self.points.lock();
-        if !check::is_on() && !time::is_virtual() {
+        if !cuda_check::is_on() && !time::is_virtual() {
             // Nobody asks later what came before what.
             points.retain(|(_, known)| !known.is_complete());
         }

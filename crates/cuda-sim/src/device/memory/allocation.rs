@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::global_memory::GlobalMemory;
 use super::managed::Managed;
 use super::protection::Protection;
-use crate::check::MemoryKind;
 use crate::device::properties::DeviceId;
 use crate::queue::QueuePoint;
+use cuda_check::MemoryKind;
 
 /// Memory that was allocated on a device. It goes back to the device when the last one lets go:
 /// the device's table of allocations, or a copy in flight.

@@ -19,9 +19,9 @@ use super::managed::Managed;
 use super::protection::Protection;
 use super::reserved::Reserved;
 use super::window::{GRANULE, Window};
-use crate::check::{self, MemoryKind};
 use crate::device::properties::DeviceId;
 use crate::queue::QueuePoint;
+use cuda_check::MemoryKind;
 
 /// At least so much address space is reserved, so that a limit can grow and fragments do not hurt.
 const MIN_WINDOW: u64 = 64 << 30;
@@ -104,7 +104,7 @@ impl GlobalMemory {
         drop(allocations);
         if purpose != Purpose::Graph {
             // That begins when a launch comes to it.
-            check::allocated(allocation.range(), purpose.memory_kind(), owner);
+            cuda_check::allocated(allocation.range(), purpose.memory_kind(), owner);
         }
         Ok(allocation)
     }
@@ -127,7 +127,7 @@ impl GlobalMemory {
         allocation.managed = Some(Managed::new(bytes));
         let allocation = allocations.enter(allocation);
         drop(allocations);
-        check::allocated(allocation.range(), MemoryKind::Managed, owner);
+        cuda_check::allocated(allocation.range(), MemoryKind::Managed, owner);
         Ok(allocation)
     }
 
@@ -243,7 +243,7 @@ impl GlobalMemory {
 
     /// Frees an allocation. False if it was freed already.
     pub(crate) fn free(&self, allocation: &Arc<GlobalAllocation>) -> bool {
-        self.strike(allocation, || check::freed(allocation.address))
+        self.strike(allocation, || cuda_check::freed(allocation.address))
     }
 
     /// Takes an allocation out of those that live, after a call of `before`. False if it does not
@@ -272,8 +272,8 @@ impl GlobalMemory {
         let left: Vec<_> = allocations.leaving.extract_if(.., |(left, _)| leaves(left)).collect();
         allocations.map = None;
         drop(allocations);
-        leaving.iter().for_each(|&(address, _)| check::freed(address));
-        left.iter().for_each(|(left, _)| check::freed(left.address));
+        leaving.iter().for_each(|&(address, _)| cuda_check::freed(address));
+        left.iter().for_each(|(left, _)| cuda_check::freed(left.address));
         drop((leaving, left));
     }
 

@@ -12,7 +12,7 @@ use parking_lot::RwLock;
 use ptx_jit::AccessKind;
 
 use super::allocation::next_id;
-use crate::check::{self, MemoryKind};
+use cuda_check::MemoryKind;
 
 /// Host memory that every device can reach at the host's own addresses.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl PageLockedMemory {
         let allocation =
             Arc::new(PageLockedAllocation { address, bytes, owner, id, flags, source, mapped });
         self.write(|live| live.insert(address, Arc::clone(&allocation)));
-        check::allocated(allocation.range(), MemoryKind::Host, owner);
+        cuda_check::allocated(allocation.range(), MemoryKind::Host, owner);
         Ok(allocation)
     }
 
@@ -118,7 +118,7 @@ impl PageLockedMemory {
                 return Err(CUresult::CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
             }
             live.insert(address, allocation);
-            check::allocated(range, MemoryKind::Host, owner);
+            cuda_check::allocated(range, MemoryKind::Host, owner);
             Ok(())
         })
     }
@@ -142,7 +142,7 @@ impl PageLockedMemory {
             let known = live.get(&allocation.address);
             let known = known.is_some_and(|known| Arc::ptr_eq(known, allocation));
             if known {
-                check::freed(allocation.address);
+                cuda_check::freed(allocation.address);
             }
             known && live.remove(&allocation.address).is_some()
         })
@@ -155,7 +155,7 @@ impl PageLockedMemory {
         let leaving = self.write(|live| {
             live.extract_if(.., |_, allocation| leaves(allocation)).collect::<Vec<_>>()
         });
-        leaving.iter().for_each(|&(address, _)| check::freed(address));
+        leaving.iter().for_each(|&(address, _)| cuda_check::freed(address));
         drop(leaving);
     }
 

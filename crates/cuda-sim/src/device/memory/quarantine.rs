@@ -9,7 +9,6 @@ use std::ops::Range;
 
 use super::ranges::Ranges;
 use super::window::GRANULE;
-use crate::check;
 use crate::config::CheckKinds;
 
 /// So many small ranges, and so many of whole granules, rest. More would find older mistakes, but
@@ -22,7 +21,7 @@ pub(in crate::device) fn red_zone(bytes: u64) -> u64 {
 }
 
 fn is_on() -> bool {
-    check::kinds().has(CheckKinds::MEMORY)
+    cuda_check::kinds().has(CheckKinds::MEMORY)
 }
 
 /// Ranges that rest.

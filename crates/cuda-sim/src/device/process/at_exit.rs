@@ -5,10 +5,9 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use super::initialise::machine;
-use crate::check;
-use crate::console::write_all;
 use crate::device::machine::SimulatedMachine;
 use crate::queue::in_host_function;
+use cuda_check::console::write_all;
 
 /// So long nothing may be finished before what is left counts as never ending: a kernel that waits
 /// for a program which has ended runs for ever.
@@ -26,11 +25,11 @@ extern "C" fn at_exit() {
     // In a forked child there is none: what is left is its parent's to tell.
     let Ok(machine) = machine() else { return };
     let mut told = String::new();
-    if check::is_on() {
+    if cuda_check::is_on() {
         finish(machine, &mut told);
     }
     machine.contexts.all().iter().for_each(|context| context.output.write());
-    let is_wrong = check::tell_what_is_left(&mut told);
+    let is_wrong = cuda_check::tell_what_is_left(&mut told);
     // A closed stream is nothing that can be told of any more.
     let _ = write_all(libc::STDERR_FILENO, told.as_bytes());
     if is_wrong && machine.config.exit_status != 0 {
@@ -55,7 +54,7 @@ fn finish(machine: &'static SimulatedMachine, told: &mut String) {
              checked: synchronise before the end"
         );
     }
-    if check::prints() {
+    if cuda_check::prints() {
         return;
     }
     for device in &machine.devices {

@@ -2,7 +2,6 @@
 
 use super::initialise;
 use super::primary::deactivate;
-use crate::check;
 use crate::device::contexts::context::Context;
 use crate::device::machine::SimulatedMachine;
 use crate::time;
@@ -14,11 +13,11 @@ pub(crate) fn destroy_context(machine: &'static SimulatedMachine, context: &Cont
     context.die();
     machine.scheduler.wait_for_owner(id);
     wait_for_users(machine, context);
-    if check::is_on() {
+    if cuda_check::is_on() {
         let modules = machine.modules.handles(|module| module.context.id == id);
         let streams = machine.streams.handles(|stream| stream.context.id == id);
         let events = machine.events.handles(|event| event.context.id == id);
-        check::context_ends(id, modules.into_iter().chain(streams).chain(events));
+        cuda_check::context_ends(id, modules.into_iter().chain(streams).chain(events));
     }
     initialise::observer().context_ends(id);
     drop(machine.functions.remove_all(|function| function.module.context.id == id));

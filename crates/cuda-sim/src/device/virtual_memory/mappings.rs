@@ -13,7 +13,6 @@ use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use ptx_jit::AccessKind;
 
 use super::physical::{MemoryLocation, PhysicalAllocation};
-use crate::check;
 use crate::device::gpu::{Device, device_at};
 use crate::device::memory::allocation::next_id;
 use crate::device::memory::protection::Protection;
@@ -87,7 +86,7 @@ impl VirtualMemoryManager {
         let start = taken.start;
         let reservation = Reservation { bytes, taken, window_of: device.id.ordinal };
         self.write().reserved.insert(start, reservation);
-        check::made("reserved range of addresses", start);
+        cuda_check::made("reserved range of addresses", start);
         Ok(start)
     }
 
@@ -109,7 +108,7 @@ impl VirtualMemoryManager {
         }
         let reservation = table.reserved.remove(&address).ok_or(INVALID)?;
         reservation.give_back(devices);
-        check::taken_back(address);
+        cuda_check::taken_back(address);
         Ok(())
     }
 
@@ -131,7 +130,7 @@ impl VirtualMemoryManager {
         let physical = Arc::new(PhysicalAllocation::new(handle, bytes, place, memory)?);
         table.handles.insert(handle, HandleReferences { physical, references: 1 });
         drop(table);
-        check::made("handle of physical memory", handle);
+        cuda_check::made("handle of physical memory", handle);
         Ok(handle)
     }
 
@@ -155,7 +154,7 @@ impl VirtualMemoryManager {
         let gone = (known.references == 0).then(|| table.handles.remove(&handle));
         drop(table);
         if gone.is_some() {
-            check::taken_back(handle);
+            cuda_check::taken_back(handle);
         }
         drop(gone);
         Ok(())
@@ -175,7 +174,7 @@ impl VirtualMemoryManager {
         let is_new = known.references == 1;
         drop(table);
         if is_new {
-            check::made("handle of physical memory", handle);
+            cuda_check::made("handle of physical memory", handle);
         }
         Ok(handle)
     }
@@ -203,7 +202,7 @@ impl VirtualMemoryManager {
             return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
         }
         let id = next_id();
-        check::mapped(range.clone(), &physical.contents);
+        cuda_check::mapped(range.clone(), &physical.contents);
         let (devices, host) = (BTreeMap::new(), Protection::None);
         let mapping = MemoryMapping { range, physical, id, reserved, devices, host };
         table.mapped.insert(address, Arc::new(mapping));
@@ -226,7 +225,7 @@ impl VirtualMemoryManager {
             gone.extend(table.mapped.remove(&start));
         }
         for mapping in &gone {
-            check::freed(mapping.range.start);
+            cuda_check::freed(mapping.range.start);
             if let Some(device) = device_at(devices, mapping.range.start) {
                 device.memory.unmap(mapping.range.clone(), mapping.is_exposed(device));
             }
@@ -306,9 +305,12 @@ impl VirtualMemoryManager {
         let old = std::mem::take(&mut *table);
         // Handles are numbered on, so that an old one names nothing new.
         table.made = old.made;
-        old.handles.keys().chain(old.reserved.keys()).for_each(|&made| check::taken_back(made));
+        old.handles
+            .keys()
+            .chain(old.reserved.keys())
+            .for_each(|&made| cuda_check::taken_back(made));
         for mapping in old.mapped.values() {
-            check::freed(mapping.range.start);
+            cuda_check::freed(mapping.range.start);
             if let Some(device) = device_at(devices, mapping.range.start) {
                 device.memory.unmap(mapping.range.clone(), mapping.is_exposed(device));
             }

@@ -13,10 +13,10 @@ use libc::{FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE, MAP_FAILED, MAP_FIXED, MAP
 use libc::{MAP_SHARED, PROT_NONE};
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::check::Contents;
 use crate::device::memory::global_memory::GlobalMemory;
 use crate::device::memory::ranges::Ranges;
 use crate::device::memory::window::GRANULE;
+use cuda_check::Contents;
 
 /// The location of physical memory (`CUmemLocation`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

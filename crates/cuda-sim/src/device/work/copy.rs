@@ -10,7 +10,6 @@ use ptx_jit::trap::{self, Wild};
 
 use super::faults;
 use super::location::Location;
-use crate::check;
 use crate::device::streams::operation::{CopyNodeEnd, CopyParameters, StreamOperation};
 use crate::device::streams::stream::StreamRef;
 use crate::links::Residence;
@@ -179,8 +178,8 @@ impl Job for Copy {
         self.bytes > PIECE
     }
 
-    fn label(&self) -> check::Label {
-        check::Label::Copy
+    fn label(&self) -> cuda_check::Label {
+        cuda_check::Label::Copy
     }
 
     fn run(&self, pieces: Range<u64>) -> Result<(), Failure> {
@@ -190,7 +189,7 @@ impl Job for Copy {
             CopySource::InPlace(from) => Some(from.address + start),
             CopySource::Staged(_) => None,
         };
-        check::copying(self.to.address + start, in_place, length)?;
+        cuda_check::copying(self.to.address + start, in_place, length)?;
         let to: *mut u8 = ptr::with_exposed_provenance_mut((self.to.address + start) as usize);
         let from: *const u8 = match &self.source {
             CopySource::InPlace(from) => {

@@ -8,7 +8,6 @@ use cuda_sys::CUresult;
 use ptx_jit::trap;
 
 use super::copy::{CopyEnd, unmapped};
-use crate::check;
 use crate::device::streams::operation::{FillParameters, StreamOperation};
 use crate::device::streams::stream::StreamRef;
 use crate::queue::{Failure, Job, QueuePoint, StreamWork};
@@ -64,14 +63,14 @@ impl Job for Fill {
         self.bytes > PIECE
     }
 
-    fn label(&self) -> check::Label {
-        check::Label::Fill
+    fn label(&self) -> cuda_check::Label {
+        cuda_check::Label::Fill
     }
 
     fn run(&self, pieces: Range<u64>) -> Result<(), Failure> {
         let start = pieces.start * PIECE;
         let bytes = (pieces.end * PIECE).min(self.bytes) - start;
-        check::filling(self.to.address + start, bytes)?;
+        cuda_check::filling(self.to.address + start, bytes)?;
         let to = self.to.address + start;
         // SAFETY: the range was checked when the fill was enqueued, and the location that it holds
         // keeps it in place; it is aligned to the size of a value, of which pieces are multiples.

@@ -10,7 +10,6 @@ use ptx_jit::{CheckLevel, CompiledKernel, Execution, Fault, FaultKind, Launch};
 
 use super::view::View;
 use super::workspace::Workspace;
-use crate::check::{Label, Report};
 use crate::config::CheckKinds;
 use crate::device::attributes::{MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK};
 use crate::device::code::kernel_call::{ExecutionConfiguration, KernelCall, KernelParameters};
@@ -20,6 +19,7 @@ use crate::device::streams::operation::StreamOperation;
 use crate::device::streams::stream::StreamRef;
 use crate::queue::{Failure, Job, StreamWork};
 use crate::time::{self, Demand};
+use cuda_check::{Label, Report};
 
 /// Enqueues a launch, or adds it to the stream's capture.
 ///

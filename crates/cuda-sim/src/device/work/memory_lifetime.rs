@@ -4,13 +4,13 @@
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
-use crate::check::{self, ComingAllocation, ComingFree, Label};
 use crate::device::memory::allocation::GlobalAllocation;
 use crate::queue::{Failure, Job, StreamWork};
+use cuda_check::{ComingAllocation, ComingFree, Label};
 
 /// The work by which an allocation's life begins; nothing where no checks are made.
 pub(crate) fn allocation_work(allocation: &Arc<GlobalAllocation>) -> StreamWork {
-    if !check::is_on() {
+    if !cuda_check::is_on() {
         return StreamWork::Nothing;
     }
     let kind = allocation.purpose.memory_kind();
@@ -21,7 +21,7 @@ pub(crate) fn allocation_work(allocation: &Arc<GlobalAllocation>) -> StreamWork 
 /// The work by which the life of the memory that starts there ends, which is held until then;
 /// nothing where no checks are made.
 pub(crate) fn free_work<M: Send + Sync + 'static>(start: u64, memory: &Arc<M>) -> StreamWork {
-    if !check::is_on() {
+    if !cuda_check::is_on() {
         return StreamWork::Nothing;
     }
     StreamWork::Job(Arc::new(FreeJob { free: ComingFree::new(start), _memory: Arc::clone(memory) }))

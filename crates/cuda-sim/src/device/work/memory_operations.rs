@@ -10,7 +10,6 @@ use ptx_jit::{AccessKind, trap};
 
 use super::copy::unmapped;
 use super::location::Location;
-use crate::check;
 use crate::device::contexts::context::Context;
 use crate::device::machine::SimulatedMachine;
 use crate::queue::{Failure, Health, Job, StreamWork};
@@ -87,7 +86,7 @@ impl MemoryOperation {
                 condition.holds(place.load(), value, place.is_wide)
             }
             MemoryOperation::Write { place, value, .. } => {
-                check::written(place.address, place.bytes());
+                cuda_check::written(place.address, place.bytes());
                 place.store(value);
                 true
             }

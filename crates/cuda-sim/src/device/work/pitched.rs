@@ -11,7 +11,6 @@ use super::copy::{CopyEnd, Returns, Staged, copy, unmapped, waits};
 use super::faults;
 use super::fill::{fill, fill_values};
 use super::location::Location;
-use crate::check;
 use crate::device::streams::operation::{
     CopyNodeEnd, CopyParameters, FillParameters, StreamOperation,
 };
@@ -185,15 +184,15 @@ impl Job for StridedCopy {
         Demand::Copy { to, from, bytes: self.extent.bytes() }
     }
 
-    fn label(&self) -> check::Label {
-        check::Label::Copy
+    fn label(&self) -> cuda_check::Label {
+        cuda_check::Label::Copy
     }
 
     fn run(&self, pieces: Range<u64>) -> Result<(), Failure> {
         let Extent { width, height, .. } = self.extent;
         for at in self.extent.rows_of(pieces.clone()) {
             let in_place = self.staged.is_none().then(|| self.from.row(at));
-            check::copying(self.to.row(at), in_place, width)?;
+            cuda_check::copying(self.to.row(at), in_place, width)?;
         }
         let (to_site, from_site) = (self.to.location.site(), self.source());
         let copy = || {
@@ -279,13 +278,13 @@ impl Job for StridedFill {
         Demand::Fill { at: self.to.location.site(), bytes: self.extent.bytes() }
     }
 
-    fn label(&self) -> check::Label {
-        check::Label::Fill
+    fn label(&self) -> cuda_check::Label {
+        cuda_check::Label::Fill
     }
 
     fn run(&self, pieces: Range<u64>) -> Result<(), Failure> {
         for at in self.extent.rows_of(pieces.clone()) {
-            check::filling(self.to.row(at), self.extent.width)?;
+            cuda_check::filling(self.to.row(at), self.extent.width)?;
         }
         let fill = || {
             for at in self.extent.rows_of(pieces) {

@@ -8,11 +8,11 @@ use cuda_sys::CUlimit;
 use parking_lot::RwLock;
 use ptx_jit::{AccessKind, BlockChecker, BlockLayout, CheckLevel, MemoryView};
 
-use crate::check::{self, BlockCheck};
 use crate::device::contexts::context::Context;
 use crate::device::machine::SimulatedMachine;
 use crate::device::memory::page_locked::{PageLockedAllocation, PageLockedMemory};
 use crate::queue;
+use cuda_check::BlockCheck;
 
 /// The memory that a launch may touch: of its own device, of peers that were enabled, page-locked
 /// memory of the host.
@@ -128,7 +128,7 @@ impl MemoryView for View {
     }
 
     fn checker(&self, layout: &BlockLayout) -> Option<Box<dyn BlockChecker + '_>> {
-        let kinds = check::kinds();
+        let kinds = cuda_check::kinds();
         if kinds.is_empty() { None } else { Some(Box::new(BlockCheck::new(kinds, layout))) }
     }
 

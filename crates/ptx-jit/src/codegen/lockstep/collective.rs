@@ -160,7 +160,7 @@ fn operands(
 }
 
 /// The memory of the results that have some.
-fn homes(
+pub(super) fn homes(
     w: &mut WarpCode<'_>,
     instruction: &Instruction,
     ty: ScalarType,
@@ -176,7 +176,7 @@ fn home(w: &mut WarpCode<'_>, register: Register, ty: ScalarType) -> Option<Stac
 }
 
 /// Writes the results that are not in their memory yet.
-fn write_all(
+pub(super) fn write_all(
     w: &mut WarpCode<'_>,
     instruction: &Instruction,
     results: &[Option<Lanes>],

@@ -26,6 +26,7 @@ mod predicates;
 mod registers;
 mod resume;
 mod round_robin;
+mod row_load;
 mod short_region;
 mod suspend;
 mod uniform_predicate;
@@ -44,6 +45,7 @@ use divergence::diverge_here;
 use execute::{execute, under_uniform_guard};
 use predicates::UniformPredicates;
 use round_robin::RoundRobin;
+use row_load::load_rows;
 use suspend::suspend;
 
 /// The translation of a kernel for warps.
@@ -129,6 +131,7 @@ impl<'a> WarpLowering<'a> {
             Operation::Branch => self.branch(instruction),
             Operation::BranchTable => self.branch_table(instruction),
             Operation::Return | Operation::Exit | Operation::Trap => self.leave(instruction),
+            Operation::Load(_) if load_rows(&mut self.w, instruction) => {}
             operation => {
                 match operation {
                     Operation::Suspend(suspension) => self.suspend(instruction, suspension),

@@ -1,15 +1,15 @@
-//! Products of matrices whose elements lie in the lanes' registers, and the exchange of their rows: calls
-//! of functions, which are told where each register lies.
+//! Products of matrices whose elements lie in the lanes' registers, the exchange of their rows, and loads of
+//! rows: calls of functions, which are told where each register lies.
 
-use cranelift_codegen::ir::{InstBuilder, StackSlot, Type, types};
+use cranelift_codegen::ir::{InstBuilder, StackSlot, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
 use ptx::{MATRIX_SOURCES, MatrixForm, RowExchange, ScalarType};
 
 use super::arrays::{area, new_area};
-use super::lanes::Lanes;
+use super::lanes::{LANES, Lanes};
 use super::shape::{count, vector_type};
 use crate::codegen::array_functions::ArrayFunction;
-use crate::runtime::{MatrixArea, MatrixPlaces};
+use crate::runtime::{MatrixArea, MatrixPlaces, RowLoad};
 
 /// A register that an operation on matrices takes.
 pub(in crate::codegen) enum MatrixOperand {
@@ -50,6 +50,43 @@ pub(in crate::codegen) fn exchange_rows(
     call_function(b, call, operands, homes, ScalarType::B32)
 }
 
+/// Loads rows of shared memory, which begins at a host address and has room for so many; `addresses` are
+/// those of a row for each lane. Gives lanes their words as [`multiply`] does its results.
+pub(in crate::codegen) fn load_rows(
+    b: &mut FunctionBuilder<'_>,
+    exchange: RowExchange,
+    addresses: &Lanes,
+    [memory, slots]: [Value; 2],
+    homes: &[Option<StackSlot>],
+) -> LoadedRows {
+    let lanes = area(b, *b"rowplace", 4 * LANES);
+    for (vector, &value) in addresses.values.iter().enumerate() {
+        b.ins().stack_store(types::I64, value, lanes, 16 * vector as i32);
+    }
+    let load = area(b, *b"rowsload", size_of::<RowLoad>());
+    let addresses = b.ins().stack_addr(types::I64, lanes, 0);
+    let parts =
+        [(addresses, RowLoad::ADDRESSES), (memory, RowLoad::MEMORY), (slots, RowLoad::SLOTS)];
+    for (value, at) in parts {
+        b.ins().stack_store(types::I64, value, load, at as i32);
+    }
+    let results = MatrixResults::new(b, homes);
+    results.put_addresses(b, load, RowLoad::RESULTS);
+    call(b, ArrayFunction::LoadRows, load, exchange.number());
+    let is_refused = b.ins().stack_load(types::I64, types::I32, load, RowLoad::IS_REFUSED as i32);
+    LoadedRows { words: results.take(b, ScalarType::B32), is_refused, addresses }
+}
+
+/// What has come of a load of rows.
+pub(in crate::codegen) struct LoadedRows {
+    /// The lanes' words, of those results that have no memory of their own.
+    pub(in crate::codegen) words: Vec<Option<Lanes>>,
+    /// Not 0 if nothing was loaded: a row lies outside of the memory, or is not aligned.
+    pub(in crate::codegen) is_refused: Value,
+    /// Where the addresses of the rows lie.
+    pub(in crate::codegen) addresses: Value,
+}
+
 fn call_function(
     b: &mut FunctionBuilder<'_>,
     (function, parameter): (ArrayFunction, u32),
@@ -57,44 +94,86 @@ fn call_function(
     homes: &[Option<StackSlot>],
     ty: ScalarType,
 ) -> Vec<Option<Lanes>> {
-    // For what has no memory of its own.
-    let shared = area(b, *b"matrices", size_of::<MatrixArea>());
+    let results = MatrixResults::new(b, homes);
     let places = area(b, *b"matplace", size_of::<MatrixPlaces>());
-    let place = |index: usize, vector: usize| (index * MatrixArea::PLACE + 16 * vector) as i32;
-    let put = |b: &mut FunctionBuilder<'_>, at: usize, home: StackSlot, offset: i32| {
-        let address = b.ins().stack_addr(types::I64, home, offset);
-        b.ins().stack_store(types::I64, address, places, at as i32);
-    };
     for (index, operand) in operands.iter().enumerate() {
         match operand {
-            MatrixOperand::Memory(home) => put(b, 8 * index, *home, 0),
+            MatrixOperand::Memory(home) => put_address(b, (places, 8 * index), *home, 0),
             MatrixOperand::Lanes(lanes) => {
                 for (vector, &value) in lanes.values.iter().enumerate() {
-                    b.ins().stack_store(types::I64, value, shared, place(index, vector));
+                    let place = place_in_area(index, vector);
+                    b.ins().stack_store(types::I64, value, results.area, place);
                 }
-                put(b, 8 * index, shared, place(index, 0));
+                put_address(b, (places, 8 * index), results.area, place_in_area(index, 0));
             }
         }
     }
-    for (index, &home) in homes.iter().enumerate() {
-        let at = MatrixPlaces::RESULTS + 8 * index;
-        match home {
-            Some(home) => put(b, at, home, 0),
-            None => put(b, at, shared, place(MATRIX_SOURCES + index, 0)),
+    results.put_addresses(b, places, MatrixPlaces::RESULTS);
+    put_address(b, (places, MatrixPlaces::AREA), results.area, 0);
+    call(b, function, places, parameter);
+    results.take(b, ty)
+}
+
+/// Calls a function of the record in a place.
+fn call(b: &mut FunctionBuilder<'_>, function: ArrayFunction, record: StackSlot, parameter: u32) {
+    let address = b.ins().stack_addr(types::I64, record, 0);
+    let [parameter, unused] =
+        [parameter, 0].map(|word| b.ins().iconst(types::I32, i64::from(word)));
+    let function = function.import(b.func);
+    b.ins().call(function, &[address, parameter, unused]);
+}
+
+/// Writes the address of a place into a record.
+fn put_address(
+    b: &mut FunctionBuilder<'_>,
+    (record, at): (StackSlot, usize),
+    slot: StackSlot,
+    offset: i32,
+) {
+    let address = b.ins().stack_addr(types::I64, slot, offset);
+    b.ins().stack_store(types::I64, address, record, at as i32);
+}
+
+/// The offset of a vector of an operand in the area, whose results follow the operands.
+fn place_in_area(operand: usize, vector: usize) -> i32 {
+    (operand * MatrixArea::PLACE + 16 * vector) as i32
+}
+
+/// The places of the results of a function over matrices: memory of their own, and of an area that all
+/// functions share for those that have none.
+struct MatrixResults<'a> {
+    homes: &'a [Option<StackSlot>],
+    area: StackSlot,
+}
+
+impl MatrixResults<'_> {
+    fn new<'a>(b: &mut FunctionBuilder<'_>, homes: &'a [Option<StackSlot>]) -> MatrixResults<'a> {
+        MatrixResults { homes, area: area(b, *b"matrices", size_of::<MatrixArea>()) }
+    }
+
+    /// Writes the addresses of the places into a record, one after the other.
+    fn put_addresses(&self, b: &mut FunctionBuilder<'_>, record: StackSlot, at: usize) {
+        for (index, &home) in self.homes.iter().enumerate() {
+            let place = (record, at + 8 * index);
+            match home {
+                Some(home) => put_address(b, place, home, 0),
+                None => {
+                    let offset = place_in_area(MATRIX_SOURCES + index, 0);
+                    put_address(b, place, self.area, offset);
+                }
+            }
         }
     }
-    put(b, MatrixPlaces::AREA, shared, 0);
-    let address = b.ins().stack_addr(types::I64, places, 0);
-    let [number, unused] = [parameter, 0].map(|word| b.ins().iconst(types::I32, i64::from(word)));
-    let function = function.import(b.func);
-    b.ins().call(function, &[address, number, unused]);
-    let vectors = vector_type(ty);
-    let mut load = |index, vector| {
-        b.ins().stack_load(types::I64, vectors, shared, place(MATRIX_SOURCES + index, vector))
-    };
-    let mut result = |(index, home): (usize, &Option<StackSlot>)| match home {
-        Some(_) => None,
-        None => Some(Lanes { values: (0..count(vectors)).map(|at| load(index, at)).collect() }),
-    };
-    homes.iter().enumerate().map(&mut result).collect()
+
+    /// The lanes of the results that have no memory of their own.
+    fn take(&self, b: &mut FunctionBuilder<'_>, ty: ScalarType) -> Vec<Option<Lanes>> {
+        let vectors = vector_type(ty);
+        let mut lanes = |index: usize| {
+            let places = (0..count(vectors)).map(|at| place_in_area(MATRIX_SOURCES + index, at));
+            let load = |place| b.ins().stack_load(types::I64, vectors, self.area, place);
+            Lanes { values: places.map(load).collect() }
+        };
+        let homes = self.homes.iter().enumerate();
+        homes.map(|(index, home)| home.is_none().then(|| lanes(index))).collect()
+    }
 }

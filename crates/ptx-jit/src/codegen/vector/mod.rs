@@ -32,7 +32,9 @@ use lanes::Results;
 pub(in crate::codegen) use lanes::{LANES, Lanes};
 pub(in crate::codegen) use make::{constant, constants, lane, splat, with_lane};
 pub(in crate::codegen) use mask::{all, any, bits, from_bits, select};
-pub(in crate::codegen) use matrix::{MatrixOperand, exchange_rows, memory_for, multiply};
+pub(in crate::codegen) use matrix::{
+    LoadedRows, MatrixOperand, exchange_rows, load_rows, memory_for, multiply,
+};
 pub(in crate::codegen) use memory::{from_memory, join, part, raw_type, raw_vectors, to_memory};
 pub(in crate::codegen) use shape::{read, resize, vector_type, write};
 

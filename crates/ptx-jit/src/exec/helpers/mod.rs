@@ -10,7 +10,7 @@ use self::memory::{acquired, check, copy_group, deny, fence, passed};
 use self::system::{
     allocate, assert_fail, clock, global_timer, poll, print, release, stack_overflow, trap,
 };
-use super::lockstep::{deny_group, exchange, gather, run_lanes, scatter, sweep};
+use super::lockstep::{deny_group, deny_rows, exchange, gather, run_lanes, scatter, sweep};
 use crate::abi::{Helper, KernelContext, ThreadRecord, WarpRecord, for_each_helper};
 use crate::runtime::{
     add_bf16, add_bf16x2, add_f16, add_f16x2, byte_to_f32, cosine, decrement, exp2, f32_to_bf16,

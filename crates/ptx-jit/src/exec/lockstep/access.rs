@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::abi::{AccessInfo, AccessKind, KernelContext, ThreadRecord, WarpRecord};
+use crate::abi::{AccessInfo, AccessKind, KernelContext, LANES, ThreadRecord, WarpRecord};
 use crate::codegen::{LaneAccess, SpaceWindow};
 use crate::exec::FaultKind;
 use crate::exec::runner::Runner;
@@ -47,21 +47,62 @@ pub(in crate::exec) unsafe extern "C" fn deny_group(
     let Some(group) = runner.launch.kernel.access_group(group) else {
         return;
     };
-    let slots = (runner.shared.end - runner.shared.start) >> group.bytes.trailing_zeros();
     for access in &group.accesses {
         let first = base.wrapping_add(access.offset as u64);
         let first = if group.is_wide { first } else { first & u64::from(u32::MAX) };
-        for lane in lanes(u32::MAX) {
-            let address = first.wrapping_add(group.strides.at(lane as i64, group.shape) as u64);
-            if address.rotate_right(group.bytes.trailing_zeros()) >= slots {
-                // SAFETY: a warp's record points to its 32 threads.
-                let thread = unsafe { &*warp.threads.add(lane) };
-                let what = AccessInfo::weak(access.kind, group.bytes);
-                let kind = runner.denied(thread, address, what, access.line);
-                return runner.stop(thread, access.line, kind);
-            }
+        let address = |lane| first.wrapping_add(group.strides.at(lane, group.shape) as u64);
+        let what = AccessInfo::weak(access.kind, group.bytes);
+        let addresses = (0..LANES).map(|lane| address(lane as i64));
+        if stop_outside(runner, warp, addresses, what, access.line) {
+            return;
         }
     }
+}
+
+/// Stops the warp at the first row of a matrix that a lane may not load. `addresses` are those of the
+/// first `count` lanes' rows in shared memory, 32 bits each.
+pub(in crate::exec) unsafe extern "C" fn deny_rows(
+    context: *const KernelContext,
+    record: *mut WarpRecord,
+    addresses: u64,
+    count: u32,
+    line: u32,
+) {
+    // SAFETY: native code calls with its own context and its warp's record, and waits for the answer.
+    let (runner, warp) = unsafe { (Runner::of(context), &*record) };
+    // SAFETY: the addresses lie in the frame of the native code, which waits.
+    let addresses = unsafe { std::slice::from_raw_parts(addresses as *const u32, count as usize) };
+    let addresses = addresses.iter().map(|&address| u64::from(address));
+    stop_outside(runner, warp, addresses, AccessInfo::weak(AccessKind::Read, ROW_BYTES), line);
+}
+
+/// The bytes of a row of eight halves.
+const ROW_BYTES: u32 = 16;
+
+/// Stops the warp at the first lane whose access of shared memory is outside of it, or not aligned;
+/// whether there is one. The addresses are those of the lanes, one after the other.
+fn stop_outside(
+    runner: &Runner<'_>,
+    warp: &WarpRecord,
+    addresses: impl Iterator<Item = u64>,
+    what: AccessInfo,
+    line: u32,
+) -> bool {
+    for (lane, address) in addresses.enumerate() {
+        if !is_inside(&runner.shared, address, what.bytes) {
+            // SAFETY: a warp's record points to its 32 threads.
+            let thread = unsafe { &*warp.threads.add(lane) };
+            runner.stop(thread, line, runner.denied(thread, address, what, line));
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether an access is inside of a window, whose addresses begin at 0, and aligned.
+fn is_inside(window: &Range<u64>, address: u64, bytes: u32) -> bool {
+    let log = bytes.trailing_zeros();
+    address.rotate_right(log) < (window.end - window.start) >> log
 }
 
 /// Copies between each lane's place in memory and its place in the area.
@@ -117,20 +158,19 @@ fn locate(
     address: u64,
     what: AccessInfo,
 ) -> Result<u64, FaultKind> {
-    let log = what.bytes.trailing_zeros();
     let local = thread.local as u64;
     let window: Range<u64> = match access.window {
         Some(SpaceWindow::Shared) => runner.shared.clone(),
         Some(SpaceWindow::Parameters) => runner.parameters.clone(),
         Some(SpaceWindow::Local) => local..local + runner.local_bytes() as u64,
         None => {
-            if address.wrapping_sub(start).rotate_right(log) >= slots {
+            if address.wrapping_sub(start).rotate_right(what.bytes.trailing_zeros()) >= slots {
                 runner.check_access(thread, address, what, None, access.line)?;
             }
             return Ok(address);
         }
     };
-    match address.rotate_right(log) < (window.end - window.start) >> log {
+    match is_inside(&window, address, what.bytes) {
         true => Ok(window.start + address),
         false => Err(runner.denied(thread, address, what, access.line)),
     }

@@ -6,7 +6,7 @@ mod records;
 mod schedule;
 mod sweep;
 
-pub(in crate::exec) use access::{deny_group, gather, scatter};
+pub(in crate::exec) use access::{deny_group, deny_rows, gather, scatter};
 pub(super) use records::WarpRecords;
 pub(in crate::exec) use sweep::sweep;
 
@@ -97,7 +97,7 @@ pub(in crate::exec) unsafe extern "C" fn exchange(
         if members >> lane & 1 == 0 || !agree {
             return 1;
         }
-        let results = resolve(suspension, members, &operands);
+        let results = resolve(suspension, members, &operands.each_ref());
         for member in lanes(members) {
             for (taken, result) in warp.taken.iter_mut().zip(results[member]) {
                 taken[member] = result;

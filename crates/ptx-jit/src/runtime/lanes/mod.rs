@@ -18,7 +18,9 @@ pub(crate) use convert::{ConvertCall, convert};
 pub(crate) use float::{FloatCall, float};
 pub(crate) use half::{HalfCall, half};
 pub(crate) use integer::{IntegerCall, integer};
-pub(crate) use matrix::{exchange_rows, gather, multiply, multiply_matrices, spread};
+pub(crate) use matrix::{
+    RowLoad, exchange_rows, gather, load_rows, multiply, multiply_matrices, spread,
+};
 pub(crate) use warp::{WarpCall, warp};
 
 /// Runs `work` with the widest vectors that the host has.

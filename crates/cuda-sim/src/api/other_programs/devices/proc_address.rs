@@ -18,7 +18,7 @@ use cuda_sys::{
 use crate::api::arguments::{In, Out};
 use crate::api::refused_names::for_each_refused_function;
 use crate::api::{Result, exports};
-use crate::console;
+use cuda_check::console;
 
 /// Since CUDA 12.0 what is not found is no error: the function is null, and the status says why.
 pub(in crate::api) fn cuGetProcAddress_v2(

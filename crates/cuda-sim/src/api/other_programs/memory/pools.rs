@@ -15,7 +15,6 @@ use crate::api::Result;
 use crate::api::arguments::{self, Count, In, List, Out, Untyped, handle, number};
 use crate::api::memory::virtual_memory::{accessor, protection};
 use crate::api::other_programs::memory::virtual_memory::access_flags;
-use crate::check;
 use crate::device::Protection;
 use crate::device::{
     Device, Purpose, SimulatedMachine, StreamRef, allocation_work, free_work, machine,
@@ -324,7 +323,7 @@ fn allocate(
         return Ok(());
     }
     let allocation = pool.allocate(bytes as u64, stream.queue())?;
-    if check::is_on() {
+    if cuda_check::is_on() {
         stream.queue().enqueue(allocation_work(&allocation));
     }
     out.set(allocation.address);

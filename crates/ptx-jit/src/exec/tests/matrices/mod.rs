@@ -6,6 +6,8 @@ mod reference;
 mod wmma;
 
 use super::harness::at_each_level;
+use crate::abi::AccessKind;
+use crate::exec::FaultKind;
 
 /// The number of random tiles of each form: some, or as many as were asked for.
 ///
@@ -63,6 +65,36 @@ fn loads_of_matrices_give_each_lane_two_elements() {
             }
         });
     }
+}
+
+#[test]
+fn the_first_row_of_a_matrix_that_leaves_the_memory_is_the_fault() {
+    let source = ".version 7.8 .target sm_80 .address_size 64
+        .visible .entry k(.param .u32 lane, .param .u32 distance) {
+        .reg .pred %p; .reg .b32 %t, %s, %l, %d, %r<4>; .shared .align 16 .b8 tile[512];
+        ld.param.u32 %l, [lane]; ld.param.u32 %d, [distance]; mov.u32 %t, %tid.x;
+        mul.lo.u32 %s, %t, 16; st.shared.v4.b32 [%s], {%t, %t, %t, %t}; bar.sync 0;
+        setp.ge.u32 %p, %t, %l; @%p add.u32 %s, %s, %d;
+        ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r0, %r1}, [%s];
+        ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r0, %r1, %r2, %r3}, [%s]; ret; }";
+    let line = |words: &str| {
+        let line = source.lines().position(|line| line.contains(words));
+        line.map_or(0, |line| line as u32 + 1)
+    };
+    at_each_level(source, |device| {
+        let launch = |lane: u32, distance: u32| {
+            device.launch("k", [1; 3], [32, 1, 1], 0, &[&lane, &distance])
+        };
+        launch(3, 0).expect("all rows are inside");
+        let access = AccessKind::Read;
+        let outside = FaultKind::IllegalAddress { address: 176 + 1600, bytes: 16, access };
+        let fault = launch(11, 1600).expect_err("a row leaves the memory");
+        assert_eq!((fault.kind, fault.line, fault.thread), (outside, line(".x2."), [11, 0, 0]));
+        // Of two matrices, the lanes from 16 on name no rows.
+        let skewed = FaultKind::MisalignedAddress { address: 320 + 8, bytes: 16, access };
+        let fault = launch(20, 8).expect_err("a row is not aligned");
+        assert_eq!((fault.kind, fault.line, fault.thread), (skewed, line(".x4."), [20, 0, 0]));
+    });
 }
 
 #[test]

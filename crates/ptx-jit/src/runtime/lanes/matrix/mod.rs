@@ -15,7 +15,7 @@ use super::area::{LaneArray, MatrixArea, MatrixPlaces};
 use super::half::{Bf16, F16, Half};
 use super::widest;
 use factors::{bytes, doubles, halves, halves_across, integers, words};
-pub(crate) use rows::{exchange_rows, gather, spread};
+pub(crate) use rows::{RowLoad, exchange_rows, gather, load_rows, spread};
 use sums::{Doubles, Halves, Saturating, Singles, Sums, Wrapping, column_at};
 
 /// Eight rows of N elements.

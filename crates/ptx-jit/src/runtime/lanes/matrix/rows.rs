@@ -4,6 +4,75 @@
 use ptx::RowExchange;
 
 use crate::runtime::lanes::area::{LANES, MatrixArea, MatrixPlaces};
+use crate::runtime::lanes::widest;
+
+/// A row of eight halves, as it lies in memory.
+type Row = [u16; 8];
+
+/// A load of the rows of 8 x 8 matrices by `ldmatrix`.
+#[repr(C)]
+pub(crate) struct RowLoad {
+    /// By lane, the address of a row in shared memory: lane 8 n + i has that of row i of matrix n.
+    addresses: *const [u32; LANES],
+    /// The host address of the block's shared memory.
+    memory: *const u8,
+    /// The number of aligned rows that it has room for.
+    slots: u64,
+    /// The addresses of the lanes of the results.
+    results: [*mut [Row; 8]; 4],
+    /// Whether a row lies outside of it, or is not aligned; nothing is loaded then.
+    is_refused: u32,
+}
+
+impl RowLoad {
+    pub(crate) const ADDRESSES: usize = std::mem::offset_of!(RowLoad, addresses);
+    pub(crate) const MEMORY: usize = std::mem::offset_of!(RowLoad, memory);
+    pub(crate) const SLOTS: usize = std::mem::offset_of!(RowLoad, slots);
+    pub(crate) const RESULTS: usize = std::mem::offset_of!(RowLoad, results);
+    pub(crate) const IS_REFUSED: usize = std::mem::offset_of!(RowLoad, is_refused);
+}
+
+/// Loads rows of shared memory, and gives each lane two elements of each matrix, as the number of an
+/// exchange says.
+pub(crate) unsafe extern "C" fn load_rows(load: *mut RowLoad, number: u32, _: u32) {
+    let exchange = RowExchange::numbered(number);
+    // SAFETY: native code hands over a load of its own stack.
+    let load = unsafe { &mut *load };
+    // SAFETY: the lanes of the addresses lie there.
+    let addresses = unsafe { &*load.addresses };
+    let matrices = usize::from(exchange.count);
+    let is_outside =
+        |&address: &u32| u64::from(address).rotate_right(size_of::<Row>().ilog2()) >= load.slots;
+    load.is_refused = addresses[..8 * matrices].iter().any(is_outside).into();
+    if load.is_refused != 0 {
+        return;
+    }
+    widest(
+        #[inline(always)]
+        || {
+            for (addresses, &result) in addresses.chunks_exact(8).zip(&load.results[..matrices]) {
+                // SAFETY: the row is inside of the block's shared memory, and aligned, which was just
+                // checked; a block runs on one thread, so nobody writes it now.
+                let row = |row: usize| unsafe {
+                    load.memory.add(addresses[row] as usize).cast::<Row>().read()
+                };
+                let elements = elements(std::array::from_fn(row), exchange.transposed);
+                // SAFETY: all lanes of the result can be written. Where they lie may be less aligned.
+                unsafe { result.write_unaligned(elements) };
+            }
+        },
+    );
+}
+
+/// The pairs of elements of a matrix that the lanes have, one after the other, from its rows.
+#[inline(always)]
+fn elements(rows: [Row; 8], transposed: bool) -> [Row; 8] {
+    match transposed {
+        // Lane l has the elements 2 l and 2 l + 1 in the order of the rows.
+        false => rows,
+        true => std::array::from_fn(|column| rows.map(|row| row[column])),
+    }
+}
 
 /// Exchanges the rows at those places, as the number of an exchange says.
 pub(crate) unsafe extern "C" fn exchange_rows(places: *mut MatrixPlaces, number: u32, _: u32) {
@@ -24,18 +93,13 @@ pub(crate) unsafe extern "C" fn exchange_rows(places: *mut MatrixPlaces, number:
 pub(crate) fn spread(area: &mut MatrixArea, exchange: RowExchange) {
     let words: [[u32; LANES]; 4] = std::array::from_fn(|word| *area.operands[word].lanes::<u32>());
     for (matrix, result) in area.results.iter_mut().take(exchange.count.into()).enumerate() {
-        let result: &mut [u32; LANES] = result.lanes_mut();
-        for (lane, value) in result.iter_mut().enumerate() {
-            let (row, column) = (lane / 4, lane % 4);
-            *value = if exchange.transposed {
-                let half = |next| {
-                    words[row / 2][8 * matrix + 2 * column + next] >> (row % 2 * 16) & 0xffff
-                };
-                half(0) | half(1) << 16
-            } else {
-                words[column][8 * matrix + row]
-            };
-        }
+        let row = |row: usize| {
+            let word = |word: usize| words[word][8 * matrix + row];
+            std::array::from_fn(|column| (word(column / 2) >> (column % 2 * 16)) as u16)
+        };
+        let elements = elements(std::array::from_fn(row), exchange.transposed);
+        let pairs: &mut [[u16; 2]; LANES] = result.lanes_mut();
+        pairs.as_flattened_mut().copy_from_slice(elements.as_flattened());
     }
 }
 

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use parking_lot::Mutex;
 
+use super::check_kinds::CheckKinds;
 use super::enabled;
-use crate::config::CheckKinds;
 
 /// Something of the driver's that a library keeps for reuse when the process ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -25,7 +25,7 @@ static OBJECTS: Mutex<Option<HashSet<u64>>> = Mutex::new(None);
 static TELLERS: Mutex<Vec<CacheLister>> = Mutex::new(Vec::new());
 
 /// Notes that an object is kept for reuse as long as it exists.
-pub(crate) fn keep_object(handle: u64) {
+pub fn keep_object(handle: u64) {
     if enabled::kinds().has(CheckKinds::LEAKS) {
         let mut objects = OBJECTS.lock();
         objects.get_or_insert_default().insert(handle);
@@ -33,19 +33,19 @@ pub(crate) fn keep_object(handle: u64) {
 }
 
 /// An object was destroyed; another one may have the same handle.
-pub(super) fn destroyed(handle: u64) {
+pub(crate) fn destroyed(handle: u64) {
     if let Some(objects) = OBJECTS.lock().as_mut() {
         objects.remove(&handle);
     }
 }
 
 /// Asks `who` when the process ends.
-pub(crate) fn ask_at_the_end(who: CacheLister) {
+pub fn ask_at_the_end(who: CacheLister) {
     TELLERS.lock().push(who);
 }
 
 /// The objects and the memory that are kept when the process ends.
-pub(super) struct CachedResources {
+pub(crate) struct CachedResources {
     objects: HashSet<u64>,
     /// Ranges in ascending order, none of which touches the next.
     memory: Vec<Range<u64>>,
@@ -53,7 +53,7 @@ pub(super) struct CachedResources {
 
 impl CachedResources {
     /// Asks everybody.
-    pub(super) fn ask() -> CachedResources {
+    pub(crate) fn ask() -> CachedResources {
         let known = OBJECTS.lock().clone();
         let (mut objects, mut ranges) = (known.unwrap_or_default(), Vec::new());
         let tellers = TELLERS.lock().clone();
@@ -74,12 +74,12 @@ impl CachedResources {
         CachedResources { objects, memory }
     }
 
-    pub(super) fn has_object(&self, handle: u64) -> bool {
+    pub(crate) fn has_object(&self, handle: u64) -> bool {
         self.objects.contains(&handle)
     }
 
     /// Whether all of the range is kept.
-    pub(super) fn has_memory(&self, range: &Range<u64>) -> bool {
+    pub(crate) fn has_memory(&self, range: &Range<u64>) -> bool {
         let after = self.memory.partition_point(|kept| kept.start <= range.start);
         after.checked_sub(1).is_some_and(|index| self.memory[index].end >= range.end)
     }

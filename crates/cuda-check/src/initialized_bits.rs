@@ -3,29 +3,29 @@
 use std::ops::Range;
 
 /// A bit for each byte.
-pub(super) struct InitializedBits(Vec<u64>);
+pub(crate) struct InitializedBits(Vec<u64>);
 
 impl InitializedBits {
-    pub(super) fn new(bytes: usize) -> InitializedBits {
+    pub(crate) fn new(bytes: usize) -> InitializedBits {
         InitializedBits(vec![0; bytes.div_ceil(64)])
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.0.fill(0);
     }
 
     /// Whether any byte of a range was written, which does not cross a multiple of 64.
-    pub(super) fn any(&self, range: &Range<u64>) -> bool {
+    pub(crate) fn any(&self, range: &Range<u64>) -> bool {
         self.0.get((range.start / 64) as usize).is_some_and(|word| word & bits(range) != 0)
     }
 
     /// Marks a range as written.
-    pub(super) fn set(&mut self, range: &Range<u64>) {
+    pub(crate) fn set(&mut self, range: &Range<u64>) {
         self.change(range, |word, bits| *word |= bits);
     }
 
     /// Marks a range as not written.
-    pub(super) fn unset(&mut self, range: &Range<u64>) {
+    pub(crate) fn unset(&mut self, range: &Range<u64>) {
         self.change(range, |word, bits| *word &= !bits);
     }
 

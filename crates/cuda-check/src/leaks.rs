@@ -6,16 +6,16 @@ use parking_lot::Mutex;
 
 use super::api_call::ApiCall;
 use super::cached::{self, CachedResources};
+use super::check_kinds::CheckKinds;
 use super::report::{Report, ReportKind};
 use super::tracked::{self, Tracked};
 use super::{enabled, filed, leak_groups, printed};
-use crate::config::CheckKinds;
 
 /// The kinds of living objects in words, and the calls that made them, by handle.
 static MADE: Mutex<Option<HashMap<u64, (&'static str, ApiCall)>>> = Mutex::new(None);
 
 /// An object has been made, of that kind in words.
-pub(crate) fn made(what: &'static str, handle: u64) {
+pub fn made(what: &'static str, handle: u64) {
     if enabled::kinds().has(CheckKinds::LEAKS) {
         let mut made = MADE.lock();
         made.get_or_insert_default().insert(handle, (what, ApiCall::with_backtrace()));
@@ -23,7 +23,7 @@ pub(crate) fn made(what: &'static str, handle: u64) {
 }
 
 /// An object has been destroyed.
-pub(crate) fn taken_back(handle: u64) {
+pub fn taken_back(handle: u64) {
     if enabled::kinds().has(CheckKinds::LEAKS) {
         forget(handle);
         cached::destroyed(handle);
@@ -31,7 +31,7 @@ pub(crate) fn taken_back(handle: u64) {
 }
 
 /// A context ends: its memory, and the objects that still belong to it, are leaks.
-pub(crate) fn context_ends(owner: u64, handles: impl IntoIterator<Item = u64>) {
+pub fn context_ends(owner: u64, handles: impl IntoIterator<Item = u64>) {
     if !enabled::kinds().has(CheckKinds::LEAKS) {
         return;
     }
@@ -45,7 +45,7 @@ pub(crate) fn context_ends(owner: u64, handles: impl IntoIterator<Item = u64>) {
 
 /// Adds to a text what the program has not heard of when the process ends, what it has not given
 /// back, and a summary if a person is told of findings. Whether checks found anything in the process.
-pub(crate) fn tell_what_is_left(text: &mut String) -> bool {
+pub fn tell_what_is_left(text: &mut String) -> bool {
     let remarks = filed::unread_remarks();
     let remarks: Vec<_> = remarks.iter().map(ToString::to_string).collect();
     tell(text, remarks.len(), "findings were read by nobody", &remarks);

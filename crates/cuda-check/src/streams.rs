@@ -18,11 +18,11 @@ use super::enabled;
 use super::vector_clock::VectorClock;
 
 /// The clock of a stream.
-pub(crate) struct StreamClock {
-    pub(super) id: u64,
+pub struct StreamClock {
+    pub(crate) id: u64,
     owner: u64,
     /// The ordinal of its device.
-    pub(super) device: u32,
+    pub(crate) device: u32,
     role: DefaultStreamRole,
     /// The stream's number by `cuStreamGetId`; 0 for streams that the program does not name.
     number: AtomicU64,
@@ -61,16 +61,16 @@ struct StreamHistory {
 
 /// The place of an operation in the order of all: the operations before it, and those before
 /// whatever comes after it.
-pub(super) struct EnqueueOrder {
+pub(crate) struct EnqueueOrder {
     /// The place among the operations of the stream.
-    pub(super) sequence: u64,
+    pub(crate) sequence: u64,
     /// The time when it was enqueued, on the clock of what the host learns.
-    pub(super) time: u64,
+    pub(crate) time: u64,
     /// The time when the last host function before it in its stream ended.
-    pub(super) after_host: Option<Arc<AtomicU64>>,
-    pub(super) before: Arc<VectorClock>,
+    pub(crate) after_host: Option<Arc<AtomicU64>>,
+    pub(crate) before: Arc<VectorClock>,
     /// To be handed to [`remember`](StreamClock::remember).
-    pub(super) after: Arc<VectorClock>,
+    pub(crate) after: Arc<VectorClock>,
 }
 
 /// The number of marks, and of entries of what the host has seen, that are kept of each stream.
@@ -85,7 +85,7 @@ static TIME: AtomicU64 = AtomicU64::new(1);
 
 static STREAMS: Mutex<Option<HashMap<u64, Weak<StreamClock>>>> = Mutex::new(None);
 
-pub(super) fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     TIME.fetch_add(1, Ordering::AcqRel)
 }
 
@@ -101,12 +101,12 @@ impl fmt::Debug for StreamClock {
 
 impl StreamClock {
     /// The clock of a legacy default stream.
-    pub(crate) fn legacy(device: u32, owner: u64) -> Arc<StreamClock> {
+    pub fn legacy(device: u32, owner: u64) -> Arc<StreamClock> {
         StreamClock::open(device, owner, DefaultStreamRole::Legacy(Mutex::default()))
     }
 
     /// The clock of a stream that is ordered against a legacy default stream.
-    pub(crate) fn blocking(device: u32, owner: u64, legacy: &Arc<StreamClock>) -> Arc<StreamClock> {
+    pub fn blocking(device: u32, owner: u64, legacy: &Arc<StreamClock>) -> Arc<StreamClock> {
         let clock =
             StreamClock::open(device, owner, DefaultStreamRole::Blocking(Arc::clone(legacy)));
         if let DefaultStreamRole::Legacy(followers) = &legacy.role {
@@ -116,7 +116,7 @@ impl StreamClock {
     }
 
     /// The clock of a stream that is ordered by events only.
-    pub(crate) fn non_blocking(device: u32, owner: u64) -> Arc<StreamClock> {
+    pub fn non_blocking(device: u32, owner: u64) -> Arc<StreamClock> {
         StreamClock::open(device, owner, DefaultStreamRole::NonBlocking)
     }
 
@@ -136,7 +136,7 @@ impl StreamClock {
     }
 
     /// The stream takes no more work.
-    pub(crate) fn close(&self) {
+    pub fn close(&self) {
         let DefaultStreamRole::Blocking(legacy) = &self.role else { return };
         let DefaultStreamRole::Legacy(followers) = &legacy.role else { return };
         let mut followers = followers.lock();
@@ -146,12 +146,12 @@ impl StreamClock {
     }
 
     /// The program knows the stream by this number.
-    pub(crate) fn name(&self, number: u64) {
+    pub fn name(&self, number: u64) {
         self.number.store(number, Ordering::Relaxed);
     }
 
     /// The stream in words.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         match (&self.role, self.number.load(Ordering::Relaxed)) {
             (DefaultStreamRole::Legacy(_), _) => "the legacy default stream".to_owned(),
             (_, 0) => "a stream of the driver's".to_owned(),
@@ -161,7 +161,7 @@ impl StreamClock {
 
     /// An operation is enqueued. If it is a host function, `ends` is to say when it ended, as
     /// [`now`] does.
-    pub(super) fn advance(&self, ends: Option<&Arc<AtomicU64>>) -> EnqueueOrder {
+    pub(crate) fn advance(&self, ends: Option<&Arc<AtomicU64>>) -> EnqueueOrder {
         let others = self.others();
         let mut history = self.history.lock();
         history.enqueued += 1;
@@ -184,12 +184,12 @@ impl StreamClock {
 
     /// Counts an operation that touches no memory. The clock that is returned is to be handed to
     /// [`remember`](StreamClock::remember).
-    pub(crate) fn enqueue_marker(&self) -> Arc<VectorClock> {
+    pub fn enqueue_marker(&self) -> Arc<VectorClock> {
         self.advance(None).after
     }
 
     /// The queue gave this number to what was enqueued.
-    pub(crate) fn remember(&self, sequence: u64, clock: Arc<VectorClock>) {
+    pub fn remember(&self, sequence: u64, clock: Arc<VectorClock>) {
         let mut history = self.history.lock();
         history.marks.insert(sequence, clock);
         while history.marks.len() > MAX_MARKS {
@@ -199,7 +199,7 @@ impl StreamClock {
 
     /// Remembers what comes after all work so far, for who captures the queue's number: an event, a
     /// wait.
-    pub(crate) fn mark(&self, sequence: u64) {
+    pub fn mark(&self, sequence: u64) {
         let mut clock = self.others();
         clock.join(&self.history.lock().tail);
         self.remember(sequence, Arc::new(clock));
@@ -213,14 +213,14 @@ impl StreamClock {
     }
 
     /// Makes what is enqueued from now on come after a point of another stream.
-    pub(crate) fn wait_for(&self, other: &StreamClock, sequence: u64) {
+    pub fn wait_for(&self, other: &StreamClock, sequence: u64) {
         if let Some(clock) = other.at(sequence) {
             Arc::make_mut(&mut self.history.lock().tail).join(&clock);
         }
     }
 
     /// The host knows that the stream has come to the queue's number.
-    pub(crate) fn host_saw(&self, sequence: u64) {
+    pub fn host_saw(&self, sequence: u64) {
         if let Some(clock) = self.at(sequence) {
             see(&clock);
         }
@@ -258,7 +258,7 @@ impl StreamClock {
     }
 
     /// Whether the host knew before that time that the operation was done.
-    pub(super) fn was_seen(&self, sequence: u64, time: u64) -> bool {
+    pub(crate) fn was_seen(&self, sequence: u64, time: u64) -> bool {
         let known = self.seen.lock();
         let first = known.partition_point(|&(seen, _)| seen < sequence);
         known.get(first).is_some_and(|&(_, learned)| learned < time)
@@ -266,7 +266,7 @@ impl StreamClock {
 }
 
 /// The host knows that what the clock says is done.
-pub(super) fn see(clock: &VectorClock) {
+pub(crate) fn see(clock: &VectorClock) {
     let time = now();
     for (stream, count) in clock.iter() {
         if let Some(stream) = find(stream) {
@@ -277,7 +277,7 @@ pub(super) fn see(clock: &VectorClock) {
 
 /// The host has waited for all that was in those streams: `of` is asked with the numbers of the
 /// context and of the device of each.
-pub(crate) fn host_saw_all(of: impl Fn(u64, u32) -> bool) {
+pub fn host_saw_all(of: impl Fn(u64, u32) -> bool) {
     if !enabled::is_on() {
         return;
     }

@@ -16,7 +16,7 @@ use super::known::{Acquired, Known};
 
 /// The flags of one launch.
 #[derive(Default)]
-pub(super) struct Flags {
+pub(crate) struct Flags {
     /// Whether anybody releases anything.
     any: AtomicBool,
     all: Mutex<FlagTable>,
@@ -29,7 +29,7 @@ struct FlagTable {
 }
 
 /// An address, and the block for addresses in shared memory.
-pub(super) type FlagAddress = (u64, Option<u32>);
+pub(crate) type FlagAddress = (u64, Option<u32>);
 
 #[derive(Default)]
 struct ReleaseLog {
@@ -43,11 +43,11 @@ struct ReleaseLog {
 }
 
 /// A release: a strong write or atomic operation by which a thread makes known what it knows.
-pub(super) struct FlagRelease {
-    pub(super) block: u32,
-    pub(super) thread: u32,
-    pub(super) clock: u32,
-    pub(super) known: Arc<Known>,
+pub(crate) struct FlagRelease {
+    pub(crate) block: u32,
+    pub(crate) thread: u32,
+    pub(crate) clock: u32,
+    pub(crate) known: Arc<Known>,
 }
 
 /// The length to which chains of flags are followed: longer ones are rare, and each step multiplies
@@ -58,16 +58,16 @@ const MAX_DEPTH: u32 = 3;
 const MAX_FOLLOWED: usize = 16;
 
 impl Flags {
-    pub(super) fn enable(&self) {
+    pub(crate) fn enable(&self) {
         self.any.store(true, Ordering::Relaxed);
     }
 
     /// Whether there is anything to acquire at all.
-    pub(super) fn is_enabled(&self) -> bool {
+    pub(crate) fn is_enabled(&self) -> bool {
         self.any.load(Ordering::Relaxed)
     }
 
-    pub(super) fn release(&self, place: FlagAddress, release: FlagRelease) {
+    pub(crate) fn release(&self, place: FlagAddress, release: FlagRelease) {
         let mut all = self.all.lock();
         let next = all.logs.len() as u32;
         let flag = *all.by_place.entry(place).or_insert(next);
@@ -88,14 +88,14 @@ impl Flags {
     }
 
     /// The state of a flag that a read of it acquires: all releases up to now.
-    pub(super) fn acquire(&self, place: FlagAddress) -> Option<Acquired> {
+    pub(crate) fn acquire(&self, place: FlagAddress) -> Option<Acquired> {
         let all = self.all.lock();
         let &flag = all.by_place.get(&place)?;
         Some(Acquired { flag, upto: all.logs[flag as usize].releases.len() as u32 })
     }
 
     /// Whether what a thread of a block did at a clock is known to who has acquired that.
-    pub(super) fn know(&self, acquired: &[Acquired], block: u32, thread: u32, clock: u32) -> bool {
+    pub(crate) fn know(&self, acquired: &[Acquired], block: u32, thread: u32, clock: u32) -> bool {
         let all = self.all.lock();
         all.know(acquired, (block, thread, clock), MAX_DEPTH)
     }

@@ -17,7 +17,7 @@ struct Filed {
 }
 
 /// Keeps a report, and logs it.
-pub(super) fn file(report: Report) {
+pub(crate) fn file(report: Report) {
     match report.kind {
         // What ends a launch is logged as the device's failure too.
         kind if kind.error().is_some() => tracing::debug!("{report}"),
@@ -31,7 +31,7 @@ pub(super) fn file(report: Report) {
 }
 
 /// The reports since the process began, or since they were last cleared.
-pub(crate) fn reports() -> Vec<Report> {
+pub fn reports() -> Vec<Report> {
     let mut filed = filed();
     filed.read = filed.reports.len();
     filed.reports.clone()
@@ -39,7 +39,7 @@ pub(crate) fn reports() -> Vec<Report> {
 
 /// Reports that the program has not seen, that no call's error tells of, and that were not printed:
 /// those on barriers and shuffles.
-pub(super) fn unread_remarks() -> Vec<Report> {
+pub(crate) fn unread_remarks() -> Vec<Report> {
     if printed::is_on() {
         return Vec::new();
     }
@@ -47,7 +47,7 @@ pub(super) fn unread_remarks() -> Vec<Report> {
 }
 
 /// The leaks that were filed and that nobody has seen, if a person is to be told of them.
-pub(super) fn leaks_to_tell() -> Vec<Report> {
+pub(crate) fn leaks_to_tell() -> Vec<Report> {
     if !printed::is_on() {
         return Vec::new();
     }
@@ -61,7 +61,7 @@ fn unread(is_meant: impl Fn(&Report) -> bool) -> Vec<Report> {
 }
 
 /// Forgets all reports.
-pub(crate) fn clear() {
+pub fn clear() {
     *filed() = Filed { reports: Vec::new(), read: 0 };
 }
 

@@ -61,7 +61,7 @@ pub enum ReportKind {
 
 impl ReportKind {
     /// The kind in words.
-    pub(super) fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             ReportKind::OutOfBounds => "access out of bounds",
             ReportKind::UseAfterFree => "use after free",

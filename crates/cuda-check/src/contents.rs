@@ -10,13 +10,13 @@ use super::shadow::ShadowMemory;
 
 /// The shadow of memory, made when somebody first asks.
 #[derive(Default)]
-pub(crate) struct Contents {
+pub struct Contents {
     shadow: OnceLock<ShadowMemory>,
 }
 
 impl Contents {
     /// Memory that the host can write too, of so many bytes: all of it counts as written.
-    pub(crate) fn of_the_host(bytes: u64) -> Contents {
+    pub fn of_the_host(bytes: u64) -> Contents {
         let contents = Contents::default();
         if enabled::is_on() {
             contents.shadow(&(0..bytes), true);
@@ -25,7 +25,7 @@ impl Contents {
     }
 
     /// The shadow, for those places. `written`: all of it counts as written to begin with.
-    pub(super) fn shadow(&self, places: &Range<u64>, written: bool) -> &ShadowMemory {
+    pub(crate) fn shadow(&self, places: &Range<u64>, written: bool) -> &ShadowMemory {
         self.shadow.get_or_init(|| ShadowMemory::new(places, written))
     }
 }

@@ -13,7 +13,7 @@ use super::record::AccessRecord;
 
 /// The weak write of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PlainWrite {
+pub(crate) struct PlainWrite {
     address: u64,
     bytes: u32,
     value: u64,
@@ -21,13 +21,13 @@ pub(super) struct PlainWrite {
 
 impl PlainWrite {
     /// The access, if it is one.
-    pub(super) fn of(address: u64, access: AccessInfo, value: Option<u64>) -> Option<PlainWrite> {
+    pub(crate) fn of(address: u64, access: AccessInfo, value: Option<u64>) -> Option<PlainWrite> {
         let value = value.filter(|_| access.access == AccessKind::Write && !access.strong)?;
         Some(PlainWrite { address, bytes: access.bytes, value })
     }
 
     /// Whether it would write what is there.
-    pub(super) fn changes_nothing(self) -> bool {
+    pub(crate) fn changes_nothing(self) -> bool {
         let bytes = self.value.to_le_bytes();
         let is_there = |(index, byte): (usize, &u8)| {
             let place = std::ptr::with_exposed_provenance::<u8>(self.address as usize + index);
@@ -45,13 +45,13 @@ impl PlainWrite {
 /// The last plain write of each thread of the host that runs blocks of a launch. The others are in
 /// memory: a thread has made its write when it comes to the next one.
 #[derive(Default)]
-pub(super) struct LastWrites {
+pub(crate) struct LastWrites {
     writers: Mutex<Vec<Arc<Writer>>>,
 }
 
 /// The place for the last plain write of one thread of the host.
 #[derive(Default)]
-pub(super) struct Writer {
+pub(crate) struct Writer {
     last: Mutex<Option<LastWrite>>,
 }
 
@@ -64,7 +64,7 @@ struct LastWrite {
 
 impl LastWrites {
     /// Adds a thread of the host that runs blocks.
-    pub(super) fn join(&self) -> Arc<Writer> {
+    pub(crate) fn join(&self) -> Arc<Writer> {
         let writer = Arc::new(Writer::default());
         let mut writers = self.writers.lock();
         // What others wrote who are done is in memory.
@@ -74,7 +74,7 @@ impl LastWrites {
     }
 
     /// Whether the author of a record is about to write the same.
-    pub(super) fn repeats(&self, write: PlainWrite, record: AccessRecord) -> bool {
+    pub(crate) fn repeats(&self, write: PlainWrite, record: AccessRecord) -> bool {
         let same = LastWrite { block: record.block(), thread: record.thread(), write };
         self.writers.lock().iter().any(|writer| *writer.last.lock() == Some(same))
     }
@@ -82,7 +82,7 @@ impl LastWrites {
 
 impl Writer {
     /// A thread of a block is about to make a write, of which there is no record yet.
-    pub(super) fn note(&self, block: u32, thread: u32, write: PlainWrite) {
+    pub(crate) fn note(&self, block: u32, thread: u32, write: PlainWrite) {
         *self.last.lock() = Some(LastWrite { block, thread, write });
     }
 }

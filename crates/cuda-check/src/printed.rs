@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cuda_sys::CUresult;
 use parking_lot::Mutex;
 
+use super::console;
 use super::report::{Report, ReportKind};
-use crate::console;
 
 static IS_ON: AtomicBool = AtomicBool::new(false);
 
@@ -59,17 +59,17 @@ impl Place {
 }
 
 /// Switches printing on or off: before there are devices.
-pub(crate) fn print_reports(are_printed: bool) {
+pub fn print_reports(are_printed: bool) {
     IS_ON.store(are_printed, Ordering::Relaxed);
 }
 
 /// Whether a person is told of what checks find.
-pub(crate) fn is_on() -> bool {
+pub fn is_on() -> bool {
     IS_ON.load(Ordering::Relaxed)
 }
 
 /// Counts a finding, and writes it if it is the first one at its place.
-pub(super) fn print(report: &Report) {
+pub(crate) fn print(report: &Report) {
     // They are told together, at the end.
     if report.kind == ReportKind::Leak {
         return;
@@ -95,7 +95,7 @@ pub(super) fn print(report: &Report) {
 
 /// Counts the loss of a device by a fault that is no report: a trap, an assertion that failed, a
 /// wild access. Tells of it where checks are told of.
-pub(crate) fn device_lost(ordinal: u32, code: CUresult, text: &str) {
+pub fn device_lost(ordinal: u32, code: CUresult, text: &str) {
     FOUND.lock().get_or_insert_default().lost_devices += 1;
     let text = format_args!("device {ordinal} is lost ({code}): {text}");
     match is_on() {
@@ -131,7 +131,7 @@ fn in_lines(report: &Report) -> String {
 
 /// Adds the summary to a text, if a person is told of findings. Whether anything was found, in this
 /// process and ever.
-pub(super) fn summarise(text: &mut String, leaks: usize) -> bool {
+pub(crate) fn summarise(text: &mut String, leaks: usize) -> bool {
     let found = FOUND.lock().take().unwrap_or_default();
     let Found { findings, lost_devices, places } = found;
     let is_clean = findings == 0 && lost_devices == 0 && leaks == 0;

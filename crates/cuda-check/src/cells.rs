@@ -10,9 +10,9 @@ use super::record::{AccessClass, AccessRecord, Author};
 /// same size for any number of readers; a race with a third reader is still found, as one with
 /// either of the two, unless the writer is ordered after both.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Cell {
-    pub(super) write: AccessRecord,
-    pub(super) reads: [AccessRecord; 2],
+pub(crate) struct Cell {
+    pub(crate) write: AccessRecord,
+    pub(crate) reads: [AccessRecord; 2],
 }
 
 impl Cell {
@@ -21,7 +21,7 @@ impl Cell {
     ///
     /// # Errors
     /// The access that this one races with; nothing is noted then.
-    pub(super) fn access(
+    pub(crate) fn access(
         &mut self,
         author: &Author,
         bytes: u16,
@@ -66,7 +66,7 @@ impl Cell {
     }
 
     /// Looks for a race as [`access`](Cell::access) does, without taking note of the access.
-    pub(super) fn look(
+    pub(crate) fn look(
         &self,
         kind: AccessClass,
         is_ordered: &mut impl FnMut(AccessRecord) -> bool,

@@ -21,7 +21,7 @@ const PAGE: u64 = 4096;
 const MAX_SMALL: u64 = 1 << 20;
 
 /// The shadow of an allocation.
-pub(super) struct ShadowMemory {
+pub(crate) struct ShadowMemory {
     /// The first address of the first page.
     start: u64,
     granule: u64,
@@ -47,7 +47,7 @@ enum InitializedBytes {
 
 /// A fault of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AccessHazard {
+pub(crate) enum AccessHazard {
     /// None of the bytes was ever written.
     Unwritten,
     /// The access is unordered with that one.
@@ -56,14 +56,14 @@ pub(super) enum AccessHazard {
 
 /// The checks that an access is put to.
 #[derive(Clone, Copy)]
-pub(super) struct AccessChecks {
-    pub(super) written: bool,
-    pub(super) races: bool,
+pub(crate) struct AccessChecks {
+    pub(crate) written: bool,
+    pub(crate) races: bool,
 }
 
 impl ShadowMemory {
     /// The shadow of a range of addresses. `written`: all of it counts as written.
-    pub(super) fn new(range: &Range<u64>, written: bool) -> ShadowMemory {
+    pub(crate) fn new(range: &Range<u64>, written: bool) -> ShadowMemory {
         let start = range.start / PAGE * PAGE;
         let count = (range.end - start).div_ceil(PAGE);
         let page = || {
@@ -80,7 +80,7 @@ impl ShadowMemory {
     }
 
     /// An access of a thread, aligned to its size, which is 32 bytes at most.
-    pub(super) fn access(
+    pub(crate) fn access(
         &self,
         address: u64,
         bytes: u64,
@@ -116,7 +116,7 @@ impl ShadowMemory {
     }
 
     /// An access of a copy or a fill to a range.
-    pub(super) fn bulk(
+    pub(crate) fn bulk(
         &self,
         range: Range<u64>,
         author: &Author,
@@ -131,7 +131,7 @@ impl ShadowMemory {
     }
 
     /// The bytes of a range that were written, as bits for up to 64 bytes from an address.
-    pub(super) fn written(&self, address: u64, bytes: u64) -> u64 {
+    pub(crate) fn written(&self, address: u64, bytes: u64) -> u64 {
         let place = address % PAGE;
         let now = bytes.min(PAGE - place);
         let mut bits = self.page(address).written.bits(place, now);
@@ -142,7 +142,7 @@ impl ShadowMemory {
     }
 
     /// Sets for up to 64 bytes from an address whether they count as written.
-    pub(super) fn set_written(&self, address: u64, bytes: u64, bits: u64) {
+    pub(crate) fn set_written(&self, address: u64, bytes: u64, bits: u64) {
         let place = address % PAGE;
         let now = bytes.min(PAGE - place);
         self.page(address).written.assign(place, now, bits);
@@ -152,14 +152,14 @@ impl ShadowMemory {
     }
 
     /// A whole range counts as written.
-    pub(super) fn set_all_written(&self, range: Range<u64>) {
+    pub(crate) fn set_all_written(&self, range: Range<u64>) {
         for (start, part) in parts(range) {
             self.page(start).written.set(part);
         }
     }
 
     /// Whether all of a page-aligned page counts as written.
-    pub(super) fn is_all_written(&self, range: Range<u64>) -> bool {
+    pub(crate) fn is_all_written(&self, range: Range<u64>) -> bool {
         parts(range).all(|(start, part)| {
             let page = self.page(start);
             match &page.written {

@@ -18,7 +18,7 @@ struct LeakGroup<'a> {
 }
 
 /// A line for each place that made some of those leaks, the one with most bytes first.
-pub(super) fn describe(leaks: &[Report]) -> Vec<String> {
+pub(crate) fn describe(leaks: &[Report]) -> Vec<String> {
     let mut groups: HashMap<(&str, &str, Vec<String>), LeakGroup<'_>> = HashMap::new();
     for (index, leak) in leaks.iter().enumerate() {
         let allocation = leak.allocation.as_ref();

@@ -14,12 +14,13 @@ use super::transfer::touches_all;
 
 /// An allocation that the calling thread's call has enqueued, until its stream has come there or
 /// never will.
-pub(crate) struct ComingAllocation {
+pub struct ComingAllocation {
     tracked: Arc<Tracked>,
 }
 
 impl ComingAllocation {
-    pub(crate) fn new(range: Range<u64>, kind: MemoryKind, owner: u64) -> ComingAllocation {
+    /// An allocation of those addresses, for a context.
+    pub fn new(range: Range<u64>, kind: MemoryKind, owner: u64) -> ComingAllocation {
         let tracked = Arc::new(Tracked::new(range, kind, owner));
         tracked::expect(&tracked);
         ComingAllocation { tracked }
@@ -29,7 +30,7 @@ impl ComingAllocation {
     ///
     /// # Errors
     /// The allocation races with another operation on the same addresses.
-    pub(crate) fn begin(&self) -> Result<(), Box<Report>> {
+    pub fn begin(&self) -> Result<(), Box<Report>> {
         tracked::enter(Arc::clone(&self.tracked));
         touches_all(&self.tracked)
     }
@@ -43,14 +44,14 @@ impl Drop for ComingAllocation {
 }
 
 /// A free that the calling thread's call has enqueued.
-pub(crate) struct ComingFree {
+pub struct ComingFree {
     start: u64,
     call: ApiCall,
 }
 
 impl ComingFree {
     /// The free of the memory that starts there.
-    pub(crate) fn new(start: u64) -> ComingFree {
+    pub fn new(start: u64) -> ComingFree {
         ComingFree { start, call: ApiCall::with_backtrace() }
     }
 
@@ -58,7 +59,7 @@ impl ComingFree {
     ///
     /// # Errors
     /// The free races with another operation on the memory.
-    pub(crate) fn carry_out(&self) -> Result<(), Box<Report>> {
+    pub fn carry_out(&self) -> Result<(), Box<Report>> {
         let Some(tracked) = tracked::find(self.start) else { return Ok(()) };
         let result = touches_all(&tracked);
         tracked::freed_by(self.start, self.call.clone());

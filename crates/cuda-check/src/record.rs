@@ -5,7 +5,7 @@ use ptx_jit::{AccessInfo, AccessKind};
 /// The class of an access, which decides with which others it conflicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum AccessClass {
+pub(crate) enum AccessClass {
     Read = 1,
     Write = 2,
     /// A read that is `.volatile`, `.relaxed` or stronger.
@@ -20,7 +20,7 @@ pub(super) enum AccessClass {
 
 impl AccessClass {
     /// The kind of a thread's access.
-    pub(super) fn of(access: AccessInfo) -> AccessClass {
+    pub(crate) fn of(access: AccessInfo) -> AccessClass {
         match (access.access, access.strong) {
             (AccessKind::Atomic, _) => AccessClass::Atomic,
             (AccessKind::Read, false) => AccessClass::Read,
@@ -31,7 +31,7 @@ impl AccessClass {
     }
 
     /// The effect of the class's accesses on the memory.
-    pub(super) fn kind(self) -> AccessKind {
+    pub(crate) fn kind(self) -> AccessKind {
         match self {
             AccessClass::Read | AccessClass::StrongRead | AccessClass::BulkRead => AccessKind::Read,
             AccessClass::Write | AccessClass::StrongWrite | AccessClass::BulkWrite => {
@@ -41,13 +41,13 @@ impl AccessClass {
         }
     }
 
-    pub(super) fn writes(self) -> bool {
+    pub(crate) fn writes(self) -> bool {
         self.kind() != AccessKind::Read
     }
 
     /// Whether two threads may do so at the same time: strong operations of the same scope are not
     /// a data race with each other (PTX ISA, memory consistency model, "Data races").
-    pub(super) fn is_strong(self) -> bool {
+    pub(crate) fn is_strong(self) -> bool {
         matches!(self, AccessClass::StrongRead | AccessClass::StrongWrite | AccessClass::Atomic)
     }
 
@@ -73,7 +73,7 @@ impl AccessClass {
 /// is a single comparison, with the other thread's vector clock at that thread: memory need not keep
 /// a vector clock for each access, as long as it keeps the last accesses only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct AccessRecord {
+pub(crate) struct AccessRecord {
     /// Block (32 bits), operation (28), kind (4).
     high: u64,
     /// Bytes of the granule (16 bits), line (18), clock (20), thread (10).
@@ -81,29 +81,29 @@ pub(super) struct AccessRecord {
 }
 
 /// Operations are told apart by so many bits of their numbers.
-pub(super) const ID_BITS: u32 = 28;
+pub(crate) const ID_BITS: u32 = 28;
 
 const LINE_BITS: u32 = 18;
 const CLOCK_BITS: u32 = 20;
 const THREAD_BITS: u32 = 10;
 
 /// The last clock of a thread that can be told from others.
-pub(super) const LAST_CLOCK: u32 = (1 << CLOCK_BITS) - 1;
+pub(crate) const LAST_CLOCK: u32 = (1 << CLOCK_BITS) - 1;
 
 /// The parts of a record but for the bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Author {
-    pub(super) kind: AccessClass,
+pub(crate) struct Author {
+    pub(crate) kind: AccessClass,
     /// The low bits of the operation's number.
-    pub(super) operation: u32,
-    pub(super) block: u32,
-    pub(super) thread: u32,
-    pub(super) clock: u32,
-    pub(super) line: u32,
+    pub(crate) operation: u32,
+    pub(crate) block: u32,
+    pub(crate) thread: u32,
+    pub(crate) clock: u32,
+    pub(crate) line: u32,
 }
 
 impl AccessRecord {
-    pub(super) fn new(author: Author, bytes: u16) -> AccessRecord {
+    pub(crate) fn new(author: Author, bytes: u16) -> AccessRecord {
         let Author { kind, operation, block, thread, clock, line } = author;
         let line = u64::from(line).min((1 << LINE_BITS) - 1);
         AccessRecord {
@@ -115,49 +115,49 @@ impl AccessRecord {
         }
     }
 
-    pub(super) fn class(self) -> Option<AccessClass> {
+    pub(crate) fn class(self) -> Option<AccessClass> {
         AccessClass::from_bits(self.high >> 60)
     }
 
-    pub(super) fn is_none(self) -> bool {
+    pub(crate) fn is_none(self) -> bool {
         self.high >> 60 == 0
     }
 
-    pub(super) fn operation(self) -> u32 {
+    pub(crate) fn operation(self) -> u32 {
         (self.high >> 32) as u32 & ((1 << ID_BITS) - 1)
     }
 
-    pub(super) fn block(self) -> u32 {
+    pub(crate) fn block(self) -> u32 {
         self.high as u32
     }
 
-    pub(super) fn thread(self) -> u32 {
+    pub(crate) fn thread(self) -> u32 {
         self.low as u32 & ((1 << THREAD_BITS) - 1)
     }
 
-    pub(super) fn clock(self) -> u32 {
+    pub(crate) fn clock(self) -> u32 {
         (self.low >> THREAD_BITS) as u32 & LAST_CLOCK
     }
 
     /// The line of the instruction in the PTX text; 0 for copies and fills.
-    pub(super) fn line(self) -> u32 {
+    pub(crate) fn line(self) -> u32 {
         (self.low >> (THREAD_BITS + CLOCK_BITS)) as u32 & ((1 << LINE_BITS) - 1)
     }
 
     /// The bytes of the granule that were accessed, as a mask.
-    pub(super) fn bytes(self) -> u16 {
+    pub(crate) fn bytes(self) -> u16 {
         (self.low >> (THREAD_BITS + CLOCK_BITS + LINE_BITS)) as u16
     }
 
     /// Whether the same thread of the same operation made both accesses.
-    pub(super) fn is_by(self, author: &Author) -> bool {
+    pub(crate) fn is_by(self, author: &Author) -> bool {
         self.operation() == author.operation
             && self.block() == author.block
             && self.thread() == author.thread
     }
 
     /// Whether two accesses would be a race if nothing orders them.
-    pub(super) fn conflicts(self, kind: AccessClass, bytes: u16) -> bool {
+    pub(crate) fn conflicts(self, kind: AccessClass, bytes: u16) -> bool {
         let Some(own) = self.class() else { return false };
         self.bytes() & bytes != 0
             && (own.writes() || kind.writes())

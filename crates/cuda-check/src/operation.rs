@@ -18,29 +18,29 @@ use super::streams::{self, EnqueueOrder, StreamClock};
 use super::vector_clock::VectorClock;
 
 /// A launch, a copy or a fill that was enqueued.
-pub(crate) struct CheckedOperation {
+pub struct CheckedOperation {
     /// Operations are numbered in the order in which they are enqueued.
-    pub(super) id: u64,
-    pub(super) stream: Arc<StreamClock>,
+    pub(crate) id: u64,
+    pub(crate) stream: Arc<StreamClock>,
     /// The place among the operations of the stream.
-    pub(super) sequence: u64,
+    pub(crate) sequence: u64,
     /// The time when it was enqueued, on the clock of what the host learns.
-    pub(super) time: u64,
+    pub(crate) time: u64,
     /// The time when the last host function before it in its stream ended.
-    pub(super) after_host: Option<Arc<AtomicU64>>,
+    pub(crate) after_host: Option<Arc<AtomicU64>>,
     /// The operations that come before it.
-    pub(super) clock: Arc<VectorClock>,
-    pub(super) label: Label,
-    pub(super) call: ApiCall,
+    pub(crate) clock: Arc<VectorClock>,
+    pub(crate) label: Label,
+    pub(crate) call: ApiCall,
     /// The flags by which its threads order themselves.
-    pub(super) flags: Flags,
+    pub(crate) flags: Flags,
     /// The plain writes that its threads are about to make.
-    pub(super) last_writes: LastWrites,
+    pub(crate) last_writes: LastWrites,
 }
 
 /// The kind of an operation, with what reports say of it.
 #[derive(Clone)]
-pub(crate) enum Label {
+pub enum Label {
     /// A launch of a kernel.
     Launch {
         /// The kernel's name.
@@ -97,7 +97,7 @@ thread_local! {
 impl StreamClock {
     /// A launch, a copy or a fill is enqueued, which is to be run by [`CheckedOperation::run`]. What
     /// is returned besides is to be handed to [`remember`](StreamClock::remember).
-    pub(crate) fn enqueue(
+    pub fn enqueue(
         self: &Arc<StreamClock>,
         label: Label,
     ) -> (Arc<CheckedOperation>, Arc<VectorClock>) {
@@ -125,7 +125,7 @@ impl StreamClock {
 
     /// A function of the program is enqueued. What is returned besides is to be handed to
     /// [`remember`](StreamClock::remember).
-    pub(crate) fn enqueue_host_function(&self) -> (HostFunctionOrder, Arc<VectorClock>) {
+    pub fn enqueue_host_function(&self) -> (HostFunctionOrder, Arc<VectorClock>) {
         let ended = Arc::new(AtomicU64::new(0));
         let EnqueueOrder { before, after, .. } = self.advance(Some(&ended));
         (HostFunctionOrder { before, ended }, after)
@@ -133,14 +133,14 @@ impl StreamClock {
 }
 
 /// The place of a host function in the order of operations.
-pub(crate) struct HostFunctionOrder {
+pub struct HostFunctionOrder {
     before: Arc<VectorClock>,
     ended: Arc<AtomicU64>,
 }
 
 impl HostFunctionOrder {
     /// Calls the function. The program's own code runs there: it may pass on what it knows.
-    pub(crate) fn run(&self, function: impl FnOnce()) {
+    pub fn run(&self, function: impl FnOnce()) {
         streams::see(&self.before);
         function();
         self.ended.store(streams::now(), Ordering::Release);
@@ -148,7 +148,7 @@ impl HostFunctionOrder {
 }
 
 /// The operation whose number ends with those bits, if it is remembered.
-pub(super) fn by_bits(bits: u32) -> Option<Arc<CheckedOperation>> {
+pub(crate) fn by_bits(bits: u32) -> Option<Arc<CheckedOperation>> {
     let recent = RECENT.lock();
     let mask = (1 << ID_BITS) - 1;
     let distance = u64::from(bits).wrapping_sub(recent.first) & mask;
@@ -162,12 +162,12 @@ pub(crate) fn current() -> Option<Arc<CheckedOperation>> {
 
 impl CheckedOperation {
     /// The number as memory remembers it.
-    pub(super) fn bits(&self) -> u32 {
+    pub(crate) fn bits(&self) -> u32 {
         (self.id & ((1 << ID_BITS) - 1)) as u32
     }
 
     /// Runs some of it on the calling thread.
-    pub(crate) fn run<R>(self: &Arc<CheckedOperation>, run: impl FnOnce() -> R) -> R {
+    pub fn run<R>(self: &Arc<CheckedOperation>, run: impl FnOnce() -> R) -> R {
         let outer = CURRENT.replace(Some(Arc::clone(self)));
         let result = run();
         CURRENT.set(outer);
@@ -175,7 +175,7 @@ impl CheckedOperation {
     }
 
     /// Whether the operation with these bits is done before this one begins.
-    pub(super) fn is_after(&self, bits: u32) -> bool {
+    pub(crate) fn is_after(&self, bits: u32) -> bool {
         bits == self.bits() || by_bits(bits).is_none_or(|other| happens_before(&other, self))
     }
 }

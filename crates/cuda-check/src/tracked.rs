@@ -14,7 +14,7 @@ use super::shadow::ShadowMemory;
 
 /// Kinds of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MemoryKind {
+pub enum MemoryKind {
     /// Memory that the program allocated on a device.
     Device,
     /// Memory that the program allocated from a pool.
@@ -65,14 +65,14 @@ impl MemoryKind {
 
 /// An allocation.
 pub(crate) struct Tracked {
-    pub(super) id: u64,
-    pub(super) range: Range<u64>,
+    pub(crate) id: u64,
+    pub(crate) range: Range<u64>,
     kind: MemoryKind,
     /// Whether kernels only read it.
     is_constant: AtomicBool,
     /// The number of the context that it belongs to.
-    pub(super) owner: u64,
-    pub(super) made: ApiCall,
+    pub(crate) owner: u64,
+    pub(crate) made: ApiCall,
     freed: OnceLock<ApiCall>,
     contents: Arc<Contents>,
     /// The address of the contents' first byte; 0 if they go by addresses.
@@ -81,7 +81,7 @@ pub(crate) struct Tracked {
 
 impl Tracked {
     /// An allocation that the calling thread's call makes.
-    pub(super) fn new(range: Range<u64>, kind: MemoryKind, owner: u64) -> Tracked {
+    pub(crate) fn new(range: Range<u64>, kind: MemoryKind, owner: u64) -> Tracked {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Tracked {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -97,35 +97,35 @@ impl Tracked {
     }
 
     /// A mapping of memory whose contents outlive it.
-    pub(super) fn mapping(range: Range<u64>, contents: Arc<Contents>) -> Tracked {
+    pub(crate) fn mapping(range: Range<u64>, contents: Arc<Contents>) -> Tracked {
         let base = range.start;
         Tracked { contents, base, ..Tracked::new(range, MemoryKind::Mapped, 0) }
     }
 
-    pub(super) fn covers(&self, accessed: &Range<u64>) -> bool {
+    pub(crate) fn covers(&self, accessed: &Range<u64>) -> bool {
         self.range.start <= accessed.start && accessed.end <= self.range.end
     }
 
     /// Whether kernels only read it.
-    pub(super) fn is_constant(&self) -> bool {
+    pub(crate) fn is_constant(&self) -> bool {
         self.is_constant.load(Ordering::Relaxed)
     }
 
-    pub(super) fn set_constant(&self) {
+    pub(crate) fn set_constant(&self) {
         self.is_constant.store(true, Ordering::Relaxed);
     }
 
-    pub(super) fn is_freed(&self) -> bool {
+    pub(crate) fn is_freed(&self) -> bool {
         self.freed.get().is_some()
     }
 
     /// Whether each device has a say in what its kernels may do to it.
-    pub(super) fn has_protection(&self) -> bool {
+    pub(crate) fn has_protection(&self) -> bool {
         self.kind.has_protection()
     }
 
     /// The call that is missing, in words, for kernels of a device to touch it.
-    pub(super) fn permission(&self) -> &'static str {
+    pub(crate) fn permission(&self) -> &'static str {
         match self.kind {
             MemoryKind::Mapped => "cuMemSetAccess did not allow it to the device",
             MemoryKind::Pool => "cuMemPoolSetAccess did not allow it to the device",
@@ -134,23 +134,23 @@ impl Tracked {
     }
 
     /// The shadow of its bytes, by their places.
-    pub(super) fn shadow(&self) -> &ShadowMemory {
+    pub(crate) fn shadow(&self) -> &ShadowMemory {
         let places = self.place(self.range.start)..self.place(self.range.end);
         self.contents.shadow(&places, !self.kind.starts_unwritten())
     }
 
     /// The place of an address in the shadow.
-    pub(super) fn place(&self, address: u64) -> u64 {
+    pub(crate) fn place(&self, address: u64) -> u64 {
         address - self.base
     }
 
     /// The address of a place in the shadow.
-    pub(super) fn address(&self, place: u64) -> u64 {
+    pub(crate) fn address(&self, place: u64) -> u64 {
         place + self.base
     }
 
     /// The allocation as part of a report on an address.
-    pub(super) fn info(&self, address: u64) -> AllocationInfo {
+    pub(crate) fn info(&self, address: u64) -> AllocationInfo {
         AllocationInfo {
             id: self.id,
             address: self.range.start,
@@ -186,30 +186,30 @@ const MAX_FREED: usize = 4096;
 const MAX_DISTANCE: u64 = 16 << 20;
 
 /// Memory has been allocated.
-pub(super) fn allocated(range: Range<u64>, kind: MemoryKind, owner: u64) {
+pub(crate) fn allocated(range: Range<u64>, kind: MemoryKind, owner: u64) {
     enter(Arc::new(Tracked::new(range, kind, owner)));
 }
 
 /// An allocation's life will begin, or never will.
-pub(super) fn expect(tracked: &Arc<Tracked>) {
+pub(crate) fn expect(tracked: &Arc<Tracked>) {
     let mut table = ALLOCATIONS.write();
     table.coming.push(Arc::clone(tracked));
 }
 
 /// Ends what [`expect`] began.
-pub(super) fn expect_no_more(tracked: &Arc<Tracked>) {
+pub(crate) fn expect_no_more(tracked: &Arc<Tracked>) {
     let mut table = ALLOCATIONS.write();
     table.coming.retain(|coming| !Arc::ptr_eq(coming, tracked));
 }
 
 /// The allocation that an address will lie in.
-pub(super) fn find_coming(address: u64) -> Option<Arc<Tracked>> {
+pub(crate) fn find_coming(address: u64) -> Option<Arc<Tracked>> {
     let table = ALLOCATIONS.read();
     table.coming.iter().find(|coming| coming.range.contains(&address)).cloned()
 }
 
 /// An allocation's life begins.
-pub(super) fn enter(tracked: Arc<Tracked>) {
+pub(crate) fn enter(tracked: Arc<Tracked>) {
     let range = tracked.range.clone();
     let mut table = ALLOCATIONS.write();
     let overlapping: Vec<u64> = table
@@ -229,12 +229,12 @@ pub(super) fn enter(tracked: Arc<Tracked>) {
 }
 
 /// Memory that starts there has been freed.
-pub(super) fn freed(start: u64) {
+pub(crate) fn freed(start: u64) {
     freed_by(start, ApiCall::with_backtrace());
 }
 
 /// Memory that starts there has been freed by a call that was made earlier.
-pub(super) fn freed_by(start: u64, call: ApiCall) {
+pub(crate) fn freed_by(start: u64, call: ApiCall) {
     let mut table = ALLOCATIONS.write();
     let Some(tracked) = table.live.remove(&start) else { return };
     let _ = tracked.freed.set(call);
@@ -247,21 +247,21 @@ pub(super) fn freed_by(start: u64, call: ApiCall) {
 }
 
 /// The living allocation that an address lies in.
-pub(super) fn find(address: u64) -> Option<Arc<Tracked>> {
+pub(crate) fn find(address: u64) -> Option<Arc<Tracked>> {
     let table = ALLOCATIONS.read();
     let (_, tracked) = table.live.range(..=address).next_back()?;
     tracked.range.contains(&address).then(|| Arc::clone(tracked))
 }
 
 /// The freed allocation that an address lies in.
-pub(super) fn find_freed(address: u64) -> Option<Arc<Tracked>> {
+pub(crate) fn find_freed(address: u64) -> Option<Arc<Tracked>> {
     let table = ALLOCATIONS.read();
     let (_, tracked) = table.freed.range(..=address).next_back()?;
     tracked.range.contains(&address).then(|| Arc::clone(tracked))
 }
 
 /// The living allocation that an address lies next to.
-pub(super) fn nearest(address: u64) -> Option<Arc<Tracked>> {
+pub(crate) fn nearest(address: u64) -> Option<Arc<Tracked>> {
     let table = ALLOCATIONS.read();
     let below = table.live.range(..=address).next_back().map(|(_, tracked)| tracked);
     let above = table.live.range(address..).next().map(|(_, tracked)| tracked);
@@ -274,7 +274,7 @@ pub(super) fn nearest(address: u64) -> Option<Arc<Tracked>> {
 }
 
 /// The living allocations of the program that belong to a context.
-pub(super) fn owned_by(owner: u64) -> Vec<Arc<Tracked>> {
+pub(crate) fn owned_by(owner: u64) -> Vec<Arc<Tracked>> {
     let table = ALLOCATIONS.read();
     let belongs =
         |tracked: &&Arc<Tracked>| tracked.owner == owner && tracked.kind.is_the_programs();
@@ -282,7 +282,7 @@ pub(super) fn owned_by(owner: u64) -> Vec<Arc<Tracked>> {
 }
 
 /// The living allocations of the program.
-pub(super) fn of_the_program() -> Vec<Arc<Tracked>> {
+pub(crate) fn of_the_program() -> Vec<Arc<Tracked>> {
     let table = ALLOCATIONS.read();
     let of_the_program = |tracked: &&Arc<Tracked>| tracked.kind.is_the_programs();
     table.live.values().filter(of_the_program).cloned().collect()

@@ -28,7 +28,7 @@ thread_local! {
 }
 
 /// Takes note of the call that the thread makes.
-pub(super) fn enter(function: &'static str) {
+pub(crate) fn enter(function: &'static str) {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     let _ = CURRENT.try_with(|current| {
         current.set((function, CALLS.fetch_add(1, Ordering::Relaxed) + 1));
@@ -37,14 +37,14 @@ pub(super) fn enter(function: &'static str) {
 
 impl ApiCall {
     /// The call that the thread is in.
-    pub(super) fn here() -> ApiCall {
+    pub(crate) fn here() -> ApiCall {
         let (function, call) = CURRENT.try_with(Cell::get).unwrap_or(("the driver", 0));
         let thread = THREAD.try_with(Arc::clone).unwrap_or_else(|_| "".into());
         ApiCall { function, call, thread, backtrace: None }
     }
 
     /// The call that the thread is in, with the program's functions that led to it.
-    pub(super) fn with_backtrace() -> ApiCall {
+    pub(crate) fn with_backtrace() -> ApiCall {
         ApiCall { backtrace: Some(Arc::new(Backtrace::force_capture())), ..ApiCall::here() }
     }
 

@@ -13,7 +13,7 @@ use super::known::{Acquired, Known};
 use super::record::LAST_CLOCK;
 
 /// The threads of a running block.
-pub(super) struct Threads {
+pub(crate) struct Threads {
     clocks: Vec<u32>,
     known: Vec<Arc<Known>>,
     /// The knowledge of each thread at its last fence, its own doings included.
@@ -23,6 +23,9 @@ pub(super) struct Threads {
     phases: HashMap<u64, Phases>,
     /// Clocks up to here belong to blocks that ran before.
     base: u32,
+    /// Each thread knows what all threads did up to this clock, so that most questions need no look at
+    /// vector clocks.
+    known_to_all: u32,
     is_fresh: bool,
 }
 
@@ -74,7 +77,7 @@ impl BarrierArrivals {
 }
 
 impl Threads {
-    pub(super) fn new(count: usize) -> Threads {
+    pub(crate) fn new(count: usize) -> Threads {
         let known = Arc::new(Known::up_to(0, count));
         Threads {
             clocks: vec![1; count],
@@ -83,13 +86,14 @@ impl Threads {
             barriers: Default::default(),
             phases: HashMap::new(),
             base: 0,
+            known_to_all: 0,
             is_fresh: true,
         }
     }
 
     /// Begins another block. False if clocks begin anew too, so that whatever remembers some must
     /// forget them.
-    pub(super) fn start(&mut self, touched_shared: bool) -> bool {
+    pub(crate) fn start(&mut self, touched_shared: bool) -> bool {
         if self.is_fresh && !touched_shared {
             return true;
         }
@@ -99,6 +103,7 @@ impl Threads {
         let last = self.clocks.iter().copied().max().unwrap_or(0);
         let goes_on = last < LAST_CLOCK / 2;
         self.base = if goes_on { last } else { 0 };
+        self.known_to_all = self.base;
         let known = Arc::new(Known::up_to(self.base, count));
         self.clocks.fill(self.base + 1);
         self.known.fill(known);
@@ -110,29 +115,34 @@ impl Threads {
     }
 
     /// The thread's clock. `None` where it has run out of clocks.
-    pub(super) fn clock(&self, thread: u32) -> Option<u32> {
+    pub(crate) fn clock(&self, thread: u32) -> Option<u32> {
         Some(self.clocks[thread as usize]).filter(|&clock| clock < LAST_CLOCK)
     }
 
-    pub(super) fn known(&self, thread: u32) -> &Arc<Known> {
+    pub(crate) fn known(&self, thread: u32) -> &Arc<Known> {
         &self.known[thread as usize]
+    }
+
+    /// Whether a thread knows what another did up to a clock.
+    pub(crate) fn knows(&self, thread: u32, other: u32, clock: u32) -> bool {
+        clock <= self.known_to_all || self.known(thread).of(other) >= clock
     }
 
     /// The knowledge that a strong write releases now: that of the thread's last fence, if it has
     /// executed one.
-    pub(super) fn fenced(&self, thread: u32) -> Option<&Arc<Known>> {
+    pub(crate) fn fenced(&self, thread: u32) -> Option<&Arc<Known>> {
         self.fenced[thread as usize].as_ref()
     }
 
     /// A fence of the thread.
-    pub(super) fn fence(&mut self, thread: u32) {
+    pub(crate) fn fence(&mut self, thread: u32) {
         let snapshot = self.snapshot(thread);
         self.fenced[thread as usize] = Some(snapshot);
     }
 
     /// The knowledge of the thread, its own doings up to now included. Its clock advances: what it
     /// does from now on is not part of it.
-    pub(super) fn snapshot(&mut self, thread: u32) -> Arc<Known> {
+    pub(crate) fn snapshot(&mut self, thread: u32) -> Arc<Known> {
         self.is_fresh = false;
         let index = thread as usize;
         let mut known = Known::clone(&self.known[index]);
@@ -142,7 +152,7 @@ impl Threads {
     }
 
     /// The thread has read what others released.
-    pub(super) fn acquire(&mut self, thread: u32, acquired: Acquired) {
+    pub(crate) fn acquire(&mut self, thread: u32, acquired: Acquired) {
         self.is_fresh = false;
         let known = &mut self.known[thread as usize];
         if !known.acquired().contains(&acquired) {
@@ -151,7 +161,7 @@ impl Threads {
     }
 
     /// A thread comes to a barrier of the block.
-    pub(super) fn arrive(&mut self, thread: u32, barrier: usize) {
+    pub(crate) fn arrive(&mut self, thread: u32, barrier: usize) {
         self.is_fresh = false;
         let index = thread as usize;
         let meeting = self.barriers[barrier].get_or_insert_default();
@@ -161,19 +171,24 @@ impl Threads {
     }
 
     /// The barrier opens for those who wait at it.
-    pub(super) fn open(&mut self, barrier: usize, waiting: impl Iterator<Item = u32>) {
+    pub(crate) fn open(&mut self, barrier: usize, waiting: impl Iterator<Item = u32>) {
         let Some(meeting) = self.barriers[barrier].take() else { return };
         let (known, fenced) = meeting.done();
+        let mut count = 0;
         for thread in waiting {
             self.known[thread as usize] = Arc::clone(&known);
             if fenced.is_some() {
                 self.fenced[thread as usize].clone_from(&fenced);
             }
+            count += 1;
+        }
+        if count == self.known.len() {
+            self.known_to_all = known.of_all();
         }
     }
 
     /// A thread arrives at an mbarrier.
-    pub(super) fn arrive_at_phase(&mut self, thread: u32, barrier: u64) {
+    pub(crate) fn arrive_at_phase(&mut self, thread: u32, barrier: u64) {
         self.is_fresh = false;
         let index = thread as usize;
         let arrivals = &mut self.phases.entry(barrier).or_default().arrivals;
@@ -183,14 +198,14 @@ impl Threads {
     }
 
     /// The phase of an mbarrier completes.
-    pub(super) fn complete_phase(&mut self, barrier: u64) {
+    pub(crate) fn complete_phase(&mut self, barrier: u64) {
         let Some(phases) = self.phases.get_mut(&barrier) else { return };
         let (known, fenced) = std::mem::take(&mut phases.arrivals).done();
         phases.completed.join(&known, fenced.as_ref());
     }
 
     /// A thread has waited for the completion of a phase of an mbarrier.
-    pub(super) fn wait_for_phase(&mut self, thread: u32, barrier: u64) {
+    pub(crate) fn wait_for_phase(&mut self, thread: u32, barrier: u64) {
         self.is_fresh = false;
         if let Some(phases) = self.phases.get(&barrier) {
             Arc::make_mut(&mut self.known[thread as usize]).join(&phases.completed.known);
@@ -198,7 +213,7 @@ impl Threads {
     }
 
     /// `bar.warp.sync` of those lanes of the warp that begins with the thread `first`.
-    pub(super) fn sync_warp(&mut self, first: u32, lanes: impl Iterator<Item = u32> + Clone) {
+    pub(crate) fn sync_warp(&mut self, first: u32, lanes: impl Iterator<Item = u32> + Clone) {
         self.is_fresh = false;
         let mut meeting = BarrierArrivals::default();
         for lane in lanes.clone() {

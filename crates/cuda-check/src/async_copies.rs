@@ -11,7 +11,7 @@ use ptx_jit::CopyGroup;
 use super::initialized_bits::InitializedBits;
 
 /// The copies of a running block that nobody has waited for.
-pub(super) struct AsyncCopies {
+pub(crate) struct AsyncCopies {
     /// The bytes of shared memory that they write.
     pending: InitializedBits,
     /// The copies of each thread that has made some.
@@ -29,29 +29,29 @@ struct ThreadCopies {
 
 /// A copy of a few bytes to shared memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct PendingCopy {
-    pub(super) range: Range<u64>,
+pub(crate) struct PendingCopy {
+    pub(crate) range: Range<u64>,
     /// The line of the instruction in the PTX text.
-    pub(super) line: u32,
+    pub(crate) line: u32,
 }
 
 /// A copy that has been waited for, with the thread that made it and its clock when it was done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct DoneCopy {
-    pub(super) copy: PendingCopy,
-    pub(super) thread: u32,
-    pub(super) clock: u32,
+pub(crate) struct DoneCopy {
+    pub(crate) copy: PendingCopy,
+    pub(crate) thread: u32,
+    pub(crate) clock: u32,
 }
 
 impl AsyncCopies {
     /// For blocks with so much shared memory.
-    pub(super) fn new(shared_bytes: usize) -> AsyncCopies {
+    pub(crate) fn new(shared_bytes: usize) -> AsyncCopies {
         let pending = InitializedBits::new(shared_bytes);
         AsyncCopies { pending, threads: HashMap::new(), barriers: HashMap::new() }
     }
 
     /// Begins another block.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         if self.threads.is_empty() {
             return;
         }
@@ -61,18 +61,18 @@ impl AsyncCopies {
     }
 
     /// Whether a copy writes any byte of a range, which does not cross a multiple of 64.
-    pub(super) fn is_pending(&self, range: &Range<u64>) -> bool {
+    pub(crate) fn is_pending(&self, range: &Range<u64>) -> bool {
         !self.threads.is_empty() && self.pending.any(range)
     }
 
     /// A thread makes a copy.
-    pub(super) fn add(&mut self, thread: u32, copy: PendingCopy) {
+    pub(crate) fn add(&mut self, thread: u32, copy: PendingCopy) {
         self.pending.set(&copy.range);
         self.threads.entry(thread).or_default().open.push(copy);
     }
 
     /// A thread commits its copies, or waits for them; those that are done now.
-    pub(super) fn step(&mut self, thread: u32, clock: u32, step: CopyGroup) -> Vec<DoneCopy> {
+    pub(crate) fn step(&mut self, thread: u32, clock: u32, step: CopyGroup) -> Vec<DoneCopy> {
         let Some(copies) = self.threads.get_mut(&thread) else { return Vec::new() };
         let mut done = Vec::new();
         match step {
@@ -88,7 +88,7 @@ impl AsyncCopies {
     }
 
     /// The last copies of a thread, or all if it has no more, arrive at an mbarrier when they are done.
-    pub(super) fn arrive(&mut self, thread: u32, clock: u32, barrier: u64, last: usize) {
+    pub(crate) fn arrive(&mut self, thread: u32, clock: u32, barrier: u64, last: usize) {
         let Some(copies) = self.threads.get_mut(&thread) else { return };
         let arriving: Vec<_> = match copies.open.len().checked_sub(last) {
             Some(first) => copies.open.drain(first..).collect(),
@@ -99,7 +99,7 @@ impl AsyncCopies {
     }
 
     /// The phase of an mbarrier completes; the copies that have arrived there.
-    pub(super) fn complete(&mut self, barrier: u64) -> Vec<DoneCopy> {
+    pub(crate) fn complete(&mut self, barrier: u64) -> Vec<DoneCopy> {
         let done = self.barriers.remove(&barrier).unwrap_or_default();
         self.finish(&done);
         done

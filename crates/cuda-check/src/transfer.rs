@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::check_kinds::CheckKinds;
 use super::enabled;
 use super::filed;
 use super::findings::{USED_TOO_EARLY, author, described, missing_edge};
@@ -10,14 +11,13 @@ use super::record::{AccessClass, AccessRecord, Author};
 use super::report::{Report, ReportKind};
 use super::shadow::ShadowMemory;
 use super::tracked::{self, Tracked};
-use crate::config::CheckKinds;
 
 /// The calling thread is about to copy `bytes` bytes. Without `from`, they come from memory of the
 /// program's, all of which counts as written.
 ///
 /// # Errors
 /// The copy races with another operation.
-pub(crate) fn copying(to: u64, from: Option<u64>, bytes: u64) -> Result<(), Box<Report>> {
+pub fn copying(to: u64, from: Option<u64>, bytes: u64) -> Result<(), Box<Report>> {
     if !enabled::is_on() {
         return Ok(());
     }
@@ -100,7 +100,7 @@ fn copying_part(
 
 /// Marks bytes as written that something else than a copy or a fill has written, in an order of its
 /// own.
-pub(crate) fn written(to: u64, bytes: u64) {
+pub fn written(to: u64, bytes: u64) {
     if enabled::kinds().has(CheckKinds::INIT)
         && let Some(target) = tracked::find(to)
         && target.covers(&(to..to + bytes))
@@ -114,7 +114,7 @@ pub(crate) fn written(to: u64, bytes: u64) {
 ///
 /// # Errors
 /// It races with another operation.
-pub(super) fn touches_all(tracked: &Tracked) -> Result<(), Box<Report>> {
+pub(crate) fn touches_all(tracked: &Tracked) -> Result<(), Box<Report>> {
     let bytes = tracked.range.end - tracked.range.start;
     check(tracked, tracked.range.start, bytes, AccessClass::BulkWrite)
 }
@@ -123,7 +123,7 @@ pub(super) fn touches_all(tracked: &Tracked) -> Result<(), Box<Report>> {
 ///
 /// # Errors
 /// The fill races with another operation.
-pub(crate) fn filling(to: u64, bytes: u64) -> Result<(), Box<Report>> {
+pub fn filling(to: u64, bytes: u64) -> Result<(), Box<Report>> {
     copying(to, None, bytes)
 }
 

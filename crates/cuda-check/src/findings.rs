@@ -9,26 +9,26 @@ use super::report::{Actor, AllocationInfo, Report, ReportKind};
 use super::tracked;
 
 /// The order that is missing where memory is used before its stream allocates it.
-pub(super) const USED_TOO_EARLY: &str = "nothing orders it after the allocation: the stream must \
+pub(crate) const USED_TOO_EARLY: &str = "nothing orders it after the allocation: the stream must \
     wait for an event recorded after the allocation in the stream that it is made in, or the host \
     must wait for that before it enqueues the other";
 
 /// The block that a finding is about.
-pub(super) struct FaultSite {
-    pub(super) block: [u32; 3],
+pub(crate) struct FaultSite {
+    pub(crate) block: [u32; 3],
     /// Threads of a block per axis.
-    pub(super) extent: [u32; 3],
+    pub(crate) extent: [u32; 3],
 }
 
 /// Makes reports about a thread.
-pub(super) struct Findings<'a> {
+pub(crate) struct Findings<'a> {
     operation: Option<&'a CheckedOperation>,
     site: FaultSite,
     context: &'a AccessContext<'a>,
 }
 
 impl<'a> Findings<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         operation: Option<&'a CheckedOperation>,
         site: FaultSite,
         context: &'a AccessContext<'a>,
@@ -37,7 +37,7 @@ impl<'a> Findings<'a> {
     }
 
     /// An access that is not allowed.
-    pub(super) fn illegal(
+    pub(crate) fn illegal(
         &self,
         kind: ReportKind,
         address: u64,
@@ -65,7 +65,7 @@ impl<'a> Findings<'a> {
     }
 
     /// A read of memory that nobody wrote: global, or else at a place in shared or local memory.
-    pub(super) fn unwritten(
+    pub(crate) fn unwritten(
         &self,
         address: u64,
         access: AccessInfo,
@@ -82,7 +82,7 @@ impl<'a> Findings<'a> {
     }
 
     /// A race in global memory.
-    pub(super) fn race(
+    pub(crate) fn race(
         &self,
         address: u64,
         access: AccessInfo,
@@ -112,7 +112,7 @@ impl<'a> Findings<'a> {
     }
 
     /// A race in shared memory, at a place in it.
-    pub(super) fn shared_race(
+    pub(crate) fn shared_race(
         &self,
         place: u64,
         access: AccessInfo,
@@ -135,7 +135,7 @@ impl<'a> Findings<'a> {
     }
 
     /// An access to shared memory that a copy writes for which its thread has not waited.
-    pub(super) fn too_early(
+    pub(crate) fn too_early(
         &self,
         place: u64,
         access: AccessInfo,
@@ -151,7 +151,7 @@ impl<'a> Findings<'a> {
     }
 
     /// Reports a misuse that is no access.
-    pub(super) fn remark(&self, kind: ReportKind, detail: String) {
+    pub(crate) fn remark(&self, kind: ReportKind, detail: String) {
         let _ = self.file(kind, None, None, None, &detail);
     }
 
@@ -195,7 +195,7 @@ impl<'a> Findings<'a> {
 
 /// The author of a recorded access, for a report. `extent` is that of blocks, where the operation
 /// does not tell.
-pub(super) fn author(
+pub(crate) fn author(
     record: AccessRecord,
     operation: Option<&CheckedOperation>,
     extent: [u32; 3],
@@ -214,7 +214,7 @@ pub(super) fn author(
 }
 
 /// An operation as an actor.
-pub(super) fn described(
+pub(crate) fn described(
     access: &'static str,
     operation: Option<&CheckedOperation>,
     ptx_line: u32,
@@ -245,7 +245,7 @@ pub(super) fn described(
 }
 
 /// The smallest order that is missing between two operations, in words.
-pub(super) fn missing_edge(a: &CheckedOperation, b: &CheckedOperation) -> String {
+pub(crate) fn missing_edge(a: &CheckedOperation, b: &CheckedOperation) -> String {
     let (first, second) = if a.id < b.id { (a, b) } else { (b, a) };
     let [from, to] = [first, second].map(|operation| operation.stream.describe());
     format!(

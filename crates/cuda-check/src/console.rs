@@ -12,13 +12,13 @@ use std::sync::LazyLock;
 use parking_lot::Mutex;
 
 /// Writes a line to standard error, in one piece.
-pub(crate) fn say(line: impl Display) {
+pub fn say(line: impl Display) {
     // A program that closed its standard error does not read this.
     let _ = write_all(libc::STDERR_FILENO, format!("cuda-sim: {line}\n").as_bytes());
 }
 
 /// Writes a line to standard error if `CUDA_SIM_LOG=1` asks for what is logged.
-pub(crate) fn notice(line: impl Display) {
+pub fn notice(line: impl Display) {
     static ALOUD: LazyLock<bool> =
         LazyLock::new(|| env::var_os("CUDA_SIM_LOG").is_some_and(|value| value == "1"));
     if *ALOUD {
@@ -27,13 +27,13 @@ pub(crate) fn notice(line: impl Display) {
 }
 
 /// Logs why the driver refuses something.
-pub(crate) fn refusal(reason: impl Display) {
+pub fn refusal(reason: impl Display) {
     tracing::warn!("{reason}");
     notice(reason);
 }
 
 /// Says once that the driver has a fault of its own, and what to try.
-pub(crate) fn internal_error(what: impl Display) {
+pub fn internal_error(what: impl Display) {
     static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let text = format!(
         "internal error: {what}. This is a fault of the software driver, not of the program: \
@@ -51,7 +51,7 @@ pub(crate) fn internal_error(what: impl Display) {
 }
 
 /// The message of a panic.
-pub(crate) fn reason_of(panic: &(dyn Any + Send)) -> &str {
+pub fn reason_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
@@ -60,7 +60,7 @@ pub(crate) fn reason_of(panic: &(dyn Any + Send)) -> &str {
 ///
 /// # Errors
 /// The system's.
-pub(crate) fn write_all(file: libc::c_int, mut bytes: &[u8]) -> io::Result<()> {
+pub fn write_all(file: libc::c_int, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         // SAFETY: the bytes are there to be read.
         let written = unsafe { libc::write(file, bytes.as_ptr().cast(), bytes.len()) };
