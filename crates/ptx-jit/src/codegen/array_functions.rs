@@ -13,7 +13,7 @@ use cranelift_module::{Linkage, Module};
 
 use super::jit_module::describe;
 use crate::runtime::{
-    self, Area, BitsCall, ConvertCall, FloatCall, HalfCall, IntegerCall, MatrixPlaces, RowLoad,
+    self, Area, BitsCall, ConvertCall, FloatCall, HalfCall, IntegerCall, MatrixRegisters, RowLoad,
     WarpCall,
 };
 
@@ -36,7 +36,7 @@ type LaneEntry<C> = unsafe extern "C" fn(*mut Area, C, u32);
 
 type RowEntry = unsafe extern "C" fn(*mut RowLoad, u32, u32);
 
-type MatrixEntry = unsafe extern "C" fn(*mut MatrixPlaces, u32, u32);
+type MatrixEntry = unsafe extern "C" fn(*mut MatrixRegisters, u32, u32);
 
 /// Cranelift's namespace of a module's functions.
 const FUNCTIONS: u32 = 0;

@@ -113,7 +113,7 @@ fn multiplied(form: MatrixForm, operands: &PerLane<&LaneOperands>) -> PerLane<La
             area.set_operand(index, lane, operands[index], narrow);
         }
     }
-    runtime::multiply(&mut area, form);
+    area.with_registers(|registers| runtime::multiply(registers, form));
     taken_from(&area, form.results(), narrow)
 }
 
@@ -124,10 +124,7 @@ fn exchange_rows(exchange: RowExchange, operands: &PerLane<&LaneOperands>) -> Pe
             area.set_operand(index, lane, word, true);
         }
     }
-    match exchange.gathers {
-        true => runtime::gather(&mut area, exchange),
-        false => runtime::spread(&mut area, exchange),
-    }
+    area.with_registers(|registers| runtime::exchange(registers, exchange));
     taken_from(&area, exchange.results(), true)
 }
 

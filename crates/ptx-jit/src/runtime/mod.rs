@@ -18,9 +18,9 @@ pub(crate) use atomic::{add_bf16, add_bf16x2, add_f16, add_f16x2, decrement, inc
 pub(crate) use bits::{find_counted, permute};
 pub(crate) use format::Format;
 pub(crate) use lanes::{
-    Area, BitsCall, ConvertCall, FloatCall, HalfCall, IntegerCall, MatrixArea, MatrixPlaces,
-    RowLoad, WarpCall, bits, convert, exchange_rows, float, gather, half, integer, load_rows,
-    multiply, multiply_matrices, spread, warp,
+    Area, BitsCall, ConvertCall, FloatCall, HalfCall, IntegerCall, MatrixArea, MatrixRegisters,
+    RowLoad, WarpCall, bits, convert, exchange, exchange_rows, float, half, integer, load_rows,
+    multiply, multiply_matrices, warp,
 };
 pub(crate) use math::{cosine, exp2, log2, sine, tanh};
 pub(crate) use mbarrier::{

@@ -9,7 +9,7 @@ use super::arrays::{area, new_area};
 use super::lanes::{LANES, Lanes};
 use super::shape::{count, vector_type};
 use crate::codegen::array_functions::ArrayFunction;
-use crate::runtime::{MatrixArea, MatrixPlaces, RowLoad};
+use crate::runtime::{MatrixArea, MatrixRegisters, RowLoad};
 
 /// A register that an operation on matrices takes.
 pub(in crate::codegen) enum MatrixOperand {
@@ -95,22 +95,21 @@ fn call_function(
     ty: ScalarType,
 ) -> Vec<Option<Lanes>> {
     let results = MatrixResults::new(b, homes);
-    let places = area(b, *b"matplace", size_of::<MatrixPlaces>());
+    let registers = area(b, *b"matregis", size_of::<MatrixRegisters>());
     for (index, operand) in operands.iter().enumerate() {
         match operand {
-            MatrixOperand::Memory(home) => put_address(b, (places, 8 * index), *home, 0),
+            MatrixOperand::Memory(home) => put_address(b, (registers, 8 * index), *home, 0),
             MatrixOperand::Lanes(lanes) => {
                 for (vector, &value) in lanes.values.iter().enumerate() {
                     let place = place_in_area(index, vector);
                     b.ins().stack_store(types::I64, value, results.area, place);
                 }
-                put_address(b, (places, 8 * index), results.area, place_in_area(index, 0));
+                put_address(b, (registers, 8 * index), results.area, place_in_area(index, 0));
             }
         }
     }
-    results.put_addresses(b, places, MatrixPlaces::RESULTS);
-    put_address(b, (places, MatrixPlaces::AREA), results.area, 0);
-    call(b, function, places, parameter);
+    results.put_addresses(b, registers, MatrixRegisters::RESULTS);
+    call(b, function, registers, parameter);
     results.take(b, ty)
 }
 

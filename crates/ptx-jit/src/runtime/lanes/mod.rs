@@ -12,14 +12,15 @@ mod integer;
 mod matrix;
 mod warp;
 
-pub(crate) use area::{Area, MatrixArea, MatrixPlaces};
+pub(crate) use area::Area;
 pub(crate) use bits::{BitsCall, bits};
 pub(crate) use convert::{ConvertCall, convert};
 pub(crate) use float::{FloatCall, float};
 pub(crate) use half::{HalfCall, half};
 pub(crate) use integer::{IntegerCall, integer};
 pub(crate) use matrix::{
-    RowLoad, exchange_rows, gather, load_rows, multiply, multiply_matrices, spread,
+    MatrixArea, MatrixRegisters, RowLoad, exchange, exchange_rows, load_rows, multiply,
+    multiply_matrices,
 };
 pub(crate) use warp::{WarpCall, warp};
 

@@ -3,15 +3,16 @@
 
 use ptx::{MatrixArrangement, MatrixForm, ScalarType};
 
+use super::registers::MatrixRegisters;
 use super::sums::single;
-use crate::runtime::lanes::area::{LANES, LaneArray, MatrixArea};
+use crate::runtime::lanes::area::LANES;
 use crate::runtime::lanes::half::{F16, Half};
 
 /// The depth.
 const DEPTH: usize = 4;
 
 /// All four products.
-pub(super) fn multiply(area: &mut MatrixArea, form: MatrixForm) {
+pub(super) fn multiply(registers: &mut MatrixRegisters, form: MatrixForm) {
     let MatrixArrangement::QuadPairs { a_in_columns, b_in_rows } = form.arrangement else {
         return;
     };
@@ -21,7 +22,7 @@ pub(super) fn multiply(area: &mut MatrixArea, form: MatrixForm) {
         for number in 0..8 {
             let lane = lane(pair, number);
             for i in 0..DEPTH {
-                let [x, y] = [0, 2].map(|first| half(&area.operands[first + i / 2], lane, i % 2));
+                let [x, y] = [0, 2].map(|first| half(registers, first + i / 2, (lane, i % 2)));
                 let (line, place) = (number % 4, i + number / 4 * 4);
                 match a_in_columns {
                     true => a[place][line] = x,
@@ -35,8 +36,8 @@ pub(super) fn multiply(area: &mut MatrixArea, form: MatrixForm) {
             for i in 0..8 {
                 let (row, column) = place_of_sum(number, i, form.addends);
                 sums[row][column] = match form.addends {
-                    ScalarType::F16 => half(&area.operands[4 + i / 2], lane, i % 2),
-                    _ => area.operands[4 + i].lanes::<f32>()[lane],
+                    ScalarType::F16 => half(registers, 4 + i / 2, (lane, i % 2)),
+                    _ => registers.operand::<f32>(4 + i)[lane],
                 };
             }
         }
@@ -45,11 +46,11 @@ pub(super) fn multiply(area: &mut MatrixArea, form: MatrixForm) {
                 sums.iter_mut().zip(b).for_each(|(sum, &y)| *sum += x * y);
             }
         }
-        put(area, (pair, form.sums), &sums);
+        put(registers, (pair, form.sums), &sums);
     }
 }
 
-fn put(area: &mut MatrixArea, (pair, ty): (usize, ScalarType), sums: &[[f32; 8]; 8]) {
+fn put(registers: &mut MatrixRegisters, (pair, ty): (usize, ScalarType), sums: &[[f32; 8]; 8]) {
     for number in 0..8 {
         let lane = lane(pair, number);
         for i in 0..8 {
@@ -57,10 +58,10 @@ fn put(area: &mut MatrixArea, (pair, ty): (usize, ScalarType), sums: &[[f32; 8];
             let sum = sums[row][column];
             match ty {
                 ScalarType::F16 => {
-                    let halves: &mut [[u16; 2]; LANES] = area.results[i / 2].lanes_mut();
+                    let halves: &mut [[u16; 2]; LANES] = registers.result(i / 2);
                     halves[lane][i % 2] = F16::narrow(sum);
                 }
-                _ => area.results[i].lanes_mut()[lane] = single(sum),
+                _ => registers.result(i)[lane] = single(sum),
             }
         }
     }
@@ -79,7 +80,6 @@ fn place_of_sum(number: usize, i: usize, ty: ScalarType) -> (usize, usize) {
     }
 }
 
-fn half(register: &LaneArray, lane: usize, part: usize) -> f32 {
-    let halves: &[[u16; 2]; LANES] = register.lanes();
-    F16::widen(halves[lane][part])
+fn half(registers: &MatrixRegisters, index: usize, (lane, part): (usize, usize)) -> f32 {
+    F16::widen(registers.operand::<[u16; 2]>(index)[lane][part])
 }

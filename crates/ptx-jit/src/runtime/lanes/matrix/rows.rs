@@ -3,7 +3,8 @@
 
 use ptx::RowExchange;
 
-use crate::runtime::lanes::area::{LANES, MatrixArea, MatrixPlaces};
+use super::registers::MatrixRegisters;
+use crate::runtime::lanes::area::LANES;
 use crate::runtime::lanes::widest;
 
 /// A row of eight halves, as it lies in memory.
@@ -74,44 +75,47 @@ fn elements(rows: [Row; 8], transposed: bool) -> [Row; 8] {
     }
 }
 
-/// Exchanges the rows at those places, as the number of an exchange says.
-pub(crate) unsafe extern "C" fn exchange_rows(places: *mut MatrixPlaces, number: u32, _: u32) {
-    let exchange = RowExchange::numbered(number);
-    // SAFETY: native code hands over places and an area of its own stack, for four words and the results.
-    let places = unsafe { &mut *places };
-    // SAFETY: the area is this call's, and the lanes of each word lie in their place.
-    let area = unsafe { places.gather([u32::BITS; 4].into_iter()) };
+/// Exchanges the rows in those registers, as the number of an exchange says.
+pub(crate) unsafe extern "C" fn exchange_rows(
+    registers: *mut MatrixRegisters,
+    number: u32,
+    _: u32,
+) {
+    // SAFETY: native code hands over four words and the results of this exchange, and nobody else knows
+    // them.
+    exchange(unsafe { &mut *registers }, RowExchange::numbered(number));
+}
+
+/// The exchange of rows, which are four words of a lane, and elements.
+pub(crate) fn exchange(registers: &mut MatrixRegisters, exchange: RowExchange) {
     match exchange.gathers {
-        true => gather(area, exchange),
-        false => spread(area, exchange),
+        true => gather(registers, exchange.transposed),
+        false => spread(registers, exchange),
     }
-    // SAFETY: the area is this call's, and each result has a place for its lanes.
-    unsafe { places.scatter(exchange.results(), u32::BITS) };
 }
 
 /// Gives each lane two elements of each matrix, whose rows are four words of a lane each.
-pub(crate) fn spread(area: &mut MatrixArea, exchange: RowExchange) {
-    let words: [[u32; LANES]; 4] = std::array::from_fn(|word| *area.operands[word].lanes::<u32>());
-    for (matrix, result) in area.results.iter_mut().take(exchange.count.into()).enumerate() {
+fn spread(registers: &mut MatrixRegisters, exchange: RowExchange) {
+    let words: [[u32; LANES]; 4] = std::array::from_fn(|word| *registers.operand(word));
+    for matrix in 0..exchange.count.into() {
         let row = |row: usize| {
             let word = |word: usize| words[word][8 * matrix + row];
             std::array::from_fn(|column| (word(column / 2) >> (column % 2 * 16)) as u16)
         };
         let elements = elements(std::array::from_fn(row), exchange.transposed);
-        let pairs: &mut [[u16; 2]; LANES] = result.lanes_mut();
+        let pairs: &mut [[u16; 2]; LANES] = registers.result(matrix);
         pairs.as_flattened_mut().copy_from_slice(elements.as_flattened());
     }
 }
 
 /// Gives the lanes from 8 n on the rows of matrix n, of which each lane has two elements.
-pub(crate) fn gather(area: &mut MatrixArea, exchange: RowExchange) {
-    let pairs: [[[u16; 2]; LANES]; 4] =
-        std::array::from_fn(|matrix| *area.operands[matrix].lanes::<[u16; 2]>());
-    for (word, result) in area.results.iter_mut().take(4).enumerate() {
-        let result: &mut [[u16; 2]; LANES] = result.lanes_mut();
+fn gather(registers: &mut MatrixRegisters, transposed: bool) {
+    let pairs: [[[u16; 2]; LANES]; 4] = std::array::from_fn(|matrix| *registers.operand(matrix));
+    for word in 0..4 {
+        let result: &mut [[u16; 2]; LANES] = registers.result(word);
         for (lane, value) in result.iter_mut().enumerate() {
             let (matrix, row) = (lane / 8, lane % 8);
-            *value = match exchange.transposed {
+            *value = match transposed {
                 false => pairs[matrix][4 * row + word],
                 // Row and column change places: element `row` of the rows 2 word and 2 word + 1.
                 true => [0, 1].map(|next| pairs[matrix][4 * (2 * word + next) + row / 2][row % 2]),

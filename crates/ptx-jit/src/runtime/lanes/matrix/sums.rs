@@ -2,24 +2,25 @@
 //! which they go.
 
 use super::EightRows;
-use crate::runtime::lanes::area::{LANES, LaneArray, Plain};
+use super::registers::MatrixRegisters;
+use crate::runtime::lanes::area::{LANES, Plain};
 use crate::runtime::lanes::half::{F16, Half};
 
 /// A type of sums of a product of a whole warp.
 pub(super) trait Sums {
     type Factor: Copy + Default;
-    type Sum: Copy;
+    type Sum: Copy + Default;
     /// The number of registers for eight rows.
     const REGISTERS: usize;
 
-    /// Eight rows from the first registers, with their columns in the order of [`column_at`].
-    fn load(registers: &[LaneArray]) -> EightRows<Self::Sum, 8>;
+    /// Eight rows from an operand and those that follow, with their columns in the order of [`column_at`].
+    fn load(registers: &MatrixRegisters, first: usize) -> EightRows<Self::Sum, 8>;
 
     /// A sum and one more product.
     fn add(sum: Self::Sum, x: Self::Factor, y: Self::Factor) -> Self::Sum;
 
-    /// Puts eight rows into the first registers.
-    fn store(registers: &mut [LaneArray], sums: &EightRows<Self::Sum, 8>);
+    /// Puts eight rows into a result and those that follow.
+    fn store(registers: &mut MatrixRegisters, first: usize, sums: &EightRows<Self::Sum, 8>);
 }
 
 /// Sums in `f32`.
@@ -49,8 +50,8 @@ impl Sums for Singles {
     const REGISTERS: usize = 2;
 
     #[inline(always)]
-    fn load(registers: &[LaneArray]) -> EightRows<f32, 8> {
-        pairs(registers)
+    fn load(registers: &MatrixRegisters, first: usize) -> EightRows<f32, 8> {
+        pairs(registers, first)
     }
 
     #[inline(always)]
@@ -59,8 +60,8 @@ impl Sums for Singles {
     }
 
     #[inline(always)]
-    fn store(registers: &mut [LaneArray], sums: &EightRows<f32, 8>) {
-        put_pairs(registers, &sums.map(|row| row.map(single)));
+    fn store(registers: &mut MatrixRegisters, first: usize, sums: &EightRows<f32, 8>) {
+        put_pairs(registers, first, &sums.map(|row| row.map(single)));
     }
 }
 
@@ -70,8 +71,8 @@ impl Sums for Halves {
     const REGISTERS: usize = 1;
 
     #[inline(always)]
-    fn load(registers: &[LaneArray]) -> EightRows<f32, 8> {
-        let rows = super::halves::<F16>(&registers[0]);
+    fn load(registers: &MatrixRegisters, first: usize) -> EightRows<f32, 8> {
+        let rows = super::halves::<F16>(registers, first);
         rows.map(|row| std::array::from_fn(|at| row[column_at(at)]))
     }
 
@@ -81,8 +82,8 @@ impl Sums for Halves {
     }
 
     #[inline(always)]
-    fn store(registers: &mut [LaneArray], sums: &EightRows<f32, 8>) {
-        let result: &mut [[u16; 2]; LANES] = registers[0].lanes_mut();
+    fn store(registers: &mut MatrixRegisters, first: usize, sums: &EightRows<f32, 8>) {
+        let result: &mut [[u16; 2]; LANES] = registers.result(first);
         for (lane, pair) in result.iter_mut().enumerate() {
             let (row, even) = (&sums[lane / 4], lane % 4);
             *pair = [F16::narrow(row[even]), F16::narrow(row[even + 4])];
@@ -96,8 +97,8 @@ impl Sums for Doubles {
     const REGISTERS: usize = 2;
 
     #[inline(always)]
-    fn load(registers: &[LaneArray]) -> EightRows<f64, 8> {
-        pairs(registers)
+    fn load(registers: &MatrixRegisters, first: usize) -> EightRows<f64, 8> {
+        pairs(registers, first)
     }
 
     #[inline(always)]
@@ -106,9 +107,13 @@ impl Sums for Doubles {
     }
 
     #[inline(always)]
-    fn store(registers: &mut [LaneArray], sums: &EightRows<f64, 8>) {
+    fn store(registers: &mut MatrixRegisters, first: usize, sums: &EightRows<f64, 8>) {
         let nan = f64::from_bits(0xfff8_0000_0000_0000);
-        put_pairs(registers, &sums.map(|row| row.map(|sum| if sum.is_nan() { nan } else { sum })));
+        put_pairs(
+            registers,
+            first,
+            &sums.map(|row| row.map(|sum| if sum.is_nan() { nan } else { sum })),
+        );
     }
 }
 
@@ -118,8 +123,8 @@ impl Sums for Wrapping {
     const REGISTERS: usize = 2;
 
     #[inline(always)]
-    fn load(registers: &[LaneArray]) -> EightRows<i32, 8> {
-        pairs(registers)
+    fn load(registers: &MatrixRegisters, first: usize) -> EightRows<i32, 8> {
+        pairs(registers, first)
     }
 
     #[inline(always)]
@@ -128,8 +133,8 @@ impl Sums for Wrapping {
     }
 
     #[inline(always)]
-    fn store(registers: &mut [LaneArray], sums: &EightRows<i32, 8>) {
-        put_pairs(registers, sums);
+    fn store(registers: &mut MatrixRegisters, first: usize, sums: &EightRows<i32, 8>) {
+        put_pairs(registers, first, sums);
     }
 }
 
@@ -139,8 +144,8 @@ impl Sums for Saturating {
     const REGISTERS: usize = 2;
 
     #[inline(always)]
-    fn load(registers: &[LaneArray]) -> EightRows<i64, 8> {
-        pairs::<i32>(registers).map(|row| row.map(i64::from))
+    fn load(registers: &MatrixRegisters, first: usize) -> EightRows<i64, 8> {
+        pairs::<i32>(registers, first).map(|row| row.map(i64::from))
     }
 
     #[inline(always)]
@@ -149,9 +154,9 @@ impl Sums for Saturating {
     }
 
     #[inline(always)]
-    fn store(registers: &mut [LaneArray], sums: &EightRows<i64, 8>) {
+    fn store(registers: &mut MatrixRegisters, first: usize, sums: &EightRows<i64, 8>) {
         let clamp = |sum: i64| sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
-        put_pairs(registers, &sums.map(|row| row.map(clamp)));
+        put_pairs(registers, first, &sums.map(|row| row.map(clamp)));
     }
 }
 
@@ -164,8 +169,8 @@ pub(super) const fn column_at(place: usize) -> usize {
 
 /// Eight rows of sums, whose even columns one register holds, and the odd ones the next.
 #[inline(always)]
-fn pairs<T: Plain>(registers: &[LaneArray]) -> EightRows<T, 8> {
-    let [even, odd]: [&[T; LANES]; 2] = [0, 1].map(|next| registers[next].lanes());
+fn pairs<T: Plain>(registers: &MatrixRegisters, first: usize) -> EightRows<T, 8> {
+    let [even, odd]: [&[T; LANES]; 2] = [0, 1].map(|next| registers.operand(first + next));
     std::array::from_fn(|row| {
         std::array::from_fn(|at| match at {
             ..4 => even[4 * row + at],
@@ -175,9 +180,9 @@ fn pairs<T: Plain>(registers: &[LaneArray]) -> EightRows<T, 8> {
 }
 
 #[inline(always)]
-fn put_pairs<T: Plain>(registers: &mut [LaneArray], sums: &EightRows<T, 8>) {
+fn put_pairs<T: Plain>(registers: &mut MatrixRegisters, first: usize, sums: &EightRows<T, 8>) {
     for next in 0..2 {
-        let result: &mut [T; LANES] = registers[next].lanes_mut();
+        let result: &mut [T; LANES] = registers.result(first + next);
         for (lanes, row) in result.as_chunks_mut::<4>().0.iter_mut().zip(sums) {
             lanes.copy_from_slice(&row[4 * next..][..4]);
         }
