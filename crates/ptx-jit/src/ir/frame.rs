@@ -38,10 +38,11 @@ impl Resumable {
 }
 
 /// The offsets of the registers' slots in a frame.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct FrameLayout {
     /// The offset of each register's slot; -1 for those that never leave the machine's registers.
     offsets: Vec<i32>,
+    kept: RegisterSet,
     pub(crate) bytes: usize,
 }
 
@@ -57,12 +58,17 @@ impl FrameLayout {
         for block in 0..code.graph.blocks.len() {
             kept.extend(liveness.live_in(block));
         }
-        let mut layout = FrameLayout { offsets: vec![-1; registers.len()], bytes: 0 };
+        let (mut offsets, mut bytes) = (vec![-1; registers.len()], 0);
         for register in kept.iter() {
-            layout.offsets[register.index()] = layout.bytes as i32;
-            layout.bytes += LANES * cell_bytes(registers[register.index()]);
+            offsets[register.index()] = bytes as i32;
+            bytes += LANES * cell_bytes(registers[register.index()]);
         }
-        layout
+        FrameLayout { offsets, kept, bytes }
+    }
+
+    /// The registers that have slots.
+    pub(crate) fn kept(&self) -> &RegisterSet {
+        &self.kept
     }
 
     /// The offset of a register's first cell in the frame.

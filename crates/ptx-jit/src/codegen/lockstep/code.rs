@@ -45,7 +45,7 @@ impl<'a> WarpCode<'a> {
         WarpCode {
             // The second parameter of code for warps is the warp's record.
             frame: WarpFrame::new(plan, t.pointers.thread()),
-            registers: WarpRegisters::new(plan),
+            registers: WarpRegisters::new(plan, t.pointers.thread()),
             resumption: WarpResumption::new(),
             slots: LaneSlots::default(),
             groups: AccessGroups::default(),
@@ -59,7 +59,13 @@ impl<'a> WarpCode<'a> {
     /// Begins with a block to which control comes from several warps.
     pub(super) fn begin(&mut self, block: clif::Block) {
         self.t.e.switch_to_block(block);
+        self.find_record();
+    }
+
+    /// Finds the warp's record, where control may come from other warps' code.
+    pub(super) fn find_record(&mut self) {
         self.frame.find_record(&mut self.t);
+        self.registers.set_record(self.frame.record());
     }
 
     /// Returns a status that the scheduler sees to, and which warp it is of.

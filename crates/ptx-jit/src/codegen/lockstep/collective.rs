@@ -4,7 +4,7 @@
 //! a constant it is compared with that, and operations of fewer lanes are left to the runtime.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, StackSlot, Value, types};
+use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ptx::{
     Instruction, MatrixForm, Operand, ReduxOp, Register, RegisterType, RowExchange, ScalarType,
     ShuffleMode, Suspension, VoteMode,
@@ -14,7 +14,7 @@ use super::code::WarpCode;
 use super::divergence::leave_lockstep;
 use super::frame::{cell_address, load_cell, store_vectors};
 use crate::codegen::thread::operand_types;
-use crate::codegen::vector::{self, Lanes, MatrixOperand};
+use crate::codegen::vector::{self, FramePlace, Lanes, MatrixOperand};
 use crate::ir::Uniformity;
 
 /// An operation whose members are all lanes; whether there is a form for it.
@@ -161,18 +161,18 @@ fn operands(
 
 /// The memory of the results that have some.
 pub(super) fn homes(
-    w: &mut WarpCode<'_>,
+    w: &WarpCode<'_>,
     instruction: &Instruction,
     ty: ScalarType,
-) -> Vec<Option<StackSlot>> {
+) -> Vec<Option<FramePlace>> {
     let registers = instruction.destinations.iter();
     registers.map(|register| register.and_then(|register| home(w, register, ty))).collect()
 }
 
 /// The memory of a register, if its bits are those of the type.
-fn home(w: &mut WarpCode<'_>, register: Register, ty: ScalarType) -> Option<StackSlot> {
+fn home(w: &WarpCode<'_>, register: Register, ty: ScalarType) -> Option<FramePlace> {
     let fits = w.registers.class(register).bits() == ty.bits();
-    fits.then(|| w.registers.home(&mut w.t.e, register)).flatten()
+    fits.then(|| w.registers.home(register)).flatten()
 }
 
 /// Writes the results that are not in their memory yet.

@@ -58,9 +58,9 @@ impl<'a> WarpFrame<'a> {
         warp: &mut WarpRegisters<'_>,
         registers: &RegisterSet,
     ) {
-        for register in registers.iter() {
+        for register in warp.without_homes(registers).iter() {
             let lanes = warp.lanes(t, register);
-            store_vectors(&mut t.e, &lanes, self.record, self.cells(register));
+            store_vectors(&mut t.e, &lanes, self.record, cells(self.plan, register));
         }
     }
 
@@ -72,8 +72,9 @@ impl<'a> WarpFrame<'a> {
         warp: &mut WarpRegisters<'_>,
         registers: &RegisterSet,
     ) {
-        for register in self.plan.rematerializable.others(registers).iter() {
-            let offset = self.cells(register);
+        let kept = self.plan.rematerializable.others(registers);
+        for register in warp.without_homes(&kept).iter() {
+            let offset = cells(self.plan, register);
             if warp.is_varying(register) {
                 let lanes = warp.lanes(t, register);
                 store_vectors(&mut t.e, &lanes, self.record, offset);
@@ -108,8 +109,8 @@ impl<'a> WarpFrame<'a> {
         warp: &mut WarpRegisters<'_>,
         registers: &RegisterSet,
     ) {
-        for register in registers.iter() {
-            let (offset, class) = (self.cells(register), warp.class(register));
+        for register in warp.without_homes(registers).iter() {
+            let (offset, class) = (cells(self.plan, register), warp.class(register));
             if warp.is_varying(register) {
                 let lanes = load_vectors(&mut t.e, class, self.record, offset);
                 warp.set(&mut t.e, register, &lanes);
@@ -119,11 +120,11 @@ impl<'a> WarpFrame<'a> {
             t.set(register, value);
         }
     }
+}
 
-    /// The place of a register's cells, as a distance from the record.
-    fn cells(&self, register: Register) -> i32 {
-        size_of::<WarpRecord>() as i32 + self.plan.resumable.layout.slot(register)
-    }
+/// The place of a register's cells, as a distance from the warp's record.
+pub(super) fn cells(plan: &Lockstep, register: Register) -> i32 {
+    size_of::<WarpRecord>() as i32 + plan.resumable.layout.slot(register)
 }
 
 /// Memory of the function for loops over lanes: slots with a cell of up to 64 bits for each lane.

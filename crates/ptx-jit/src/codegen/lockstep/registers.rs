@@ -1,43 +1,49 @@
 //! The registers of a warp, whose lanes share a value, have it at equal distances, or each its own.
 
-use cranelift_codegen::ir::{InstBuilder, StackSlot, Type, Value, types};
+use cranelift_codegen::ir::{InstBuilder, Type, Value};
 use cranelift_frontend::Variable;
-use ptx::control_flow::{RegisterSet, reads};
+use ptx::control_flow::RegisterSet;
 use ptx::{Function, Guard, Operand, Operation, Register, RegisterType, ScalarType, Suspension};
 use smallvec::SmallVec;
 
+use super::frame::{cells, load_vectors, store_vectors};
 use crate::codegen::emitter::Emitter;
 use crate::codegen::thread::ThreadCode;
-use crate::codegen::vector::{self, Lanes};
-use crate::ir::{LaneStrides, Lockstep, Uniformity};
+use crate::codegen::vector::{self, FramePlace, Lanes};
+use crate::ir::{self, LaneStrides, Lockstep, Uniformity};
 
 /// The registers as vectors. What all lanes share, and the first lane's value of what is affine, is in
 /// the registers of the [`ThreadCode`]; vectors of those are made where one is needed.
 pub(super) struct WarpRegisters<'a> {
     plan: &'a Lockstep,
-    /// The vectors of varying registers, declared when first used.
+    /// The warp's record, behind which its frame lies.
+    record: Value,
+    /// The varying registers that always lie in the frame: in code that multiplies matrices, those that live
+    /// longer than a block. The functions that multiply want them in memory, and there are many more of
+    /// them than the host has registers.
+    in_frame: RegisterSet,
+    /// The vectors of the other varying registers, declared when first used.
     vectors: Vec<Option<SmallVec<[Variable; 16]>>>,
-    /// Registers that products of matrices take or give. The functions that multiply want them in memory,
-    /// and there are more of them than the host has registers.
-    of_matrices: RegisterSet,
-    /// The memory of those, allotted when first used.
-    homes: Vec<Option<StackSlot>>,
 }
 
 impl<'a> WarpRegisters<'a> {
-    pub(super) fn new(plan: &'a Lockstep) -> WarpRegisters<'a> {
-        let function = &plan.resumable.code.function;
-        let count = function.registers.len();
-        let mut of_matrices = RegisterSet::empty(count);
-        for instruction in &function.body {
-            if matches!(instruction.operation, Operation::Suspend(Suspension::Multiply(_))) {
-                let results = instruction.destinations.iter().copied().flatten();
-                reads(instruction).into_iter().chain(results).for_each(|register| {
-                    of_matrices.insert(register);
-                });
-            }
+    pub(super) fn new(plan: &'a Lockstep, record: Value) -> WarpRegisters<'a> {
+        let ir::Resumable { code, layout, .. } = &plan.resumable;
+        let count = code.function.registers.len();
+        let multiplies = code.function.body.iter().any(|instruction| {
+            matches!(instruction.operation, Operation::Suspend(Suspension::Multiply(_)))
+        });
+        let mut in_frame = RegisterSet::empty(count);
+        if multiplies {
+            let varies = |&register: &Register| plan.uniformity.of(register) == Uniformity::Varying;
+            layout.kept().iter().filter(varies).for_each(|register| in_frame.insert(register));
         }
-        WarpRegisters { plan, vectors: vec![None; count], of_matrices, homes: vec![None; count] }
+        WarpRegisters { plan, record, in_frame, vectors: vec![None; count] }
+    }
+
+    /// The registers are those of the warp of a record.
+    pub(super) fn set_record(&mut self, record: Value) {
+        self.record = record;
     }
 
     pub(super) fn function(&self) -> &'a Function {
@@ -69,14 +75,12 @@ impl<'a> WarpRegisters<'a> {
         let class = self.class(register);
         match self.uniformity(register) {
             Uniformity::Varying => {
-                let (ty, count) = vectors(class);
-                let home = self.home(&mut t.e, register);
-                let values = (0..count).map(|index| match home {
-                    Some(home) => t.e.ins().stack_load(types::I64, ty, home, 16 * index as i32),
-                    None => {
-                        let variable = self.variable(&mut t.e, register, index);
-                        t.e.builder().use_var(variable)
-                    }
+                if let Some(FramePlace { base, offset }) = self.home(register) {
+                    return load_vectors(&mut t.e, class, base, offset);
+                }
+                let values = (0..vectors(class).1).map(|index| {
+                    let variable = self.variable(&mut t.e, register, index);
+                    t.e.builder().use_var(variable)
                 });
                 Lanes { values: values.collect() }
             }
@@ -89,28 +93,26 @@ impl<'a> WarpRegisters<'a> {
 
     /// Sets the vectors of a varying register.
     pub(super) fn set(&mut self, e: &mut Emitter<'_>, register: Register, lanes: &Lanes) {
-        let home = self.home(e, register);
+        if let Some(FramePlace { base, offset }) = self.home(register) {
+            return store_vectors(e, lanes, base, offset);
+        }
         for (index, &value) in lanes.values.iter().enumerate() {
-            match home {
-                Some(home) => {
-                    e.ins().stack_store(types::I64, value, home, 16 * index as i32);
-                }
-                None => {
-                    let variable = self.variable(e, register, index);
-                    e.builder().def_var(variable, value);
-                }
-            }
+            let variable = self.variable(e, register, index);
+            e.builder().def_var(variable, value);
         }
     }
 
-    /// The memory in which a varying register always lies, if it does.
-    pub(super) fn home(&mut self, e: &mut Emitter<'_>, register: Register) -> Option<StackSlot> {
-        if !self.of_matrices.contains(register) || !self.is_varying(register) {
-            return None;
-        }
-        let (ty, count) = vectors(self.class(register));
-        let home = &mut self.homes[register.index()];
-        Some(*home.get_or_insert_with(|| vector::memory_for(e.builder(), ty, count)))
+    /// The place in which a register always lies, if it does.
+    pub(super) fn home(&self, register: Register) -> Option<FramePlace> {
+        let place = || FramePlace { base: self.record, offset: cells(self.plan, register) };
+        self.in_frame.contains(register).then(place)
+    }
+
+    /// Those of some registers that do not always lie in the frame.
+    pub(super) fn without_homes(&self, registers: &RegisterSet) -> RegisterSet {
+        let mut others = registers.clone();
+        self.in_frame.iter().for_each(|register| others.remove(register));
+        others
     }
 
     /// Writes lanes of a type into a varying register, where the guard holds.

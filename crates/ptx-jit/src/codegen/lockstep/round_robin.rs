@@ -165,7 +165,7 @@ impl RoundRobin {
         self.go_on(w, resumption, live);
         w.t.e.jump(head);
         w.t.e.switch_to_block(stay);
-        w.frame.find_record(&mut w.t);
+        w.find_record();
     }
 
     /// Goes on with the code that is executed when the warp's turn comes again.

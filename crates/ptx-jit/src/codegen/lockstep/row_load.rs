@@ -4,7 +4,7 @@
 //! The parser makes two instructions of it, since a lane that runs by itself has to wait for the others
 //! between them. A warp in lockstep does not: one function loads the rows where the elements belong.
 
-use cranelift_codegen::ir::{InstBuilder, StackSlot, types};
+use cranelift_codegen::ir::{InstBuilder, types};
 use ptx::{
     AddressBase, Instruction, MemoryForm, MemoryOperand, MemoryOrder, Operand, Operation,
     RowExchange, ScalarType, Suspension,
@@ -32,7 +32,7 @@ pub(super) fn load_rows(w: &mut WarpCode<'_>, load: &Instruction) -> bool {
     let memory = w.t.pointers.window_base(&mut w.t.e, SpaceWindow::Shared);
     let log = ROW_BYTES.ilog2() as usize;
     let slots = w.t.pointers.window_slots(&mut w.t.e, SpaceWindow::Shared, log);
-    let homes: Vec<Option<StackSlot>> = homes(w, instruction, ScalarType::B32);
+    let homes = homes(w, instruction, ScalarType::B32);
     let LoadedRows { words, is_refused, addresses } =
         vector::load_rows(w.t.e.builder(), exchange, &addresses, [memory, slots], &homes);
     let [good, bad] = w.t.e.create_blocks();

@@ -72,15 +72,6 @@ pub(super) fn area(b: &mut FunctionBuilder<'_>, name: [u8; 8], bytes: usize) -> 
     if let Some((slot, _)) = known {
         return slot;
     }
-    new_area(b, Some(key), bytes)
-}
-
-/// A new place in a function's frame.
-pub(super) fn new_area(
-    b: &mut FunctionBuilder<'_>,
-    key: Option<StackSlotKey>,
-    bytes: usize,
-) -> StackSlot {
     let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes as u32, 4);
-    b.create_sized_stack_slot(StackSlotData { key, ..data })
+    b.create_sized_stack_slot(StackSlotData { key: Some(key), ..data })
 }

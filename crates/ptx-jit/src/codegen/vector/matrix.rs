@@ -1,11 +1,11 @@
 //! Products of matrices whose elements lie in the lanes' registers, the exchange of their rows, and loads of
 //! rows: calls of functions, which are told where each register lies.
 
-use cranelift_codegen::ir::{InstBuilder, StackSlot, Type, Value, types};
+use cranelift_codegen::ir::{InstBuilder, StackSlot, Value, types};
 use cranelift_frontend::FunctionBuilder;
 use ptx::{MATRIX_SOURCES, MatrixForm, RowExchange, ScalarType};
 
-use super::arrays::{area, new_area};
+use super::arrays::area;
 use super::lanes::{LANES, Lanes};
 use super::shape::{count, vector_type};
 use crate::codegen::array_functions::ArrayFunction;
@@ -14,17 +14,15 @@ use crate::runtime::{MatrixArea, MatrixRegisters, RowLoad};
 /// A register that an operation on matrices takes.
 pub(in crate::codegen) enum MatrixOperand {
     /// It lies in memory.
-    Memory(StackSlot),
+    Memory(FramePlace),
     Lanes(Lanes),
 }
 
-/// Memory of a function for a register of so many vectors, with which functions over matrices work.
-pub(in crate::codegen) fn memory_for(
-    b: &mut FunctionBuilder<'_>,
-    vectors: Type,
-    count: usize,
-) -> StackSlot {
-    new_area(b, None, vectors.bytes() as usize * count)
+/// The place of a register in the frame of a warp.
+#[derive(Clone, Copy)]
+pub(in crate::codegen) struct FramePlace {
+    pub(in crate::codegen) base: Value,
+    pub(in crate::codegen) offset: i32,
 }
 
 /// Multiplies matrices, of which the registers of a, b and c are given. The results are written to their
@@ -33,7 +31,7 @@ pub(in crate::codegen) fn multiply(
     b: &mut FunctionBuilder<'_>,
     form: MatrixForm,
     operands: &[MatrixOperand],
-    homes: &[Option<StackSlot>],
+    homes: &[Option<FramePlace>],
 ) -> Vec<Option<Lanes>> {
     let call = (ArrayFunction::MultiplyMatrices, form.number());
     call_function(b, call, operands, homes, form.sum_register())
@@ -44,7 +42,7 @@ pub(in crate::codegen) fn exchange_rows(
     b: &mut FunctionBuilder<'_>,
     exchange: RowExchange,
     operands: &[MatrixOperand],
-    homes: &[Option<StackSlot>],
+    homes: &[Option<FramePlace>],
 ) -> Vec<Option<Lanes>> {
     let call = (ArrayFunction::ExchangeRows, exchange.number());
     call_function(b, call, operands, homes, ScalarType::B32)
@@ -57,7 +55,7 @@ pub(in crate::codegen) fn load_rows(
     exchange: RowExchange,
     addresses: &Lanes,
     [memory, slots]: [Value; 2],
-    homes: &[Option<StackSlot>],
+    homes: &[Option<FramePlace>],
 ) -> LoadedRows {
     let lanes = area(b, *b"rowplace", 4 * LANES);
     for (vector, &value) in addresses.values.iter().enumerate() {
@@ -91,14 +89,14 @@ fn call_function(
     b: &mut FunctionBuilder<'_>,
     (function, parameter): (ArrayFunction, u32),
     operands: &[MatrixOperand],
-    homes: &[Option<StackSlot>],
+    homes: &[Option<FramePlace>],
     ty: ScalarType,
 ) -> Vec<Option<Lanes>> {
     let results = MatrixResults::new(b, homes);
     let registers = area(b, *b"matregis", size_of::<MatrixRegisters>());
     for (index, operand) in operands.iter().enumerate() {
         match operand {
-            MatrixOperand::Memory(home) => put_address(b, (registers, 8 * index), *home, 0),
+            MatrixOperand::Memory(place) => put_frame_address(b, (registers, 8 * index), *place),
             MatrixOperand::Lanes(lanes) => {
                 for (vector, &value) in lanes.values.iter().enumerate() {
                     let place = place_in_area(index, vector);
@@ -122,6 +120,16 @@ fn call(b: &mut FunctionBuilder<'_>, function: ArrayFunction, record: StackSlot,
     b.ins().call(function, &[address, parameter, unused]);
 }
 
+/// Writes the address of a register in the frame into a record.
+fn put_frame_address(
+    b: &mut FunctionBuilder<'_>,
+    (record, at): (StackSlot, usize),
+    FramePlace { base, offset }: FramePlace,
+) {
+    let address = b.ins().iadd_imm_s(base, i64::from(offset));
+    b.ins().stack_store(types::I64, address, record, at as i32);
+}
+
 /// Writes the address of a place into a record.
 fn put_address(
     b: &mut FunctionBuilder<'_>,
@@ -141,12 +149,12 @@ fn place_in_area(operand: usize, vector: usize) -> i32 {
 /// The places of the results of a function over matrices: memory of their own, and of an area that all
 /// functions share for those that have none.
 struct MatrixResults<'a> {
-    homes: &'a [Option<StackSlot>],
+    homes: &'a [Option<FramePlace>],
     area: StackSlot,
 }
 
 impl MatrixResults<'_> {
-    fn new<'a>(b: &mut FunctionBuilder<'_>, homes: &'a [Option<StackSlot>]) -> MatrixResults<'a> {
+    fn new<'a>(b: &mut FunctionBuilder<'_>, homes: &'a [Option<FramePlace>]) -> MatrixResults<'a> {
         MatrixResults { homes, area: area(b, *b"matrices", size_of::<MatrixArea>()) }
     }
 
@@ -155,7 +163,7 @@ impl MatrixResults<'_> {
         for (index, &home) in self.homes.iter().enumerate() {
             let place = (record, at + 8 * index);
             match home {
-                Some(home) => put_address(b, place, home, 0),
+                Some(home) => put_frame_address(b, place, home),
                 None => {
                     let offset = place_in_area(MATRIX_SOURCES + index, 0);
                     put_address(b, place, self.area, offset);

@@ -33,7 +33,7 @@ pub(in crate::codegen) use lanes::{LANES, Lanes};
 pub(in crate::codegen) use make::{constant, constants, lane, splat, with_lane};
 pub(in crate::codegen) use mask::{all, any, bits, from_bits, select};
 pub(in crate::codegen) use matrix::{
-    LoadedRows, MatrixOperand, exchange_rows, load_rows, memory_for, multiply,
+    FramePlace, LoadedRows, MatrixOperand, exchange_rows, load_rows, multiply,
 };
 pub(in crate::codegen) use memory::{from_memory, join, part, raw_type, raw_vectors, to_memory};
 pub(in crate::codegen) use shape::{read, resize, vector_type, write};

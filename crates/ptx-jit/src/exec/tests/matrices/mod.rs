@@ -73,7 +73,8 @@ fn the_first_row_of_a_matrix_that_leaves_the_memory_is_the_fault() {
         .visible .entry k(.param .u32 lane, .param .u32 distance) {
         .reg .pred %p; .reg .b32 %t, %s, %l, %d, %r<4>; .shared .align 16 .b8 tile[512];
         ld.param.u32 %l, [lane]; ld.param.u32 %d, [distance]; mov.u32 %t, %tid.x;
-        mul.lo.u32 %s, %t, 16; st.shared.v4.b32 [%s], {%t, %t, %t, %t}; bar.sync 0;
+        mov.u32 %s, tile; mad.lo.u32 %s, %t, 16, %s;
+        st.shared.v4.b32 [%s], {%t, %t, %t, %t}; bar.sync 0;
         setp.ge.u32 %p, %t, %l; @%p add.u32 %s, %s, %d;
         ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r0, %r1}, [%s];
         ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r0, %r1, %r2, %r3}, [%s]; ret; }";
