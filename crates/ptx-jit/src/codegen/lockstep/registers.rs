@@ -108,7 +108,7 @@ impl<'a> WarpRegisters<'a> {
         self.in_frame.contains(register).then(place)
     }
 
-    /// Those of some registers that do not always lie in the frame.
+    /// The registers of a set without those that always lie in the frame.
     pub(super) fn without_homes(&self, registers: &RegisterSet) -> RegisterSet {
         let mut others = registers.clone();
         self.in_frame.iter().for_each(|register| others.remove(register));

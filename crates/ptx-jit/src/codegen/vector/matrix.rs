@@ -75,13 +75,13 @@ pub(in crate::codegen) fn load_rows(
     LoadedRows { words: results.take(b, ScalarType::B32), is_refused, addresses }
 }
 
-/// What has come of a load of rows.
+/// The results of a load of rows.
 pub(in crate::codegen) struct LoadedRows {
     /// The lanes' words, of those results that have no memory of their own.
     pub(in crate::codegen) words: Vec<Option<Lanes>>,
     /// Not 0 if nothing was loaded: a row lies outside of the memory, or is not aligned.
     pub(in crate::codegen) is_refused: Value,
-    /// Where the addresses of the rows lie.
+    /// The address of the rows' addresses.
     pub(in crate::codegen) addresses: Value,
 }
 
