@@ -240,8 +240,9 @@ impl BlockChecker for BlockCheck {
             let author = Author { kind, operation, block: 0, thread, clock, line: context.line };
             let indices = place / SHARED_GRANULE..(place + bytes).div_ceil(SHARED_GRANULE);
             let cells = &mut self.shared[indices.start as usize..indices.end as usize];
-            let found = cells.iter_mut().zip(indices).try_for_each(|(cell, index)| {
-                let touched = touched(index * SHARED_GRANULE, &range);
+            // An access is aligned to its size, so it has part of one granule or all of some.
+            let touched = touched(indices.start * SHARED_GRANULE, &range);
+            let found = cells.iter_mut().try_for_each(|cell| {
                 cell.access(&author, touched, &mut |record: AccessRecord| {
                     order.knows(thread, order.block, record)
                 })

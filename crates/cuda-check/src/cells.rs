@@ -27,20 +27,16 @@ impl Cell {
         bytes: u16,
         is_ordered: &mut impl FnMut(AccessRecord) -> bool,
     ) -> Result<(), AccessRecord> {
-        let kind = author.kind;
-        let mut races = |record: AccessRecord| {
-            record.conflicts(kind, bytes) && !record.is_by(author) && !is_ordered(record)
-        };
-        if races(self.write) {
+        if races(self.write, author, bytes, is_ordered) {
             return Err(self.write);
         }
-        if !kind.writes() {
+        if !author.kind.writes() {
             let record = AccessRecord::new(*author, bytes);
             self.note_read(record, author);
             return Ok(());
         }
         for read in &mut self.reads {
-            if races(*read) {
+            if races(*read, author, bytes, is_ordered) {
                 return Err(*read);
             }
             // Whoever is ordered with this write is ordered with the read too.
@@ -76,6 +72,17 @@ impl Cell {
             |record: &AccessRecord| record.conflicts(kind, u16::MAX) && !is_ordered(*record);
         records.into_iter().find(|record| races(record)).map_or(Ok(()), Err)
     }
+}
+
+/// Whether an access to some bytes races with that of a record. It is asked for each access of a kernel.
+#[inline(always)]
+fn races(
+    record: AccessRecord,
+    author: &Author,
+    bytes: u16,
+    is_ordered: &mut impl FnMut(AccessRecord) -> bool,
+) -> bool {
+    record.conflicts(author.kind, bytes) && !record.is_by(author) && !is_ordered(record)
 }
 
 #[cfg(test)]

@@ -18,7 +18,21 @@ pub(crate) enum AccessClass {
     BulkWrite = 7,
 }
 
+/// The classes that write, as a set of bits.
+const WRITES: u16 = AccessClass::Write.bit()
+    | AccessClass::StrongWrite.bit()
+    | AccessClass::Atomic.bit()
+    | AccessClass::BulkWrite.bit();
+
+/// The classes that are strong.
+const STRONG: u16 =
+    AccessClass::StrongRead.bit() | AccessClass::StrongWrite.bit() | AccessClass::Atomic.bit();
+
 impl AccessClass {
+    const fn bit(self) -> u16 {
+        1 << self as u8
+    }
+
     /// The kind of a thread's access.
     pub(crate) fn of(access: AccessInfo) -> AccessClass {
         match (access.access, access.strong) {
@@ -42,13 +56,13 @@ impl AccessClass {
     }
 
     pub(crate) fn writes(self) -> bool {
-        self.kind() != AccessKind::Read
+        WRITES >> self as u8 & 1 != 0
     }
 
     /// Whether two threads may do so at the same time: strong operations of the same scope are not
     /// a data race with each other (PTX ISA, memory consistency model, "Data races").
     pub(crate) fn is_strong(self) -> bool {
-        matches!(self, AccessClass::StrongRead | AccessClass::StrongWrite | AccessClass::Atomic)
+        STRONG >> self as u8 & 1 != 0
     }
 
     fn from_bits(bits: u64) -> Option<AccessClass> {
@@ -119,6 +133,11 @@ impl AccessRecord {
         AccessClass::from_bits(self.high >> 60)
     }
 
+    /// Whether its class is in a set of them.
+    fn is_in(self, classes: u16) -> bool {
+        classes >> (self.high >> 60) & 1 != 0
+    }
+
     pub(crate) fn is_none(self) -> bool {
         self.high >> 60 == 0
     }
@@ -158,10 +177,10 @@ impl AccessRecord {
 
     /// Whether two accesses would be a race if nothing orders them.
     pub(crate) fn conflicts(self, kind: AccessClass, bytes: u16) -> bool {
-        let Some(own) = self.class() else { return false };
+        // No record has no bytes.
         self.bytes() & bytes != 0
-            && (own.writes() || kind.writes())
-            && !(own.is_strong() && kind.is_strong())
+            && (kind.writes() || self.is_in(WRITES))
+            && !(kind.is_strong() && self.is_in(STRONG))
     }
 }
 
