@@ -182,25 +182,26 @@ impl BlockChecker for BlockCheck {
         let (shadow, place) = (tracked.shadow(), tracked.place(address));
         let found = shadow
             .access(place, bytes, &author, wanted, |record| order.is_after(record, kind, thread));
-        // What is known of the allocation, for a report.
-        let info = |found: &Result<(), AccessHazard>| found.is_err().then(|| tracked.info(address));
-        let info = info(&found);
-        match found {
-            Ok(()) => {}
-            Err(AccessHazard::Unwritten) => {
+        let hazard = match found {
+            Ok(()) => None,
+            Err(hazard) => Some((hazard, Arc::clone(tracked))),
+        };
+        match hazard {
+            None => {}
+            Some((AccessHazard::Unwritten, tracked)) => {
                 let findings = self.findings(context);
-                return Err(findings.unwritten(address, access, info));
+                return Err(findings.unwritten(address, access, Some(tracked.info(address))));
             }
             // Who writes what is there anyway does nothing that others of the launch could see.
-            Err(AccessHazard::Race(record))
+            Some((AccessHazard::Race(record), _))
                 if record.operation() == author.operation
                     && plain.is_some_and(|write| self.is_silent(write, record)) =>
             {
                 return Ok(());
             }
-            Err(AccessHazard::Race(record)) => {
+            Some((AccessHazard::Race(record), tracked)) => {
                 let findings = self.findings(context);
-                return Err(findings.race(address, access, record, info));
+                return Err(findings.race(address, access, record, Some(tracked.info(address))));
             }
         }
         if kind.is_strong() && kind.writes() {

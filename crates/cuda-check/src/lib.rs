@@ -64,8 +64,7 @@ use std::sync::Arc;
 
 pub use api_call::ApiCall;
 pub use block::BlockCheck;
-pub use cached::{CacheLister, CachedResource};
-pub use cached::{ask_at_the_end, keep_object};
+pub use cached::{CacheLister, CachedResource, ask_at_the_end, keep_object};
 pub use check_kinds::{CheckKinds, UnknownCheck};
 pub use contents::Contents;
 pub use enabled::{enable, is_on, kinds};
