@@ -46,7 +46,10 @@ impl KnownAllocations {
                 place - 1
             }
             None => match tracked::find(address) {
-                Some(tracked) => self.remember(tracked, address, access, memory),
+                Some(tracked) => {
+                    self.remember(tracked, address, access, memory);
+                    0
+                }
                 None => return unknown(address, access, memory).map(|()| None),
             },
         };
@@ -55,19 +58,18 @@ impl KnownAllocations {
         Ok(Some(&known.tracked))
     }
 
-    /// Takes note of an allocation; its place.
+    /// Takes note of an allocation, before all others.
     fn remember(
         &mut self,
         tracked: Arc<Tracked>,
         address: u64,
         access: AccessInfo,
         memory: &dyn MemoryView,
-    ) -> usize {
+    ) {
         let is_reachable =
             memory.window().contains(&address) || memory.permits(address, 1, access.access);
         self.0.insert(0, KnownAllocation { tracked, is_reachable, permits: [false; 3] });
         self.0.truncate(MAX_KNOWN);
-        0
     }
 }
 

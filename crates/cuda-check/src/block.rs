@@ -10,7 +10,7 @@ use ptx_jit::{
 
 use super::allocations::KnownAllocations;
 use super::async_copies::{AsyncCopies, DoneCopy, PendingCopy};
-use super::cells::Cell;
+use super::cells::{Cell, touched};
 use super::check_kinds::CheckKinds;
 use super::findings::{FaultSite, Findings};
 use super::flags::{FlagAddress, FlagRelease};
@@ -98,7 +98,7 @@ impl BlockCheck {
                 Author { kind: AccessClass::Write, operation, block: 0, thread, clock, line };
             for index in range.start / SHARED_GRANULE..range.end.div_ceil(SHARED_GRANULE) {
                 if let Some(cell) = self.shared.get_mut(index as usize) {
-                    let touched = touched(index * SHARED_GRANULE, &range);
+                    let touched = touched(index * SHARED_GRANULE, SHARED_GRANULE, &range);
                     // Whoever touched it since the copy began was found then.
                     let _ = cell.access(&author, touched, &mut |_| true);
                 }
@@ -182,27 +182,22 @@ impl BlockChecker for BlockCheck {
         let (shadow, place) = (tracked.shadow(), tracked.place(address));
         let found = shadow
             .access(place, bytes, &author, wanted, |record| order.is_after(record, kind, thread));
-        let hazard = match found {
-            Ok(()) => None,
-            Err(hazard) => Some((hazard, Arc::clone(tracked))),
-        };
-        match hazard {
-            None => {}
-            Some((AccessHazard::Unwritten, tracked)) => {
-                let findings = self.findings(context);
-                return Err(findings.unwritten(address, access, Some(tracked.info(address))));
-            }
-            // Who writes what is there anyway does nothing that others of the launch could see.
-            Some((AccessHazard::Race(record), _))
-                if record.operation() == author.operation
-                    && plain.is_some_and(|write| self.is_silent(write, record)) =>
-            {
-                return Ok(());
-            }
-            Some((AccessHazard::Race(record), tracked)) => {
-                let findings = self.findings(context);
-                return Err(findings.race(address, access, record, Some(tracked.info(address))));
-            }
+        if let Err(hazard) = found {
+            // A report looks at all of the checks, and so at none that is borrowed.
+            let tracked = Arc::clone(tracked);
+            let info = || Some(tracked.info(address));
+            let findings = self.findings(context);
+            return match hazard {
+                AccessHazard::Unwritten => Err(findings.unwritten(address, access, info())),
+                // Who writes what is there anyway does nothing that others of the launch could see.
+                AccessHazard::Race(record)
+                    if record.operation() == author.operation
+                        && plain.is_some_and(|write| self.is_silent(write, record)) =>
+                {
+                    Ok(())
+                }
+                AccessHazard::Race(record) => Err(findings.race(address, access, record, info())),
+            };
         }
         if kind.is_strong() && kind.writes() {
             self.release((address, None), access, context.linear);
@@ -242,7 +237,7 @@ impl BlockChecker for BlockCheck {
             let indices = place / SHARED_GRANULE..(place + bytes).div_ceil(SHARED_GRANULE);
             let cells = &mut self.shared[indices.start as usize..indices.end as usize];
             // An access is aligned to its size, so it has part of one granule or all of some.
-            let touched = touched(indices.start * SHARED_GRANULE, &range);
+            let touched = touched(indices.start * SHARED_GRANULE, SHARED_GRANULE, &range);
             let found = cells.iter_mut().try_for_each(|cell| {
                 cell.access(&author, touched, &mut |record: AccessRecord| {
                     order.knows(thread, order.block, record)
@@ -366,11 +361,4 @@ impl BlockChecker for BlockCheck {
         };
         self.findings(context).illegal(kind, address, access)
     }
-}
-
-/// The bytes of the granule beginning at `start` that lie in a range, which has some of them, as a mask.
-fn touched(start: u64, range: &Range<u64>) -> u16 {
-    let first = range.start.saturating_sub(start);
-    let end = (range.end - start).min(SHARED_GRANULE);
-    (1 << end) - (1 << first)
 }

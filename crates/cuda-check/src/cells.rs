@@ -1,5 +1,7 @@
 //! The last accesses to a granule of memory, and the rule by which two of them are a race.
 
+use std::ops::Range;
+
 use super::record::{AccessClass, AccessRecord, Author};
 
 /// The last accesses to a granule. Reads are kept of two different threads, so that a write is
@@ -72,6 +74,13 @@ impl Cell {
             |record: &AccessRecord| record.conflicts(kind, u16::MAX) && !is_ordered(*record);
         records.into_iter().find(|record| races(record)).map_or(Ok(()), Err)
     }
+}
+
+/// The bytes of the granule beginning at `start` that lie in a range, as a mask.
+pub(crate) fn touched(start: u64, granule: u64, range: &Range<u64>) -> u16 {
+    let first = range.start.saturating_sub(start).min(granule);
+    let end = (range.end - start).min(granule);
+    ((1_u32 << end) - (1 << first)) as u16
 }
 
 /// Whether an access to some bytes races with that of a record. It is asked for each access of a kernel.

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::cells::Cell;
+use super::cells::{Cell, touched};
 use super::record::{AccessClass, AccessRecord, Author};
 
 /// The bytes of a page.
@@ -108,7 +108,7 @@ impl ShadowMemory {
         let granule = self.granule;
         let cells = page.cells(granule);
         for index in place / granule..(place + bytes).div_ceil(granule) {
-            let touched = mask(index * granule, granule, place..place + bytes);
+            let touched = touched(index * granule, granule, &(place..place + bytes));
             let cell = &mut cells[index as usize];
             cell.access(author, touched, &mut is_ordered).map_err(AccessHazard::Race)?;
         }
@@ -191,13 +191,6 @@ fn parts(range: Range<u64>) -> impl Iterator<Item = (u64, Range<u64>)> {
     })
 }
 
-/// The bytes of the granule beginning at `start` that lie in a range, as a mask.
-fn mask(start: u64, granule: u64, range: Range<u64>) -> u16 {
-    let first = range.start.saturating_sub(start).min(granule);
-    let end = (range.end - start).min(granule);
-    (ones(end) & !ones(first)) as u16
-}
-
 fn ones(count: u64) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }
@@ -222,7 +215,7 @@ impl Page {
         let cells = self.cells(granule);
         let indices = part.start / granule..part.end.div_ceil(granule);
         for index in indices.clone() {
-            let touched = mask(index * granule, granule, part.clone());
+            let touched = touched(index * granule, granule, &part);
             let cell = &mut cells[index as usize];
             cell.access(author, touched, is_ordered)
                 .map_err(|record| ((index * granule).max(part.start), record))?;

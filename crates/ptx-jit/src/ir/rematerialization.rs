@@ -60,9 +60,7 @@ impl Rematerializable {
 
     /// The registers of a set that must be kept, because they cannot be computed again.
     pub(crate) fn others(&self, registers: &RegisterSet) -> RegisterSet {
-        let mut others = registers.clone();
-        self.registers.iter().for_each(|register| others.remove(register));
-        others
+        registers.without(&self.registers)
     }
 
     /// The instructions that compute the other registers of a set again, in order.

@@ -47,6 +47,13 @@ impl RegisterSet {
         changed
     }
 
+    /// The registers that are not in the other set.
+    #[must_use]
+    pub fn without(&self, other: &RegisterSet) -> RegisterSet {
+        let pairs = self.words.iter().zip(&other.words);
+        RegisterSet { words: pairs.map(|(own, other)| own & !other).collect() }
+    }
+
     /// The registers in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = Register> + '_ {
         self.words.iter().enumerate().flat_map(|(index, &word)| {

@@ -130,17 +130,31 @@ fn check(w: &mut WarpCode<'_>, key: GroupKey, accesses: Vec<GroupedAccess>) -> C
     let is_wide = w.registers.class(base).bits() == 64;
     let shape = w.plan.uniformity.shape();
     let number = w.records.add_group(AccessGroup { bytes, shape, strides, is_wide, accesses });
-    let [good, bad] = w.t.e.create_blocks();
-    w.t.e.set_cold_block(bad);
-    w.t.e.branch(inside, good, bad);
-    w.t.e.switch_to_block(bad);
-    let number = w.t.e.int(types::I32, number);
-    let arguments = [w.t.pointers.context(), w.frame.record(), start, number];
-    w.t.e.call_cold_helper(Helper::DenyGroup, &arguments);
-    w.t.e.jump(w.t.exits.fault());
-    w.t.e.switch_to_block(good);
+    deny_unless(w, inside, Helper::DenyGroup, |w| {
+        let number = w.t.e.int(types::I32, number);
+        vec![start, number]
+    });
     let window = w.t.pointers.window_base(&mut w.t.e, SpaceWindow::Shared);
     CheckedPlace { offset: least, place: w.t.e.ins().iadd(window, nearest) }
+}
+
+/// Goes on if accesses may be made. Otherwise a helper finds the first that may not, and stops the warp; it
+/// gets the context, the record, and those arguments.
+pub(super) fn deny_unless(
+    w: &mut WarpCode<'_>,
+    are_inside: Value,
+    helper: Helper,
+    arguments: impl FnOnce(&mut WarpCode<'_>) -> Vec<Value>,
+) {
+    let [good, bad] = w.t.e.create_blocks();
+    w.t.e.set_cold_block(bad);
+    w.t.e.branch(are_inside, good, bad);
+    w.t.e.switch_to_block(bad);
+    let mut values = vec![w.t.pointers.context(), w.frame.record()];
+    values.extend(arguments(w));
+    w.t.e.call_cold_helper(helper, &values);
+    w.t.e.jump(w.t.exits.fault());
+    w.t.e.switch_to_block(good);
 }
 
 /// An instruction's access, and the group that it belongs to, if it can be in one.

@@ -110,9 +110,7 @@ impl<'a> WarpRegisters<'a> {
 
     /// The registers of a set without those that always lie in the frame.
     pub(super) fn without_homes(&self, registers: &RegisterSet) -> RegisterSet {
-        let mut others = registers.clone();
-        self.in_frame.iter().for_each(|register| others.remove(register));
-        others
+        registers.without(&self.in_frame)
     }
 
     /// Writes lanes of a type into a varying register, where the guard holds.

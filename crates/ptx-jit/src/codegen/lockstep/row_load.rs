@@ -10,11 +10,13 @@ use ptx::{
     RowExchange, ScalarType, Suspension,
 };
 
+use super::access_groups::deny_unless;
 use super::code::WarpCode;
 use super::collective::{homes, write_all};
 use crate::abi::{CheckLevel, Helper};
 use crate::codegen::thread::SpaceWindow;
 use crate::codegen::vector::{self, Lanes, LoadedRows};
+use crate::runtime::RowLoad;
 
 /// A load of rows that is lowered together with the exchange behind it; whether it was, and control has
 /// gone on behind both.
@@ -30,28 +32,20 @@ pub(super) fn load_rows(w: &mut WarpCode<'_>, load: &Instruction) -> bool {
     let Some(addresses) = addresses(w, load) else { return false };
 
     let memory = w.t.pointers.window_base(&mut w.t.e, SpaceWindow::Shared);
-    let log = ROW_BYTES.ilog2() as usize;
+    let log = RowLoad::ROW_BYTES.ilog2() as usize;
     let slots = w.t.pointers.window_slots(&mut w.t.e, SpaceWindow::Shared, log);
     let homes = homes(w, instruction, ScalarType::B32);
-    let LoadedRows { words, is_refused, addresses } =
+    let LoadedRows { words, are_inside, addresses } =
         vector::load_rows(w.t.e.builder(), exchange, &addresses, [memory, slots], &homes);
-    let [good, bad] = w.t.e.create_blocks();
-    w.t.e.set_cold_block(bad);
-    w.t.e.branch(is_refused, bad, good);
-    w.t.e.switch_to_block(bad);
-    let [rows, line] = [8 * u32::from(exchange.count), load.line]
-        .map(|number| w.t.e.int(types::I32, i64::from(number)));
-    let arguments = [w.t.pointers.context(), w.frame.record(), addresses, rows, line];
-    w.t.e.call_cold_helper(Helper::DenyRows, &arguments);
-    w.t.e.jump(w.t.exits.fault());
-    w.t.e.switch_to_block(good);
+    deny_unless(w, are_inside, Helper::DenyRows, |w| {
+        let [rows, line] = [8 * u32::from(exchange.count), load.line]
+            .map(|number| w.t.e.int(types::I32, i64::from(number)));
+        vec![addresses, rows, line]
+    });
     write_all(w, instruction, &words, ScalarType::B32);
     w.t.e.jump(w.flow.block(next));
     true
 }
-
-/// The bytes of a row of eight halves.
-const ROW_BYTES: u32 = 16;
 
 /// The exchange of what a load gives, if both are those of an `ldmatrix` for which there is a function.
 fn exchange_of(

@@ -25,6 +25,12 @@ pub(in crate::codegen) struct FramePlace {
     pub(in crate::codegen) offset: i32,
 }
 
+impl FramePlace {
+    fn address(self, b: &mut FunctionBuilder<'_>) -> Value {
+        b.ins().iadd_imm_s(self.base, i64::from(self.offset))
+    }
+}
+
 /// Multiplies matrices, of which the registers of a, b and c are given. The results are written to their
 /// memory; those that have none are given.
 pub(in crate::codegen) fn multiply(
@@ -71,16 +77,16 @@ pub(in crate::codegen) fn load_rows(
     let results = MatrixResults::new(b, homes);
     results.put_addresses(b, load, RowLoad::RESULTS);
     call(b, ArrayFunction::LoadRows, load, exchange.number());
-    let is_refused = b.ins().stack_load(types::I64, types::I32, load, RowLoad::IS_REFUSED as i32);
-    LoadedRows { words: results.take(b, ScalarType::B32), is_refused, addresses }
+    let are_inside = b.ins().stack_load(types::I64, types::I32, load, RowLoad::ARE_INSIDE as i32);
+    LoadedRows { words: results.take(b, ScalarType::B32), are_inside, addresses }
 }
 
 /// The results of a load of rows.
 pub(in crate::codegen) struct LoadedRows {
     /// The lanes' words, of those results that have no memory of their own.
     pub(in crate::codegen) words: Vec<Option<Lanes>>,
-    /// Not 0 if nothing was loaded: a row lies outside of the memory, or is not aligned.
-    pub(in crate::codegen) is_refused: Value,
+    /// 0 if nothing was loaded: a row lies outside of the memory, or is not aligned.
+    pub(in crate::codegen) are_inside: Value,
     /// The address of the rows' addresses.
     pub(in crate::codegen) addresses: Value,
 }
@@ -95,16 +101,17 @@ fn call_function(
     let results = MatrixResults::new(b, homes);
     let registers = area(b, *b"matregis", size_of::<MatrixRegisters>());
     for (index, operand) in operands.iter().enumerate() {
-        match operand {
-            MatrixOperand::Memory(place) => put_frame_address(b, (registers, 8 * index), *place),
+        let address = match operand {
+            MatrixOperand::Memory(place) => place.address(b),
             MatrixOperand::Lanes(lanes) => {
                 for (vector, &value) in lanes.values.iter().enumerate() {
                     let place = place_in_area(index, vector);
                     b.ins().stack_store(types::I64, value, results.area, place);
                 }
-                put_address(b, (registers, 8 * index), results.area, place_in_area(index, 0));
+                b.ins().stack_addr(types::I64, results.area, place_in_area(index, 0))
             }
-        }
+        };
+        b.ins().stack_store(types::I64, address, registers, 8 * index as i32);
     }
     results.put_addresses(b, registers, MatrixRegisters::RESULTS);
     call(b, function, registers, parameter);
@@ -118,27 +125,6 @@ fn call(b: &mut FunctionBuilder<'_>, function: ArrayFunction, record: StackSlot,
         [parameter, 0].map(|word| b.ins().iconst(types::I32, i64::from(word)));
     let function = function.import(b.func);
     b.ins().call(function, &[address, parameter, unused]);
-}
-
-/// Writes the address of a register in the frame into a record.
-fn put_frame_address(
-    b: &mut FunctionBuilder<'_>,
-    (record, at): (StackSlot, usize),
-    FramePlace { base, offset }: FramePlace,
-) {
-    let address = b.ins().iadd_imm_s(base, i64::from(offset));
-    b.ins().stack_store(types::I64, address, record, at as i32);
-}
-
-/// Writes the address of a place into a record.
-fn put_address(
-    b: &mut FunctionBuilder<'_>,
-    (record, at): (StackSlot, usize),
-    slot: StackSlot,
-    offset: i32,
-) {
-    let address = b.ins().stack_addr(types::I64, slot, offset);
-    b.ins().stack_store(types::I64, address, record, at as i32);
 }
 
 /// The offset of a vector of an operand in the area, whose results follow the operands.
@@ -161,14 +147,14 @@ impl MatrixResults<'_> {
     /// Writes the addresses of the places into a record, one after the other.
     fn put_addresses(&self, b: &mut FunctionBuilder<'_>, record: StackSlot, at: usize) {
         for (index, &home) in self.homes.iter().enumerate() {
-            let place = (record, at + 8 * index);
-            match home {
-                Some(home) => put_frame_address(b, place, home),
+            let address = match home {
+                Some(home) => home.address(b),
                 None => {
                     let offset = place_in_area(MATRIX_SOURCES + index, 0);
-                    put_address(b, place, self.area, offset);
+                    b.ins().stack_addr(types::I64, self.area, offset)
                 }
-            }
+            };
+            b.ins().stack_store(types::I64, address, record, (at + 8 * index) as i32);
         }
     }
 

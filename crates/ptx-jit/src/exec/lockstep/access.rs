@@ -8,6 +8,7 @@ use crate::codegen::{LaneAccess, SpaceWindow};
 use crate::exec::FaultKind;
 use crate::exec::runner::Runner;
 use crate::exec::warp::lanes;
+use crate::runtime::RowLoad;
 
 /// Reads what the lanes in `members` load, the first lane of all being at `place`; 1 if one of them
 /// may not, and the warp is stopped.
@@ -73,11 +74,9 @@ pub(in crate::exec) unsafe extern "C" fn deny_rows(
     // SAFETY: the addresses lie in the frame of the native code, which waits.
     let addresses = unsafe { std::slice::from_raw_parts(addresses as *const u32, count as usize) };
     let addresses = addresses.iter().map(|&address| u64::from(address));
-    stop_outside(runner, warp, addresses, AccessInfo::weak(AccessKind::Read, ROW_BYTES), line);
+    let what = AccessInfo::weak(AccessKind::Read, RowLoad::ROW_BYTES);
+    stop_outside(runner, warp, addresses, what, line);
 }
-
-/// The bytes of a row of eight halves.
-const ROW_BYTES: u32 = 16;
 
 /// Stops the warp at the first lane whose access of shared memory is outside of it, or not aligned;
 /// whether there is one. The addresses are those of the lanes, one after the other.

@@ -21,8 +21,8 @@ pub(crate) struct RowLoad {
     slots: u64,
     /// The addresses of the lanes of the results.
     results: [*mut [Row; 8]; 4],
-    /// Whether a row lies outside of it, or is not aligned; nothing is loaded then.
-    is_refused: u32,
+    /// Whether all rows lie inside of it, and are aligned; nothing is loaded otherwise.
+    are_inside: u32,
 }
 
 impl RowLoad {
@@ -30,7 +30,10 @@ impl RowLoad {
     pub(crate) const MEMORY: usize = std::mem::offset_of!(RowLoad, memory);
     pub(crate) const SLOTS: usize = std::mem::offset_of!(RowLoad, slots);
     pub(crate) const RESULTS: usize = std::mem::offset_of!(RowLoad, results);
-    pub(crate) const IS_REFUSED: usize = std::mem::offset_of!(RowLoad, is_refused);
+    pub(crate) const ARE_INSIDE: usize = std::mem::offset_of!(RowLoad, are_inside);
+
+    /// The bytes of a row.
+    pub(crate) const ROW_BYTES: u32 = size_of::<Row>() as u32;
 }
 
 /// Loads rows of shared memory, and gives each lane two elements of each matrix, as the number of an
@@ -42,10 +45,10 @@ pub(crate) unsafe extern "C" fn load_rows(load: *mut RowLoad, number: u32, _: u3
     // SAFETY: the lanes of the addresses lie there.
     let addresses = unsafe { &*load.addresses };
     let matrices = usize::from(exchange.count);
-    let is_outside =
-        |&address: &u32| u64::from(address).rotate_right(size_of::<Row>().ilog2()) >= load.slots;
-    load.is_refused = addresses[..8 * matrices].iter().any(is_outside).into();
-    if load.is_refused != 0 {
+    let log = RowLoad::ROW_BYTES.ilog2();
+    let is_inside = |&address: &u32| u64::from(address).rotate_right(log) < load.slots;
+    load.are_inside = addresses[..8 * matrices].iter().all(is_inside).into();
+    if load.are_inside == 0 {
         return;
     }
     widest(
