@@ -23,9 +23,11 @@ use crate::metric::Metric;
 use crate::place::BenchTarget;
 
 /// The cases that are compared with plain Rust.
-const AGAINST_RUST: [(&str, PlainLoop); 6] = [
+const AGAINST_RUST: [(&str, PlainLoop); 7] = [
     ("add_16M", PlainLoop::Add),
     ("saxpy_grid_stride", PlainLoop::Saxpy),
+    // What is left of it where memory is not read from one end to the other.
+    ("saxpy_same_order", PlainLoop::SaxpyByWarps),
     ("block_reduce", PlainLoop::Sum),
     ("warp_reduce", PlainLoop::Sum),
     ("matmul_512", PlainLoop::Matmul),

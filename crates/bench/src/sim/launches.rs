@@ -13,6 +13,9 @@ const KERNELS: &str = include_str!("kernels.ptx");
 
 /// Elements of the large arrays.
 pub(super) const NUMEL: usize = 1 << 24;
+/// Threads of the grid that walks over them.
+pub(super) const WALKING_THREADS: usize = 24 * 256;
+pub(super) const WARP: usize = 32;
 /// Rows and columns of the matrices.
 pub(super) const EDGE: usize = 512;
 /// Elements and steps of the logistic map: so few elements that they stay in a core's cache.
@@ -113,8 +116,9 @@ impl BenchKernels {
                 let (x, y) = (fill(NUMEL, 1.5)?, fill(NUMEL, 0.5)?);
                 ("add", linear, LaunchOperands::Add([x, y], fill(NUMEL, 0.0)?), 2.0)
             }
-            "saxpy_grid_stride" => {
-                let small = LaunchConfig::new([24, 1, 1], [256, 1, 1]);
+            "saxpy_grid_stride" | "saxpy_same_order" => {
+                let blocks = WALKING_THREADS as u32 / 256;
+                let small = LaunchConfig::new([blocks, 1, 1], [256, 1, 1]);
                 ("saxpy", small, LaunchOperands::Saxpy(fill(NUMEL, 1.5)?, fill(NUMEL, 0.5)?), 0.5)
             }
             "block_reduce" => {

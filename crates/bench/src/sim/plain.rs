@@ -3,13 +3,16 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use super::launches::{EDGE, NUMEL, multiply};
+use super::launches::{EDGE, NUMEL, WALKING_THREADS, WARP, multiply};
 
 /// A computation.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PlainLoop {
     Add,
     Saxpy,
+    /// In the order in which blocks that walk over the elements, one block and one warp after the
+    /// other, come to them.
+    SaxpyByWarps,
     Sum,
     Matmul,
 }
@@ -30,6 +33,13 @@ impl PlainLoop {
                 let (x, mut y) = (vec![1.5f32; NUMEL], vec![0.5f32; NUMEL]);
                 timed(move || {
                     saxpy(black_box(1e-9), black_box(&x), &mut y);
+                    black_box(&y);
+                })
+            }
+            PlainLoop::SaxpyByWarps => {
+                let (x, mut y) = (vec![1.5f32; NUMEL], vec![0.5f32; NUMEL]);
+                timed(move || {
+                    saxpy_by_warps(black_box(1e-9), black_box(&x), &mut y);
                     black_box(&y);
                 })
             }
@@ -73,6 +83,18 @@ fn saxpy(a: f32, x: &[f32], y: &mut [f32]) {
     }
 }
 
+#[inline(never)]
+fn saxpy_by_warps(a: f32, x: &[f32], y: &mut [f32]) {
+    for warp in (0..WALKING_THREADS).step_by(WARP) {
+        for start in (warp..y.len()).step_by(WALKING_THREADS) {
+            let part = start..start + WARP;
+            for (y, x) in y[part.clone()].iter_mut().zip(&x[part]) {
+                *y += a * x;
+            }
+        }
+    }
+}
+
 /// In as many partial sums as keep vector units busy: a sum in order is one long chain.
 #[inline(never)]
 fn sum(x: &[f32]) -> f32 {
@@ -100,6 +122,14 @@ mod tests {
         add(&x, &y, &mut both);
         assert_eq!(both[7], 22.0);
         assert_eq!(sum(&x), 4950.0);
+    }
+
+    #[test]
+    fn a_warp_after_the_other_comes_to_each_element_once() {
+        let x: Vec<f32> = (0..3 * WALKING_THREADS).map(|index| index as f32).collect();
+        let mut y = vec![1.0; x.len()];
+        saxpy_by_warps(2.0, &x, &mut y);
+        assert!(y.iter().zip(&x).all(|(y, x)| *y == 1.0 + 2.0 * x));
     }
 
     #[test]
