@@ -1,11 +1,12 @@
 //! Programs over memory that ends at a page which nobody may touch, in every instruction set that
 //! the processor has.
 
+#[path = "../guarded/mod.rs"]
+mod guarded;
 mod in_place;
 mod joints;
 mod large;
 mod layouts;
-mod memory;
 mod numbers;
 mod primitives;
 mod programs;

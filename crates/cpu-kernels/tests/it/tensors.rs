@@ -3,7 +3,7 @@
 use cpu_kernels::{InstructionSet, Program, StridedPointer};
 use expression::{DType, Expression};
 
-use crate::memory::Guarded;
+use crate::guarded::Guarded;
 use crate::numbers::{Random, are_same, load, store};
 
 /// Elements in memory that ends with the last of them.
@@ -24,7 +24,7 @@ impl StridedTensor {
             least += reach.min(0);
             most += reach.max(0);
         }
-        let memory = Guarded::new((most - least + 1) as usize * dtype.size());
+        let memory = Guarded::new(&vec![0; (most - least + 1) as usize * dtype.size()]);
         let first = (-least) as usize * dtype.size();
         StridedTensor { dtype, strides: strides.into(), memory, first }
     }

@@ -2,6 +2,7 @@
 
 mod attention;
 mod conv;
+#[path = "../guarded/mod.rs"]
 mod guarded;
 mod index;
 mod layer_norm;

@@ -5,19 +5,22 @@ use half::{bf16, f16};
 
 /// The elements of a dtype that numbers are rounded to, or cut as `as` does it.
 pub(crate) fn encode(dtype: DType, numbers: &[f64]) -> Vec<u8> {
-    let bytes = |x: f64| match dtype {
-        DType::F64 => x.to_le_bytes().to_vec(),
-        DType::F32 => (x as f32).to_le_bytes().to_vec(),
-        DType::F16 => f16::from_f64(x).to_le_bytes().to_vec(),
-        DType::BF16 => bf16::from_f64(x).to_le_bytes().to_vec(),
-        DType::I64 => (x as i64).to_le_bytes().to_vec(),
-        DType::I32 => (x as i64 as i32).to_le_bytes().to_vec(),
-        DType::I16 => (x as i64 as i16).to_le_bytes().to_vec(),
-        DType::I8 => (x as i64 as i8).to_le_bytes().to_vec(),
-        DType::U8 => (x as i64 as u8).to_le_bytes().to_vec(),
-        DType::Bool => vec![u8::from(x != 0.0)],
-    };
-    numbers.iter().flat_map(|&x| bytes(x)).collect()
+    let mut bytes = Vec::with_capacity(numbers.len() * dtype.size());
+    for &x in numbers {
+        match dtype {
+            DType::F64 => bytes.extend(x.to_le_bytes()),
+            DType::F32 => bytes.extend((x as f32).to_le_bytes()),
+            DType::F16 => bytes.extend(f16::from_f64(x).to_le_bytes()),
+            DType::BF16 => bytes.extend(bf16::from_f64(x).to_le_bytes()),
+            DType::I64 => bytes.extend((x as i64).to_le_bytes()),
+            DType::I32 => bytes.extend((x as i64 as i32).to_le_bytes()),
+            DType::I16 => bytes.extend((x as i64 as i16).to_le_bytes()),
+            DType::I8 => bytes.extend((x as i64 as i8).to_le_bytes()),
+            DType::U8 => bytes.extend((x as i64 as u8).to_le_bytes()),
+            DType::Bool => bytes.push(u8::from(x != 0.0)),
+        }
+    }
+    bytes
 }
 
 /// The numbers that elements of a dtype are.

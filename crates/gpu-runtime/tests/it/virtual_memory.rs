@@ -3,8 +3,8 @@
 use cuda_sim::control;
 use cuda_sys::CUresult;
 use gpu_runtime::{
-    AddressRange, Device, DeviceBuffer, DevicePtr, Error, LaunchConfig, MappingProblem,
-    PhysicalMemory, Stream, VirtualMemory, take_drop_errors,
+    Access, AddressRange, Device, DeviceBuffer, DevicePtr, Error, LaunchConfig, MappingProblem,
+    PhysicalMemory, Stream, VirtualMemory, ordered, take_drop_errors,
 };
 use test_support::isolate;
 
@@ -172,7 +172,13 @@ fn more_memory_than_there_is_and_more_addresses_than_there_are_are_different_err
         // What was dropped and is still to be freed makes room, as for plain memory.
         let half = info.free / 2 / page * page;
         let stream = Stream::new(device).expect("a stream");
-        drop(DeviceBuffer::<u8>::zeroed(&stream, half + page).expect("memory"));
+        let buffer = DeviceBuffer::<u8>::new(device, half + page).expect("memory");
+        ordered(&stream, &[(buffer.uses(), Access::Write)], || {
+            // SAFETY: the buffer has a page, and frees its memory only when its uses are over.
+            unsafe { stream.enqueue_fill(buffer.ptr(), 0, page) }
+        })
+        .expect("the fill is taken");
+        drop(buffer);
         stream.synchronize().expect("the device works");
         memory.create(half).expect("the buffer makes room");
     })

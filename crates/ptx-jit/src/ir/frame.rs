@@ -40,9 +40,8 @@ impl Resumable {
 /// The offsets of the registers' slots in a frame.
 #[derive(Clone, Debug)]
 pub(crate) struct FrameLayout {
-    /// The offset of each register's slot; -1 for those that never leave the machine's registers.
-    offsets: Vec<i32>,
-    kept: RegisterSet,
+    /// The offset of each register's slot, but for those that never leave the machine's registers.
+    offsets: Vec<Option<i32>>,
     pub(crate) bytes: usize,
 }
 
@@ -58,27 +57,24 @@ impl FrameLayout {
         for block in 0..code.graph.blocks.len() {
             kept.extend(liveness.live_in(block));
         }
-        let (mut offsets, mut bytes) = (vec![-1; registers.len()], 0);
+        let (mut offsets, mut bytes) = (vec![None; registers.len()], 0);
         for register in kept.iter() {
-            offsets[register.index()] = bytes as i32;
+            offsets[register.index()] = Some(bytes as i32);
             bytes += LANES * cell_bytes(registers[register.index()]);
         }
-        FrameLayout { offsets, kept, bytes }
+        FrameLayout { offsets, bytes }
     }
 
     /// The registers that have slots.
-    pub(crate) fn kept(&self) -> &RegisterSet {
-        &self.kept
+    pub(crate) fn kept(&self) -> impl Iterator<Item = Register> {
+        let registers = (0..).map(Register).zip(&self.offsets);
+        registers.filter(|(_, offset)| offset.is_some()).map(|(register, _)| register)
     }
 
     /// The offset of a register's first cell in the frame.
     pub(crate) fn slot(&self, register: Register) -> i32 {
-        let offset = self.offsets[register.index()];
-        debug_assert!(
-            offset >= 0,
-            "a register that is kept in a frame lives across a block's start"
-        );
-        offset
+        self.offsets[register.index()]
+            .expect("a register that is kept in a frame lives across a block's start")
     }
 }
 
@@ -105,9 +101,8 @@ mod tests {
         let function = ptx::parse(source).expect("valid PTX").functions.remove(0);
         let code = FunctionIr::new(function);
         let layout = FrameLayout::new(&code, &Liveness::new(&code.function, &code.graph));
-        let slots: Vec<i32> = layout.offsets.clone();
         // %r0, %r1, %r2, %d, %h, %p
-        assert_eq!(slots, [-1, 0, -1, 128, 384, 448]);
+        assert_eq!(layout.offsets, [None, Some(0), None, Some(128), Some(384), Some(448)]);
         assert_eq!(layout.bytes, 576);
     }
 }

@@ -150,7 +150,7 @@ pub(super) fn deny_unless(
     w.t.e.set_cold_block(bad);
     w.t.e.branch(are_inside, good, bad);
     w.t.e.switch_to_block(bad);
-    let mut values = vec![w.t.pointers.context(), w.frame.record()];
+    let mut values = vec![w.t.pointers.context(), w.frame().record()];
     values.extend(arguments(w));
     w.t.e.call_cold_helper(helper, &values);
     w.t.e.jump(w.t.exits.fault());

@@ -25,7 +25,6 @@ pub(super) struct WarpCode<'a> {
     pub(super) flow: ControlFlow<'a>,
     pub(super) plan: &'a ir::Lockstep,
     pub(super) registers: WarpRegisters<'a>,
-    pub(super) frame: WarpFrame<'a>,
     pub(super) resumption: WarpResumption,
     pub(super) records: &'a mut CodeRecords,
     pub(super) slots: LaneSlots,
@@ -44,7 +43,6 @@ impl<'a> WarpCode<'a> {
         let (t, flow, records) = begin(scope, function, builder_context, code, false);
         WarpCode {
             // The second parameter of code for warps is the warp's record.
-            frame: WarpFrame::new(plan, t.pointers.thread()),
             registers: WarpRegisters::new(plan, t.pointers.thread()),
             resumption: WarpResumption::new(),
             slots: LaneSlots::default(),
@@ -64,35 +62,39 @@ impl<'a> WarpCode<'a> {
 
     /// Finds the warp's record, where control may come from other warps' code.
     pub(super) fn find_record(&mut self) {
-        self.frame.find_record(&mut self.t);
-        self.registers.set_record(self.frame.record());
+        self.registers.find_record(&mut self.t);
+    }
+
+    /// The warp's record, with the registers' cells.
+    pub(super) fn frame(&self) -> WarpFrame<'a> {
+        self.registers.frame()
     }
 
     /// Returns a status that the scheduler sees to, and which warp it is of.
     pub(super) fn return_to_scheduler(&mut self, status: Value) {
-        let (context, offset) =
-            (self.t.pointers.context(), offset_of!(KernelContext, running) as i32);
-        self.t.e.ins().store(MemFlagsData::trusted(), self.frame.record(), context, offset);
+        let (context, record) = (self.t.pointers.context(), self.frame().record());
+        let offset = offset_of!(KernelContext, running) as i32;
+        self.t.e.ins().store(MemFlagsData::trusted(), record, context, offset);
         self.t.exits.return_value(&mut self.t.e, status);
     }
 
     /// Puts registers into the cells of all lanes, as threads find them.
     pub(super) fn store_lanes(&mut self, registers: &RegisterSet) {
-        self.frame.store_lanes(&mut self.t, &mut self.registers, registers);
+        self.registers.store_lanes(&mut self.t, registers);
     }
 
     /// Takes registers back from their cells.
     pub(super) fn load_registers(&mut self, registers: &RegisterSet) {
-        self.frame.load_registers(&mut self.t, &mut self.registers, registers);
+        self.registers.load(&mut self.t, registers);
     }
 
     /// Keeps registers where the warp itself finds them again.
     pub(super) fn keep_registers(&mut self, registers: &RegisterSet) {
-        self.frame.keep_registers(&mut self.t, &mut self.registers, registers);
+        self.registers.keep(&mut self.t, registers);
     }
 
     /// Takes back what the warp has kept.
     pub(super) fn take_registers_back(&mut self, registers: &RegisterSet) {
-        self.frame.take_registers_back(&mut self.t, &mut self.registers, registers);
+        self.registers.take_back(&mut self.t, registers);
     }
 }

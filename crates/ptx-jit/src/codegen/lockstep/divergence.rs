@@ -65,7 +65,7 @@ fn run_lanes(
     w.store_lanes(&before);
     let [taken, other, stop] =
         [states[0], states[1], stop].map(|state| w.t.e.int(types::I32, state));
-    let arguments = [w.t.pointers.context(), w.frame.record(), bits, taken, other, stop];
+    let arguments = [w.t.pointers.context(), w.frame().record(), bits, taken, other, stop];
     let status = w.t.e.cold_helper(Helper::RunLanes, &arguments);
     let [apart, together] = w.t.e.create_blocks();
     w.t.e.branch(status, apart, together);
@@ -129,12 +129,12 @@ pub(super) fn leave_lockstep(w: &mut WarpCode<'_>) {
     let plan = w.plan;
     w.store_lanes(plan.resumable.liveness.live_in(block));
     let point = w.t.e.int(types::I32, point);
-    w.frame.store(&mut w.t.e, point, offset_of!(WarpRecord, point));
+    w.frame().store(&mut w.t.e, point, offset_of!(WarpRecord, point));
     let all = w.t.e.int(types::I32, -1);
-    w.frame.store(&mut w.t.e, all, offset_of!(WarpRecord, there));
+    w.frame().store(&mut w.t.e, all, offset_of!(WarpRecord, there));
     let none = w.t.e.int(types::I32, 0);
     for offset in [offset_of!(WarpRecord, stop), offset_of!(WarpRecord, waiting)] {
-        w.frame.store(&mut w.t.e, none, offset);
+        w.frame().store(&mut w.t.e, none, offset);
     }
     let diverged = w.t.e.int(types::I32, i64::from(DIVERGED));
     w.return_to_scheduler(diverged);

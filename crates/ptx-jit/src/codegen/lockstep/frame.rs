@@ -7,29 +7,29 @@ use std::mem::offset_of;
 
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, StackSlot, StackSlotData, StackSlotKind};
 use cranelift_codegen::ir::{Type, Value, types};
-use ptx::control_flow::RegisterSet;
 use ptx::{Register, RegisterType};
 
-use super::registers::{WarpRegisters, vectors};
+use super::registers::vectors;
 use crate::abi::WarpRecord;
 use crate::codegen::emitter::Emitter;
-use crate::codegen::thread::{ThreadCode, operation};
+use crate::codegen::thread::ThreadCode;
 use crate::codegen::types::register_type;
-use crate::codegen::vector::Lanes;
-use crate::ir::{Lockstep, cell_bytes};
+use crate::codegen::vector::{FramePlace, Lanes};
+use crate::ir::{FrameLayout, Lockstep, cell_bytes};
 
-/// The record of the warp whose code is lowered, with the cells of its registers.
+/// The record of the warp whose code is lowered, and the cells of its registers behind it.
+#[derive(Clone, Copy)]
 pub(super) struct WarpFrame<'a> {
-    plan: &'a Lockstep,
+    layout: &'a FrameLayout,
     record: Value,
 }
 
 impl<'a> WarpFrame<'a> {
     pub(super) fn new(plan: &'a Lockstep, record: Value) -> WarpFrame<'a> {
-        WarpFrame { plan, record }
+        WarpFrame { layout: &plan.resumable.layout, record }
     }
 
-    pub(super) fn record(&self) -> Value {
+    pub(super) fn record(self) -> Value {
         self.record
     }
 
@@ -42,89 +42,20 @@ impl<'a> WarpFrame<'a> {
     }
 
     /// Stores a value so far into the record.
-    pub(super) fn store(&self, e: &mut Emitter<'_>, value: Value, offset: usize) {
+    pub(super) fn store(self, e: &mut Emitter<'_>, value: Value, offset: usize) {
         e.ins().store(MemFlagsData::trusted(), value, self.record, offset as i32);
     }
 
     /// Loads a value from so far into the record.
-    pub(super) fn load(&self, e: &mut Emitter<'_>, ty: Type, offset: usize) -> Value {
+    pub(super) fn load(self, e: &mut Emitter<'_>, ty: Type, offset: usize) -> Value {
         e.ins().load(ty, MemFlagsData::trusted(), self.record, offset as i32)
     }
 
-    /// Puts registers into the cells of all lanes, as threads find them.
-    pub(super) fn store_lanes(
-        &self,
-        t: &mut ThreadCode<'_>,
-        warp: &mut WarpRegisters<'_>,
-        registers: &RegisterSet,
-    ) {
-        for register in warp.without_homes(registers).iter() {
-            let lanes = warp.lanes(t, register);
-            store_vectors(&mut t.e, &lanes, self.record, cells(self.plan, register));
-        }
+    /// The place of a register's cells.
+    pub(super) fn cells(self, register: Register) -> FramePlace {
+        let offset = size_of::<WarpRecord>() as i32 + self.layout.slot(register);
+        FramePlace { base: self.record, offset }
     }
-
-    /// Puts registers where the warp itself finds them again: what is kept once into the first
-    /// lane's cell, and what can be had again nowhere.
-    pub(super) fn keep_registers(
-        &self,
-        t: &mut ThreadCode<'_>,
-        warp: &mut WarpRegisters<'_>,
-        registers: &RegisterSet,
-    ) {
-        let kept = self.plan.rematerializable.others(registers);
-        for register in warp.without_homes(&kept).iter() {
-            let offset = cells(self.plan, register);
-            if warp.is_varying(register) {
-                let lanes = warp.lanes(t, register);
-                store_vectors(&mut t.e, &lanes, self.record, offset);
-                continue;
-            }
-            let mut value = t.get(register);
-            if warp.class(register) == RegisterType::Predicate {
-                value = t.e.ins().bmask(types::I32, value);
-            }
-            t.e.ins().store(MemFlagsData::trusted(), value, self.record, offset);
-        }
-    }
-
-    /// Takes back what the warp has kept, and computes again what it has not.
-    pub(super) fn take_registers_back(
-        &self,
-        t: &mut ThreadCode<'_>,
-        warp: &mut WarpRegisters<'_>,
-        registers: &RegisterSet,
-    ) {
-        self.load_registers(t, warp, &self.plan.rematerializable.others(registers));
-        let function = warp.function();
-        for at in self.plan.rematerializable.instructions_for(function, registers) {
-            operation(t, &function.body[at]);
-        }
-    }
-
-    /// Takes registers back from their cells, whether the warp or its threads put them there.
-    pub(super) fn load_registers(
-        &self,
-        t: &mut ThreadCode<'_>,
-        warp: &mut WarpRegisters<'_>,
-        registers: &RegisterSet,
-    ) {
-        for register in warp.without_homes(registers).iter() {
-            let (offset, class) = (cells(self.plan, register), warp.class(register));
-            if warp.is_varying(register) {
-                let lanes = load_vectors(&mut t.e, class, self.record, offset);
-                warp.set(&mut t.e, register, &lanes);
-                continue;
-            }
-            let value = load_cell(&mut t.e, class, self.record, offset);
-            t.set(register, value);
-        }
-    }
-}
-
-/// The place of a register's cells, as a distance from the warp's record.
-pub(super) fn cells(plan: &Lockstep, register: Register) -> i32 {
-    size_of::<WarpRecord>() as i32 + plan.resumable.layout.slot(register)
 }
 
 /// Memory of the function for loops over lanes: slots with a cell of up to 64 bits for each lane.

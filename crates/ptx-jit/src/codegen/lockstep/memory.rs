@@ -237,7 +237,7 @@ fn one_by_one(
     };
     let site = w.t.e.int(types::I32, number);
     let fault = w.t.exits.fault();
-    let values = [w.t.pointers.context(), w.frame.record(), first, site, members];
+    let values = [w.t.pointers.context(), w.frame().record(), first, site, members];
     let refused = w.t.e.cold_helper(helper, &values);
     w.t.e.ins().brif(refused, fault, &[], next, arguments);
 }

@@ -1,14 +1,14 @@
 //! The registers of a warp, whose lanes share a value, have it at equal distances, or each its own.
 
-use cranelift_codegen::ir::{InstBuilder, Type, Value};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::Variable;
 use ptx::control_flow::RegisterSet;
 use ptx::{Function, Guard, Operand, Operation, Register, RegisterType, ScalarType, Suspension};
 use smallvec::SmallVec;
 
-use super::frame::{cells, load_vectors, store_vectors};
+use super::frame::{WarpFrame, load_cell, load_vectors, store_vectors};
 use crate::codegen::emitter::Emitter;
-use crate::codegen::thread::ThreadCode;
+use crate::codegen::thread::{ThreadCode, operation};
 use crate::codegen::vector::{self, FramePlace, Lanes};
 use crate::ir::{self, LaneStrides, Lockstep, Uniformity};
 
@@ -16,8 +16,7 @@ use crate::ir::{self, LaneStrides, Lockstep, Uniformity};
 /// the registers of the [`ThreadCode`]; vectors of those are made where one is needed.
 pub(super) struct WarpRegisters<'a> {
     plan: &'a Lockstep,
-    /// The warp's record, behind which its frame lies.
-    record: Value,
+    frame: WarpFrame<'a>,
     /// The varying registers that always lie in the frame: in code that multiplies matrices, those that live
     /// longer than a block. The functions that multiply want them in memory, and there are many more of
     /// them than the host has registers.
@@ -36,14 +35,20 @@ impl<'a> WarpRegisters<'a> {
         let mut in_frame = RegisterSet::empty(count);
         if multiplies {
             let varies = |&register: &Register| plan.uniformity.of(register) == Uniformity::Varying;
-            layout.kept().iter().filter(varies).for_each(|register| in_frame.insert(register));
+            layout.kept().filter(varies).for_each(|register| in_frame.insert(register));
         }
-        WarpRegisters { plan, record, in_frame, vectors: vec![None; count] }
+        let frame = WarpFrame::new(plan, record);
+        WarpRegisters { plan, frame, in_frame, vectors: vec![None; count] }
     }
 
-    /// The registers are those of the warp of a record.
-    pub(super) fn set_record(&mut self, record: Value) {
-        self.record = record;
+    /// The warp's record, with the registers' cells.
+    pub(super) fn frame(&self) -> WarpFrame<'a> {
+        self.frame
+    }
+
+    /// Finds the record again, where control may come from other warps' code.
+    pub(super) fn find_record(&mut self, t: &mut ThreadCode<'_>) {
+        self.frame.find_record(t);
     }
 
     pub(super) fn function(&self) -> &'a Function {
@@ -104,12 +109,64 @@ impl<'a> WarpRegisters<'a> {
 
     /// The place in which a register always lies, if it does.
     pub(super) fn home(&self, register: Register) -> Option<FramePlace> {
-        let place = || FramePlace { base: self.record, offset: cells(self.plan, register) };
-        self.in_frame.contains(register).then(place)
+        self.in_frame.contains(register).then(|| self.frame.cells(register))
+    }
+
+    /// Puts registers into the cells of all lanes, as threads find them.
+    pub(super) fn store_lanes(&mut self, t: &mut ThreadCode<'_>, registers: &RegisterSet) {
+        for register in self.without_homes(registers).iter() {
+            let lanes = self.lanes(t, register);
+            let FramePlace { base, offset } = self.frame.cells(register);
+            store_vectors(&mut t.e, &lanes, base, offset);
+        }
+    }
+
+    /// Puts registers where the warp itself finds them again: what is kept once into the first
+    /// lane's cell, and what can be had again nowhere.
+    pub(super) fn keep(&mut self, t: &mut ThreadCode<'_>, registers: &RegisterSet) {
+        let kept = self.plan.rematerializable.others(registers);
+        for register in self.without_homes(&kept).iter() {
+            let FramePlace { base, offset } = self.frame.cells(register);
+            if self.is_varying(register) {
+                let lanes = self.lanes(t, register);
+                store_vectors(&mut t.e, &lanes, base, offset);
+                continue;
+            }
+            let mut value = t.get(register);
+            if self.class(register) == RegisterType::Predicate {
+                value = t.e.ins().bmask(types::I32, value);
+            }
+            t.e.ins().store(MemFlagsData::trusted(), value, base, offset);
+        }
+    }
+
+    /// Takes back what the warp has kept, and computes again what it has not.
+    pub(super) fn take_back(&mut self, t: &mut ThreadCode<'_>, registers: &RegisterSet) {
+        let plan = self.plan;
+        self.load(t, &plan.rematerializable.others(registers));
+        let function = self.function();
+        for at in plan.rematerializable.instructions_for(function, registers) {
+            operation(t, &function.body[at]);
+        }
+    }
+
+    /// Takes registers back from their cells, whether the warp or its threads put them there.
+    pub(super) fn load(&mut self, t: &mut ThreadCode<'_>, registers: &RegisterSet) {
+        for register in self.without_homes(registers).iter() {
+            let FramePlace { base, offset } = self.frame.cells(register);
+            let class = self.class(register);
+            if self.is_varying(register) {
+                let lanes = load_vectors(&mut t.e, class, base, offset);
+                self.set(&mut t.e, register, &lanes);
+                continue;
+            }
+            let value = load_cell(&mut t.e, class, base, offset);
+            t.set(register, value);
+        }
     }
 
     /// The registers of a set without those that always lie in the frame.
-    pub(super) fn without_homes(&self, registers: &RegisterSet) -> RegisterSet {
+    fn without_homes(&self, registers: &RegisterSet) -> RegisterSet {
         registers.without(&self.in_frame)
     }
 

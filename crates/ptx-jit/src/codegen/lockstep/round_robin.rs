@@ -56,7 +56,8 @@ impl RoundRobin {
     /// the function ends up in memory, and each warp's record follows from the one before.
     pub(super) fn begin(&self, w: &mut WarpCode<'_>) {
         w.t.exits.take_pinned_register(&mut w.t.e);
-        w.t.e.ins().set_pinned_reg(w.frame.record());
+        let record = w.frame().record();
+        w.t.e.ins().set_pinned_reg(record);
         w.t.e.jump(self.head);
         w.begin(self.head);
         self.refuel(w);
@@ -80,7 +81,7 @@ impl RoundRobin {
         if w.resumption.blocks().is_empty() && !self.takes_turns {
             return w.t.e.jump(start);
         }
-        let state = w.frame.load(&mut w.t.e, types::I32, offset_of!(WarpRecord, state));
+        let state = w.frame().load(&mut w.t.e, types::I32, offset_of!(WarpRecord, state));
         let states = std::iter::once(start).chain(w.resumption.blocks().iter().copied());
         let nowhere = w.t.e.create_block();
         if w.resumption.blocks().len() < FEW {
@@ -120,7 +121,7 @@ impl RoundRobin {
     pub(super) fn end_warp(&self, w: &mut WarpCode<'_>) {
         if self.takes_turns {
             let nowhere = w.t.e.int(types::I32, i64::from(NOWHERE));
-            w.frame.store(&mut w.t.e, nowhere, offset_of!(WarpRecord, state));
+            w.frame().store(&mut w.t.e, nowhere, offset_of!(WarpRecord, state));
         }
         self.count_ended(w);
     }
@@ -136,7 +137,7 @@ impl RoundRobin {
     /// goes on there as well.
     pub(super) fn take_turn(&self, w: &mut WarpCode<'_>, resumption: clif::Block, state: u32) {
         let state = w.t.e.int(types::I32, i64::from(state));
-        w.frame.store(&mut w.t.e, state, offset_of!(WarpRecord, state));
+        w.frame().store(&mut w.t.e, state, offset_of!(WarpRecord, state));
         let its_state = next_warp(w);
         let same = w.t.e.ins().icmp(IntCC::Equal, its_state, state);
         w.t.e.branch(same, resumption, self.head);
@@ -275,7 +276,8 @@ pub(super) fn walks_memory(w: &WarpCode<'_>, target: usize) -> bool {
 /// Goes to the record of the next warp; its state.
 fn next_warp(w: &mut WarpCode<'_>) -> Value {
     let stride = warp_stride(w.plan.resumable.layout.bytes) as i64;
-    let next = w.t.e.ins().iadd_imm_s(w.frame.record(), stride);
+    let record = w.frame().record();
+    let next = w.t.e.ins().iadd_imm_s(record, stride);
     w.t.e.ins().set_pinned_reg(next);
     let offset = offset_of!(WarpRecord, state) as i32;
     w.t.e.ins().load(types::I32, MemFlagsData::trusted(), next, offset)

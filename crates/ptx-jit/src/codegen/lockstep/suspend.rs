@@ -75,7 +75,7 @@ fn barrier(
     }
     turns.go_on(w, resumption, &live);
     if !instruction.destinations.is_empty() {
-        let result = w.frame.load(&mut w.t.e, types::I32, offset_of!(WarpRecord, result));
+        let result = w.frame().load(&mut w.t.e, types::I32, offset_of!(WarpRecord, result));
         give_all(w, instruction, &[result]);
     }
 }
@@ -92,10 +92,10 @@ pub(super) fn give_way(w: &mut WarpCode<'_>, turns: &RoundRobin, live: &Register
 /// Returns to the scheduler, with what the warp hands to a barrier.
 fn leave_for_now(w: &mut WarpCode<'_>, state: u32, operands: &[Value]) {
     for (index, &operand) in operands.iter().enumerate() {
-        w.frame.store(&mut w.t.e, operand, offset_of!(WarpRecord, operands) + 4 * index);
+        w.frame().store(&mut w.t.e, operand, offset_of!(WarpRecord, operands) + 4 * index);
     }
     let state = w.t.e.int(types::I32, i64::from(state));
-    w.frame.store(&mut w.t.e, state, offset_of!(WarpRecord, state));
+    w.frame().store(&mut w.t.e, state, offset_of!(WarpRecord, state));
     let suspended = w.t.e.int(types::I32, i64::from(SUSPENDED));
     w.return_to_scheduler(suspended);
 }
@@ -134,7 +134,7 @@ fn exchange(w: &mut WarpCode<'_>, instruction: &Instruction, suspension: Suspens
             None => return leave_here(w),
         }
     }
-    let record = w.frame.record();
+    let record = w.frame().record();
     for (index, (lanes, ty)) in operands.iter().enumerate() {
         let (lanes, ty) = match ty {
             // Masks as 0 and 1.
