@@ -1,13 +1,21 @@
 //! Where things lie in the repository.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::{env, fs};
 
 use anyhow::{Context, Result};
 
-/// The root of the repository.
+/// The root of the repository: that of the checkout in which cargo was called. Where checkouts share a
+/// folder of builds, the program may have been built in another one.
 pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the repository's root")
+    static MANIFEST: OnceLock<PathBuf> = OnceLock::new();
+    let manifest = MANIFEST.get_or_init(|| {
+        let called = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+        let called = called.filter(|folder| folder.ends_with("xtask"));
+        called.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")))
+    });
+    manifest.parent().expect("xtask lies in the repository's root")
 }
 
 /// A folder for what xtask makes.
