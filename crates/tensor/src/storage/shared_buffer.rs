@@ -24,6 +24,7 @@ struct Header {
 const _: () = assert!(size_of::<Header>() == ALIGNMENT && align_of::<Header>() == ALIGNMENT);
 
 /// The memory of a buffer, which goes back when it is dropped.
+#[expect(dead_code, reason = "nothing else is done with it")]
 enum BufferMemory {
     System(SystemMemory),
     Cached(PageableMemory),
@@ -59,51 +60,6 @@ impl Drop for SystemMemory {
     }
 }
 
-impl BufferMemory {
-    /// Memory with room for the header, aligned, and for so many bytes behind it.
-    ///
-    /// # Errors
-    /// The host has none, or the limit is reached.
-    #[inline]
-    #[track_caller]
-    fn new(bytes: usize, fresh: Fresh) -> Result<BufferMemory> {
-        let out_of_memory = || Error::HostOutOfMemory { bytes };
-        if bytes < MIN_CACHED {
-            let size = bytes + ALIGNMENT + (ALIGNMENT - GIVEN_ALIGNMENT);
-            let layout = Layout::from_size_align(size, GIVEN_ALIGNMENT);
-            let memory = layout.ok().and_then(|layout| SystemMemory::new(layout, fresh));
-            return memory.map(BufferMemory::System).ok_or_else(out_of_memory);
-        }
-        let size = bytes.checked_add(ALIGNMENT).ok_or_else(out_of_memory)?;
-        let memory = gpu_alloc::allocate_pageable(size).map_err(|error| match error {
-            gpu_alloc::Error::Runtime(gpu_runtime::Error::HostOutOfMemory { .. }) => {
-                out_of_memory()
-            }
-            error => error.into(),
-        })?;
-        // The system maps pages of zeros, so what the allocator has is always initialised.
-        if fresh == Fresh::Zeroed {
-            // SAFETY: the memory has so many bytes, and nobody else knows it.
-            unsafe { memory.as_ptr().write_bytes(0, size) };
-        }
-        Ok(BufferMemory::Cached(memory))
-    }
-
-    /// The first multiple of [`ALIGNMENT`], where the header lies.
-    fn header(&self) -> NonNull<Header> {
-        let start = match self {
-            BufferMemory::System(memory) => memory.start,
-            BufferMemory::Cached(memory) => {
-                NonNull::new(memory.as_ptr()).expect("memory with a size has an address")
-            }
-        };
-        // There is room for the bytes before that multiple and for the header: `new` asked for it.
-        let before = start.addr().get().next_multiple_of(ALIGNMENT) - start.addr().get();
-        // SAFETY: the address lies in the memory, as said above.
-        unsafe { start.add(before) }.cast()
-    }
-}
-
 /// A handle on reference-counted bytes. Clones own the same bytes, which are freed with the last
 /// one.
 ///
@@ -126,12 +82,56 @@ impl SharedBuffer {
     /// The host has no memory left.
     #[track_caller]
     pub(super) fn new(bytes: usize, fresh: Fresh) -> Result<SharedBuffer> {
-        let memory = BufferMemory::new(bytes, fresh)?;
-        let header = memory.header();
-        // SAFETY: the memory has room for a header there, which is aligned, and nobody else knows
-        // it.
+        if bytes >= MIN_CACHED {
+            return SharedBuffer::cached(bytes, fresh);
+        }
+        let size = bytes + ALIGNMENT + (ALIGNMENT - GIVEN_ALIGNMENT);
+        let layout = Layout::from_size_align(size, GIVEN_ALIGNMENT);
+        let memory = layout.ok().and_then(|layout| SystemMemory::new(layout, fresh));
+        let memory = memory.ok_or(Error::HostOutOfMemory { bytes })?;
+        let before = memory.start.align_offset(ALIGNMENT);
+        // SAFETY: there is room in the memory for the bytes before that multiple, for the header and
+        // for the bytes behind it, and nobody else knows it.
+        unsafe {
+            let header = memory.start.add(before).cast();
+            Ok(SharedBuffer::begin(header, BufferMemory::System(memory)))
+        }
+    }
+
+    /// A buffer in memory of the caching allocator. It is apart: were the two kinds of memory values of
+    /// one variable, each would be put together on the stack and copied to the header from there.
+    #[inline(never)]
+    #[track_caller]
+    fn cached(bytes: usize, fresh: Fresh) -> Result<SharedBuffer> {
+        let out_of_memory = || Error::HostOutOfMemory { bytes };
+        let size = bytes.checked_add(ALIGNMENT).ok_or_else(out_of_memory)?;
+        let memory = gpu_alloc::allocate_pageable(size).map_err(|error| match error {
+            gpu_alloc::Error::Runtime(gpu_runtime::Error::HostOutOfMemory { .. }) => {
+                out_of_memory()
+            }
+            error => error.into(),
+        })?;
+        let start = NonNull::new(memory.as_ptr()).expect("memory with a size has an address");
+        debug_assert!(start.cast::<Header>().is_aligned(), "blocks begin at multiples of 512");
+        // The system maps pages of zeros, so what the allocator has is always initialised.
+        if fresh == Fresh::Zeroed {
+            // SAFETY: the memory has so many bytes, and nobody else knows it.
+            unsafe { start.write_bytes(0, size) };
+        }
+        // SAFETY: the memory has room for a header and the bytes behind it, the allocator's addresses
+        // are aligned for a header, and nobody else knows it.
+        unsafe { Ok(SharedBuffer::begin(start.cast(), BufferMemory::Cached(memory))) }
+    }
+
+    /// The first handle on the bytes behind a header, which is written here.
+    ///
+    /// # Safety
+    /// The header lies in the memory, aligned, before the bytes, and nobody else knows the memory.
+    #[inline]
+    unsafe fn begin(header: NonNull<Header>, memory: BufferMemory) -> SharedBuffer {
+        // SAFETY: there is room for a header, which is aligned, as the caller has seen to.
         unsafe { header.write(Header { owners: Owners::one(), memory }) };
-        Ok(SharedBuffer { header })
+        SharedBuffer { header }
     }
 
     /// The address of the first byte, aligned for every dtype, also when there are none.
