@@ -13,8 +13,10 @@ const KERNELS: &str = include_str!("kernels.ptx");
 
 /// Elements of the large arrays.
 pub(super) const NUMEL: usize = 1 << 24;
-/// Threads of the grid that walks over them.
-pub(super) const WALKING_THREADS: usize = 24 * 256;
+/// The grid that walks over them: its blocks, the threads of a block, and all threads.
+const WALKING_BLOCKS: u32 = 24;
+const WALKING_BLOCK: u32 = 256;
+pub(super) const WALKING_THREADS: usize = (WALKING_BLOCKS * WALKING_BLOCK) as usize;
 pub(super) const WARP: usize = 32;
 /// Rows and columns of the matrices.
 pub(super) const EDGE: usize = 512;
@@ -117,8 +119,7 @@ impl BenchKernels {
                 ("add", linear, LaunchOperands::Add([x, y], fill(NUMEL, 0.0)?), 2.0)
             }
             "saxpy_grid_stride" | "saxpy_same_order" => {
-                let blocks = WALKING_THREADS as u32 / 256;
-                let small = LaunchConfig::new([blocks, 1, 1], [256, 1, 1]);
+                let small = LaunchConfig::new([WALKING_BLOCKS, 1, 1], [WALKING_BLOCK, 1, 1]);
                 ("saxpy", small, LaunchOperands::Saxpy(fill(NUMEL, 1.5)?, fill(NUMEL, 0.5)?), 0.5)
             }
             "block_reduce" => {

@@ -29,20 +29,8 @@ impl PlainLoop {
                     black_box(&sum);
                 })
             }
-            PlainLoop::Saxpy => {
-                let (x, mut y) = (vec![1.5f32; NUMEL], vec![0.5f32; NUMEL]);
-                timed(move || {
-                    saxpy(black_box(1e-9), black_box(&x), &mut y);
-                    black_box(&y);
-                })
-            }
-            PlainLoop::SaxpyByWarps => {
-                let (x, mut y) = (vec![1.5f32; NUMEL], vec![0.5f32; NUMEL]);
-                timed(move || {
-                    saxpy_by_warps(black_box(1e-9), black_box(&x), &mut y);
-                    black_box(&y);
-                })
-            }
+            PlainLoop::Saxpy => timed_saxpy(saxpy),
+            PlainLoop::SaxpyByWarps => timed_saxpy(saxpy_by_warps),
             PlainLoop::Sum => {
                 let x = vec![1.0f32; NUMEL];
                 timed(move || {
@@ -59,6 +47,14 @@ impl PlainLoop {
             }
         }
     }
+}
+
+fn timed_saxpy(saxpy: fn(f32, &[f32], &mut [f32])) -> Box<dyn FnMut(u32) -> Duration> {
+    let (x, mut y) = (vec![1.5f32; NUMEL], vec![0.5f32; NUMEL]);
+    timed(move || {
+        saxpy(black_box(1e-9), black_box(&x), &mut y);
+        black_box(&y);
+    })
 }
 
 fn timed(mut work: impl FnMut() + 'static) -> Box<dyn FnMut(u32) -> Duration> {

@@ -6,7 +6,7 @@ use std::ptr;
 /// Bytes that end where a page ends which may be touched, so that a read beyond them ends the test.
 pub(crate) struct Guarded {
     /// There until this is dropped.
-    pages: Option<Pages>,
+    pages: Option<GuardedPages>,
     start: *mut u8,
     len: usize,
 }
@@ -14,7 +14,7 @@ pub(crate) struct Guarded {
 impl Guarded {
     /// A copy of some bytes.
     pub(crate) fn new(bytes: &[u8]) -> Guarded {
-        let pages = Pages::take(bytes.len().next_multiple_of(PAGE).max(PAGE));
+        let pages = GuardedPages::take(bytes.len().next_multiple_of(page()));
         // SAFETY: the bytes are the last ones of the pages.
         let start = unsafe { pages.start().add(pages.usable - bytes.len()) };
         let mut guarded = Guarded { pages: Some(pages), start, len: bytes.len() };
@@ -47,10 +47,14 @@ impl Drop for Guarded {
     }
 }
 
-const PAGE: usize = 4096;
+/// The bytes of a page.
+fn page() -> usize {
+    // SAFETY: it asks for a number.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
+}
 
 /// Pages that may be touched, between two that may not.
-struct Pages {
+struct GuardedPages {
     map: *mut u8,
     /// The bytes that may be touched.
     usable: usize,
@@ -61,36 +65,36 @@ struct Pages {
 const MAX_KEPT: usize = 16;
 
 thread_local! {
-    static KEPT: RefCell<Vec<Pages>> = const { RefCell::new(Vec::new()) };
+    static KEPT: RefCell<Vec<GuardedPages>> = const { RefCell::new(Vec::new()) };
 }
 
-impl Pages {
+impl GuardedPages {
     /// Pages with so many bytes, which have any contents.
-    fn take(usable: usize) -> Pages {
+    fn take(usable: usize) -> GuardedPages {
         let kept = KEPT.with_borrow_mut(|kept| {
             let place = kept.iter().position(|pages| pages.usable == usable)?;
             Some(kept.remove(place))
         });
-        kept.unwrap_or_else(|| Pages::map(usable))
+        kept.unwrap_or_else(|| GuardedPages::map(usable))
     }
 
-    fn map(usable: usize) -> Pages {
+    fn map(usable: usize) -> GuardedPages {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        let size = usable + 2 * PAGE;
+        let size = usable + 2 * page();
         // SAFETY: new memory, from wherever the system has some.
         let map = unsafe { libc::mmap(ptr::null_mut(), size, libc::PROT_NONE, flags, -1, 0) };
         assert_ne!(map, libc::MAP_FAILED, "the system has memory");
-        let pages = Pages { map: map.cast(), usable };
+        let pages = GuardedPages { map: map.cast(), usable };
         let access = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: the pages are within the mapping.
         let changed = unsafe { libc::mprotect(pages.start().cast(), usable, access) };
-        assert_eq!(changed, 0, "the system permits it");
+        assert!(usable == 0 || changed == 0, "the system permits it");
         pages
     }
 
     /// The first byte that may be touched.
     fn start(&self) -> *mut u8 {
-        self.map.wrapping_add(PAGE)
+        self.map.wrapping_add(page())
     }
 
     /// Keeps the pages for whoever takes such next; those that were kept for the longest time go.
@@ -106,9 +110,9 @@ impl Pages {
     }
 }
 
-impl Drop for Pages {
+impl Drop for GuardedPages {
     fn drop(&mut self) {
         // SAFETY: the mapping is this value's own.
-        unsafe { libc::munmap(self.map.cast(), self.usable + 2 * PAGE) };
+        unsafe { libc::munmap(self.map.cast(), self.usable + 2 * page()) };
     }
 }

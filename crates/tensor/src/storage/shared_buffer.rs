@@ -112,7 +112,10 @@ impl SharedBuffer {
             error => error.into(),
         })?;
         let start = NonNull::new(memory.as_ptr()).expect("memory with a size has an address");
-        debug_assert!(start.cast::<Header>().is_aligned(), "blocks begin at multiples of 512");
+        debug_assert!(
+            start.cast::<Header>().is_aligned(),
+            "pageable memory is aligned to 64 bytes"
+        );
         // The system maps pages of zeros, so what the allocator has is always initialised.
         if fresh == Fresh::Zeroed {
             // SAFETY: the memory has so many bytes, and nobody else knows it.
