@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 use crate::Shape;
 use crate::checked_size::CheckedSize;
-use crate::shape::{PerDim, copy_of};
+use crate::per_dim::PerDim;
 
 /// The distance between neighbours along each dimension, in elements; 0 repeats an element.
 pub(crate) type Strides = PerDim<isize>;
@@ -33,7 +33,7 @@ const MAX_DIMS: usize = 64;
 /// sizes, where each counts as at least 1; each size times its stride; and the position of each
 /// element. So code that has a layout can multiply parts of these without checks. A layout without
 /// elements has the offset 0.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     shape: Shape,
     strides: Strides,
@@ -42,14 +42,6 @@ pub(crate) struct Layout {
     /// The position after the last element, in elements of the storage.
     end: usize,
     contiguous: bool,
-}
-
-impl Clone for Layout {
-    #[inline]
-    fn clone(&self) -> Layout {
-        let (shape, strides) = (self.shape.clone(), copy_of(&self.strides));
-        Layout { shape, strides, ..*self }
-    }
 }
 
 impl Layout {
@@ -180,9 +172,9 @@ impl Layout {
             return true;
         }
         let mut runs: SmallVec<[Run; 4]> =
-            self.shape.iter().copied().zip(self.strides.clone()).collect();
+            self.shape.iter().copied().zip(self.strides.iter().copied()).collect();
         runs.sort_unstable_by_key(|&(_, stride)| stride);
-        let mut expected = 1;
+        let mut expected: isize = 1;
         runs.iter().filter(|(size, _)| *size != 1).all(|&(size, stride)| {
             let fits = stride == expected;
             expected = expected.saturating_mul(size as isize);
@@ -388,18 +380,15 @@ impl Layout {
             Some(&size) => size as isize * self.strides[dim],
             None => 1,
         };
-        let mut strides = self.strides.clone();
-        strides.insert(dim, inner);
-        let mut shape: PerDim<usize> = PerDim::from(&*self.shape);
-        shape.insert(dim, 1);
-        Layout::strided(shape.into_iter().collect(), strides, self.offset)
+        let shape = PerDim::from(&**self.shape()).with(dim, 1);
+        Layout::strided(shape.iter().copied().collect(), self.strides.with(dim, inner), self.offset)
     }
 
     /// The layout with dimensions of size 1 repeated to `shape`, or `None` if the shapes do not
     /// fit.
     pub(crate) fn expand(&self, shape: &Shape) -> Result<Option<Layout>, NoLayout> {
         let Some(added) = shape.len().checked_sub(self.shape.len()) else { return Ok(None) };
-        let mut strides = Strides::with_initial_len(added);
+        let mut strides = Strides::zeros(added);
         for ((&own, &stride), &wanted) in self.shape.iter().zip(&self.strides).zip(&shape[added..])
         {
             strides.push(match own {
@@ -470,7 +459,7 @@ fn check_dims(shape: &Shape) -> Result<(), NoLayout> {
 /// The strides of row-major order, and the product of the sizes, where each counts as at least 1;
 /// `None` if it overflows.
 fn row_major(shape: &Shape) -> Option<(Strides, usize)> {
-    let mut strides = Strides::with_initial_len(shape.len());
+    let mut strides = Strides::zeros(shape.len());
     let mut step = CheckedSize::from(1usize);
     for (stride, &size) in strides.iter_mut().zip(&**shape).rev() {
         *stride = step.distance()?;

@@ -73,7 +73,7 @@
 //   default, dims, layout, resolved_device, reserve, thread_pool
 //   error
 //   grad_mode, shape
-//   capture, checked_size, device, dtype, hook_list, inference, integer, shared, specializations
+//   capture, checked_size, device, dtype, hook_list, inference, integer, per_dim, shared, specializations
 mod access;
 mod attention;
 mod autocast;
@@ -99,6 +99,7 @@ mod integer;
 mod layout;
 mod ops;
 mod options;
+mod per_dim;
 mod print;
 mod promote;
 mod random;

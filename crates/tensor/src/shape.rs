@@ -3,9 +3,8 @@
 use std::fmt;
 use std::ops::Deref;
 
-use tinyvec::TinyVec;
-
 use crate::checked_size::CheckedSize;
+use crate::per_dim::PerDim;
 
 /// The sizes of a tensor, outermost first (`torch.Size`). It derefs to `[usize]`, and is made of
 /// arrays, slices and vectors.
@@ -16,33 +15,8 @@ use crate::checked_size::CheckedSize;
 /// assert_eq!((shape.len(), shape.numel(), shape[2]), (3, 6, 3));
 /// assert_eq!(shape.broadcast(&[4, 1]), Some(Shape::from([2, 4, 3])));
 /// ```
-#[derive(PartialEq, Eq, Hash, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct Shape(PerDim<usize>);
-
-/// A number for each dimension. Up to four are copied as a whole, by which cloning tensors' shapes
-/// costs next to nothing.
-pub(crate) type PerDim<T> = TinyVec<[T; 4]>;
-
-/// A copy, as clones are, of which only that of a few numbers is inlined.
-#[inline]
-pub(crate) fn copy_of<T: Copy + Default>(numbers: &PerDim<T>) -> PerDim<T> {
-    match numbers {
-        PerDim::Inline(few) => PerDim::Inline(*few),
-        PerDim::Heap(many) => copy_of_many(many),
-    }
-}
-
-#[cold]
-fn copy_of_many<T: Copy + Default>(many: &[T]) -> PerDim<T> {
-    PerDim::Heap(many.to_vec())
-}
-
-impl Clone for Shape {
-    #[inline]
-    fn clone(&self) -> Shape {
-        Shape(copy_of(&self.0))
-    }
-}
 
 impl Shape {
     /// The number of elements; 1 for a shape without dimensions. It is `usize::MAX`, which no
@@ -133,7 +107,7 @@ impl fmt::Debug for Shape {
 /// Written as `[2, 3]`, on one line.
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.0.as_slice())
+        write!(f, "{:?}", self.0)
     }
 }
 
@@ -163,7 +137,7 @@ impl From<&Vec<usize>> for Shape {
 
 impl From<Vec<usize>> for Shape {
     fn from(sizes: Vec<usize>) -> Shape {
-        Shape(PerDim::Heap(sizes))
+        Shape(sizes.into())
     }
 }
 

@@ -15,8 +15,8 @@ use crate::child::{READY, SPENT};
 use crate::folder::{CaseFolder, CaseHeader};
 use crate::report::{self, CaseResult, CaseVerdict};
 
-/// The cases of a child.
-const BATCH: usize = 256;
+/// The most cases of a child.
+const MAX_BATCH: usize = 256;
 
 /// The time that a case may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -73,20 +73,22 @@ fn print_table<'a>(results: impl Iterator<Item = (&'a CaseHeader, &'a CaseResult
 /// # Errors
 /// No child can be started.
 pub(crate) fn sit_all(arguments: &RunArguments, headers: &[CaseHeader]) -> Result<Vec<CaseResult>> {
+    let jobs = arguments.jobs.max(1);
+    let batch = headers.len().div_ceil(jobs).clamp(1, MAX_BATCH);
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Vec<CaseResult>)>> = Mutex::new(Vec::new());
     let watch = || -> Result<()> {
         loop {
-            let from = next.fetch_add(1, Ordering::Relaxed) * BATCH;
-            let Some(batch) = headers.get(from..headers.len().min(from + BATCH)) else {
+            let from = next.fetch_add(1, Ordering::Relaxed) * batch;
+            let Some(headers) = headers.get(from..headers.len().min(from + batch)) else {
                 return Ok(());
             };
-            let results = sit_batch(arguments, from, batch)?;
+            let results = sit_batch(arguments, from, headers)?;
             done.lock().expect("no thread panics with it").push((from, results));
         }
     };
     thread::scope(|scope| {
-        let watchers: Vec<_> = (0..arguments.jobs.max(1)).map(|_| scope.spawn(watch)).collect();
+        let watchers: Vec<_> = (0..jobs).map(|_| scope.spawn(watch)).collect();
         watchers.into_iter().try_for_each(|watcher| watcher.join().expect("it does not panic"))
     })?;
     let mut done = done.into_inner().expect("no thread panics with it");

@@ -44,17 +44,16 @@ mod stream_caches;
 mod streams;
 mod sync;
 
-use std::sync::{Mutex, PoisonError};
+use test_support::isolate;
 
 /// Runs a test in every order.
 ///
-/// One test at a time: each of its threads gets a stack from the system and gives it back, thousands of
-/// times, and two tests that do so spend more time waiting for the process's memory map than at work.
+/// Each in a process of its own: a test's threads get stacks from the system and give them back,
+/// thousands of times, and two tests of one process that do so spend more time waiting for its memory
+/// map than at work.
 fn in_every_order(test: impl Fn() + Sync + Send + 'static) {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.max_branches = 20_000;
-    model.check(test);
+    isolate(test).run_by(|test| model.check(test));
 }

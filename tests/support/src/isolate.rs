@@ -23,7 +23,7 @@ const CHILD: &str = "SLUICE_ISOLATED_TEST";
 ///         .run();
 /// }
 /// ```
-pub fn isolate<F: FnOnce()>(body: F) -> Isolated<F> {
+pub fn isolate<F>(body: F) -> Isolated<F> {
     Isolated { body, command: None, steers: false }
 }
 
@@ -36,7 +36,7 @@ pub struct Isolated<F> {
     steers: bool,
 }
 
-impl<F: FnOnce()> Isolated<F> {
+impl<F> Isolated<F> {
     /// Sets an environment variable of the child process.
     pub fn env(mut self, name: &str, value: &str) -> Self {
         self.command().env(name, value);
@@ -60,9 +60,17 @@ impl<F: FnOnce()> Isolated<F> {
     ///
     /// Where `GPU_DRIVER` asks for another driver, a test that can only be about the software driver
     /// is skipped: one that steers it, or that names it for its child process.
-    pub fn run(mut self) {
+    pub fn run(self)
+    where
+        F: FnOnce(),
+    {
+        self.run_by(|body| body());
+    }
+
+    /// [`Isolated::run`] for a body that something else calls, such as a model checker.
+    pub fn run_by(mut self, call: impl FnOnce(F)) {
         if is_child() {
-            return (self.body)();
+            return call(self.body);
         }
         if let Some(reason) = self.refuses(std::env::var_os(DRIVER).as_deref()) {
             return skip::skipped(test_name::<F>(), reason);

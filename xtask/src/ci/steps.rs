@@ -19,11 +19,12 @@ const ABI_CLIENT: &str = "tests/abi-client/Cargo.toml";
 
 pub(super) type CiStep = fn(&mut StepReport) -> Result<()>;
 
-pub(super) const ALL: [(&str, CiStep); 18] = [
+pub(super) const ALL: [(&str, CiStep); 19] = [
     ("format", format),
     ("clippy", clippy),
     ("tidy", |_| tidy::run()),
     ("tests", tests),
+    ("all-cases", all_cases),
     ("documentation", documentation),
     ("kernels", |_| build_kernels::run(&build_kernels::Arguments::check())),
     ("bindings", |_| bindgen::run(&bindgen::Arguments::check())),
@@ -59,6 +60,29 @@ fn clippy(_: &mut StepReport) -> Result<()> {
 fn tests(report: &mut StepReport) -> Result<()> {
     let transcript = test(report, &["test", "--workspace"])?;
     report.closing_lines = closing_lines(&transcript.lines).map(Into::into).collect();
+    transcript.result
+}
+
+/// The tests that the README's command runs on a share of their cases, on all of them or on more.
+fn all_cases(report: &mut StepReport) -> Result<()> {
+    const CASES: [(&str, &str); 4] = [
+        ("DRIVER_FAULTS", "all"),
+        ("RANDOM_KERNELS", "1000"),
+        ("REPLAYS", "all"),
+        ("SEMANTICS_SEEDS", "10"),
+    ];
+    /// The tests that read them, by parts of their names.
+    const TESTS: [&str; 6] = [
+        "a_call_of_the_driver_that_fails",
+        "a_call_that_fails",
+        "bars::",
+        "clauses",
+        "random_kernels",
+        "reference::",
+    ];
+    let mut tests = cargo(&["test", "--workspace", "--tests", "--"]);
+    let transcript = transcript(tests.args(TESTS).envs(CASES))?;
+    report.note = Counts::of(&transcript.lines).to_string();
     transcript.result
 }
 

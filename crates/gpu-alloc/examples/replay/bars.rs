@@ -35,7 +35,7 @@ fn the_default_policy_keeps_within_its_bars_of_memory_and_calls() {
         let policy = contender(PolicyName::Default, &Default::default());
         let most = |times: f64| (trace.peak_requested as f64 * times) as u64 / PAGE * PAGE;
         let replay = |capacity| {
-            let outcome = policy.replay(&trace, capacity, AtFailure::Stop);
+            let outcome = policy.replay(trace, capacity, AtFailure::Stop);
             assert_eq!(outcome.failures, 0, "{}: {capacity} bytes", bar.trace);
             outcome
         };

@@ -6,7 +6,7 @@ use super::barrier::BARRIERS;
 use super::block::ThreadBlock;
 use super::warp::{lanes, member_mask, resolve};
 use super::{Fault, FaultKind};
-use crate::abi::{OPERANDS, ThreadRecord};
+use crate::abi::OPERANDS;
 
 impl ThreadBlock<'_> {
     /// Files a thread that has just been suspended: it waits for its warp, at a barrier, or goes on
@@ -57,7 +57,11 @@ impl ThreadBlock<'_> {
             }
             let suspension = self.suspension(first + lane);
             let mask = member_mask(suspension, &self.threads[first + lane].operands);
-            let same = |&other: &usize| self.same_operation(first + lane, first + other);
+            let site = self.threads[first + lane].site;
+            let same = |&other: &usize| {
+                self.is_at(first + other, site, suspension)
+                    && member_mask(suspension, &self.threads[first + other].operands) == mask
+            };
             let peers: u32 = lanes(waiting).filter(same).map(|other| 1 << other).sum();
             // Without a mask, all that have come so far take part; the others are elsewhere.
             let members = mask.map_or(peers, |mask| mask & live);
@@ -71,15 +75,11 @@ impl ThreadBlock<'_> {
         handled != 0
     }
 
-    /// Whether two waiting threads of a warp are in the same operation, with the same members.
-    fn same_operation(&self, a: usize, b: usize) -> bool {
-        let (own, other) = (&self.threads[a], &self.threads[b]);
-        let suspension = self.suspension(a);
+    /// Whether a waiting thread is in an operation at which others wait at a site.
+    fn is_at(&self, index: usize, site: u32, suspension: Suspension) -> bool {
         // Nearly always they wait at the same place.
-        let same = own.site == other.site
-            || suspension != Suspension::ActiveMask && suspension == self.suspension(b);
-        let mask = |thread: &ThreadRecord| member_mask(suspension, &thread.operands);
-        same && mask(own) == mask(other)
+        self.threads[index].site == site
+            || suspension != Suspension::ActiveMask && suspension == self.suspension(index)
     }
 
     fn complete(&mut self, first: usize, suspension: Suspension, members: u32) {

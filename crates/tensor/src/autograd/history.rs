@@ -17,6 +17,7 @@ use crate::{Result, Tensor};
 /// begins anew at its base, which has the history of everything that was written (as in PyTorch,
 /// where `grad_fn` does so). Where the base requires no gradients, though a view of it was made a
 /// leaf that does, the gradient ends there, as in PyTorch, too.
+#[inline]
 pub(crate) fn output_of(tensor: &Tensor) -> Option<NodeOutput> {
     let meta = tensor.autograd();
     let Some(view) = tensor.view_of_base() else { return meta.history() };
@@ -34,6 +35,7 @@ pub(crate) fn output_of(tensor: &Tensor) -> Option<NodeOutput> {
 /// The edge that the gradient of a tensor goes along (PyTorch's `gradient_edge`); `None` if no
 /// gradient is required, or if it is a view that was made while nothing was recorded: that says
 /// that it requires gradients, as its base does, but none flow to it.
+#[inline]
 pub(crate) fn edge_of(tensor: &Tensor) -> Option<Edge> {
     if !tensor.requires_grad() {
         return None;

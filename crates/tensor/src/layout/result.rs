@@ -17,7 +17,7 @@ impl Layout {
     /// As [`Layout::contiguous`].
     pub(crate) fn of_result(shape: Shape, inputs: &[&Layout]) -> Result<Layout, NoLayout> {
         let row_major = Layout::contiguous(shape)?;
-        let mut strides = Strides::with_initial_len(row_major.shape.len());
+        let mut strides = Strides::zeros(row_major.shape.len());
         let mut step = 1;
         for dim in memory_order(&row_major.shape, inputs) {
             strides[dim] = step;
@@ -26,19 +26,17 @@ impl Layout {
         Layout::strided(row_major.shape, strides, 0)
     }
 
-    /// A row-major layout at the start of its own storage.
+    /// Makes a row-major layout that of a tensor at the start of its own storage.
     #[inline]
-    pub(crate) fn at_start(&self) -> Layout {
+    pub(crate) fn move_to_start(&mut self) {
         debug_assert!(self.contiguous, "it is row-major");
-        let mut layout = self.clone();
-        (layout.offset, layout.end) = (0, layout.numel);
+        (self.offset, self.end) = (0, self.numel);
         let mut step = 1;
         // Written anew, since those along dimensions of one element may be anything.
-        for (stride, &size) in layout.strides.iter_mut().zip(&*layout.shape).rev() {
+        for (stride, &size) in self.strides.iter_mut().zip(&*self.shape).rev() {
             *stride = step;
             step *= size.max(1) as isize;
         }
-        layout
     }
 }
 

@@ -39,17 +39,23 @@ unsafe impl<T: ?Sized + Send + Sync> Sync for WeakCounted<T> {}
 impl<T> Counted<T> {
     #[inline]
     pub(crate) fn new(value: T) -> Counted<T> {
-        // The memory comes first, and if there is none the value is not dropped. Otherwise it would
-        // be made elsewhere, to be dropped there, and then copied, as `Box::new` does.
+        // If there is no memory the value is not dropped. Otherwise it would be made elsewhere, to be
+        // dropped there, and then copied, as `Box::new` does.
         let value = ManuallyDrop::new(value);
+        Counted::new_with(|| ManuallyDrop::into_inner(value))
+    }
+
+    /// A handle on the value that `make` gives. The memory comes first, so that a large value can be
+    /// put together where it stays; it is lost if `make` panics.
+    #[inline]
+    pub(crate) fn new_with(make: impl FnOnce() -> T) -> Counted<T> {
         let layout = Layout::new::<CountedAllocation<T>>();
         let Some(allocation) = NonNull::new(blocks::allocate(layout)) else {
             handle_alloc_error(layout)
         };
         let allocation = allocation.cast::<CountedAllocation<T>>();
-        let value = ManuallyDrop::into_inner(value);
         // SAFETY: the memory is for this, and nobody else knows it.
-        unsafe { allocation.write(CountedAllocation { owners: Owners::one(), value }) };
+        unsafe { allocation.write(CountedAllocation { owners: Owners::one(), value: make() }) };
         Counted { allocation }
     }
 

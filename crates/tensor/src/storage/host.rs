@@ -16,11 +16,6 @@ pub(crate) enum HostMemory {
 
 impl HostMemory {
     #[track_caller]
-    pub(super) fn pageable(bytes: usize, fresh: Fresh) -> Result<HostMemory> {
-        Ok(HostMemory::Pageable(PageableStorage::new(bytes, fresh)?))
-    }
-
-    #[track_caller]
     pub(super) fn pinned(bytes: usize, fresh: Fresh) -> Result<HostMemory> {
         Ok(HostMemory::Pinned(Pinned::new(bytes, fresh)?))
     }

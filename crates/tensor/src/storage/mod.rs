@@ -111,13 +111,22 @@ impl Storage {
     ///
     /// # Errors
     /// There is no such memory left.
+    #[inline]
     #[track_caller]
     pub(crate) fn allocate(device: ResolvedDevice, bytes: usize, fresh: Fresh) -> Result<Storage> {
-        let memory = match device {
-            ResolvedDevice::Cpu => StorageMemory::Host(HostMemory::pageable(bytes, fresh)?),
-            ResolvedDevice::Cuda(device) => StorageMemory::Cuda(cuda::allocate(device, bytes)?),
-        };
-        Ok(Storage::of(device, bytes, memory))
+        match device {
+            ResolvedDevice::Cpu => {
+                let buffer = SharedBuffer::new(bytes, fresh)?;
+                Ok(Storage::of(device, bytes, || {
+                    let pageable = PageableStorage::of_buffer(buffer, bytes);
+                    StorageMemory::Host(HostMemory::Pageable(pageable))
+                }))
+            }
+            ResolvedDevice::Cuda(on) => {
+                let memory = StorageMemory::Cuda(cuda::allocate(on, bytes)?);
+                Ok(Storage::of(device, bytes, || memory))
+            }
+        }
     }
 
     /// Allocates page-locked host memory for `bytes`.
@@ -127,13 +136,18 @@ impl Storage {
     #[track_caller]
     pub(crate) fn allocate_pinned(bytes: usize, fresh: Fresh) -> Result<Storage> {
         let memory = StorageMemory::Host(HostMemory::pinned(bytes, fresh)?);
-        Ok(Storage::of(ResolvedDevice::Cpu, bytes, memory))
+        Ok(Storage::of(ResolvedDevice::Cpu, bytes, || memory))
     }
 
+    /// A storage of the memory that `make` gives, which is put together where it stays.
     #[inline]
-    fn of(device: ResolvedDevice, bytes: usize, memory: StorageMemory) -> Storage {
-        let version = AtomicU64::new(if inference::is_enabled() { UNCOUNTED } else { 0 });
-        Storage { inner: Counted::new(StorageImpl { device, bytes, memory, version }) }
+    fn of(device: ResolvedDevice, bytes: usize, make: impl FnOnce() -> StorageMemory) -> Storage {
+        let version = if inference::is_enabled() { UNCOUNTED } else { 0 };
+        let inner = Counted::new_with(|| {
+            let version = AtomicU64::new(version);
+            StorageImpl { device, bytes, memory: make(), version }
+        });
+        Storage { inner }
     }
 
     #[inline]

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use gpu_runtime::{Error, StreamPoint};
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::Fresh;
 use super::shared_buffer::SharedBuffer;
 use super::staging::Staging;
 use crate::Result;
@@ -43,12 +42,12 @@ struct DueCopy {
 }
 
 impl PageableStorage {
-    #[track_caller]
-    pub(super) fn new(bytes: usize, fresh: Fresh) -> Result<PageableStorage> {
-        let buffer = SharedBuffer::new(bytes, fresh)?;
+    /// The storage of so many bytes in a buffer that nobody else has.
+    #[inline]
+    pub(super) fn of_buffer(buffer: SharedBuffer, bytes: usize) -> PageableStorage {
         let start = AtomicPtr::new(buffer.start().as_ptr());
         let content = RwLock::new(PageableContent { buffer, due: None });
-        Ok(PageableStorage { bytes, content, start })
+        PageableStorage { bytes, content, start }
     }
 
     /// The address of the first byte. Other threads may move and write the bytes, except while the

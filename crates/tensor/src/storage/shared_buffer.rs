@@ -80,26 +80,35 @@ impl SharedBuffer {
     ///
     /// # Errors
     /// The host has no memory left.
+    #[inline]
     #[track_caller]
     pub(super) fn new(bytes: usize, fresh: Fresh) -> Result<SharedBuffer> {
+        match SharedBuffer::small(bytes, fresh) {
+            Some(buffer) => Ok(buffer),
+            None if bytes < MIN_CACHED => Err(Error::HostOutOfMemory { bytes }),
+            None => SharedBuffer::cached(bytes, fresh),
+        }
+    }
+
+    /// A buffer in memory of the process's allocator, if it is small and there is some. An option of it
+    /// is a pointer, which takes less than a result to hand over.
+    fn small(bytes: usize, fresh: Fresh) -> Option<SharedBuffer> {
         if bytes >= MIN_CACHED {
-            return SharedBuffer::cached(bytes, fresh);
+            return None;
         }
         let size = bytes + ALIGNMENT + (ALIGNMENT - GIVEN_ALIGNMENT);
-        let layout = Layout::from_size_align(size, GIVEN_ALIGNMENT);
-        let memory = layout.ok().and_then(|layout| SystemMemory::new(layout, fresh));
-        let memory = memory.ok_or(Error::HostOutOfMemory { bytes })?;
+        let layout = Layout::from_size_align(size, GIVEN_ALIGNMENT).ok()?;
+        let memory = SystemMemory::new(layout, fresh)?;
         let before = memory.start.align_offset(ALIGNMENT);
         // SAFETY: there is room in the memory for the bytes before that multiple, for the header and
         // for the bytes behind it, and nobody else knows it.
         unsafe {
             let header = memory.start.add(before).cast();
-            Ok(SharedBuffer::begin(header, BufferMemory::System(memory)))
+            Some(SharedBuffer::begin(header, BufferMemory::System(memory)))
         }
     }
 
-    /// A buffer in memory of the caching allocator. It is apart: were the two kinds of memory values of
-    /// one variable, each would be put together on the stack and copied to the header from there.
+    /// A buffer in memory of the caching allocator.
     #[inline(never)]
     #[track_caller]
     fn cached(bytes: usize, fresh: Fresh) -> Result<SharedBuffer> {

@@ -204,10 +204,16 @@ impl Tensor {
     /// It is too large, or memory is short.
     #[track_caller]
     pub(crate) fn uninit_like(like: &Tensor, dtype: DType) -> Result<Tensor> {
-        let layout = like.layout().at_start();
-        let bytes = bytes_of(&layout, dtype)?;
+        let bytes = bytes_of(like.layout(), dtype)?;
         let storage = Storage::allocate(like.resolved_device(), bytes, Fresh::Overwritten)?;
-        Ok(Tensor::of_storage(storage, layout, dtype))
+        let mut tensor = Tensor::of_parts(|| TensorImpl {
+            memory: TensorMemory::Own(storage),
+            layout: like.layout().clone(),
+            dtype,
+            autograd: Meta::none(),
+        });
+        tensor.change_layout(Layout::move_to_start);
+        Ok(tensor)
     }
 
     /// A new CPU tensor with such contents.
@@ -243,12 +249,15 @@ impl Tensor {
         dtype: DType,
         autograd: Meta,
     ) -> Tensor {
-        Tensor::of_memory(TensorMemory::Own(storage), layout, dtype, autograd)
+        let memory = TensorMemory::Own(storage);
+        Tensor::of_parts(|| TensorImpl { memory, layout, dtype, autograd })
     }
 
+    /// A tensor of the parts that `make` gives, which are put together where they stay: what `make`
+    /// makes itself is not copied.
     #[inline]
-    fn of_memory(memory: TensorMemory, layout: Layout, dtype: DType, autograd: Meta) -> Tensor {
-        Tensor { inner: Counted::new(TensorImpl { memory, layout, dtype, autograd }) }
+    fn of_parts(make: impl FnOnce() -> TensorImpl) -> Tensor {
+        Tensor { inner: Counted::new_with(make) }
     }
 
     /// A tensor with another layout of the same memory, without history.
@@ -333,7 +342,8 @@ impl Tensor {
         let storage = base.storage();
         expect_inside(&layout, storage, dtype)?;
         let view = ViewOf { version: storage.version(), base: base.clone(), creation };
-        Ok(Tensor::of_memory(TensorMemory::OfBase(view), layout, dtype, Meta::none()))
+        let memory = TensorMemory::OfBase(view);
+        Ok(Tensor::of_parts(|| TensorImpl { memory, layout, dtype, autograd: Meta::none() }))
     }
 
     /// [`Tensor::differentiable_view`] of a part, which lies inside the storage as the whole does. The
@@ -347,13 +357,22 @@ impl Tensor {
     ) -> Tensor {
         let base = self.view_of_base().map_or(self, |view| &view.base);
         let version = base.storage().version();
-        let memory = TensorMemory::OfBase(ViewOf { version, base: base.clone(), creation });
-        let mut part = Tensor::of_memory(memory, self.layout().clone(), self.dtype(), Meta::none());
-        // A new tensor has one handle.
-        if let Some(part) = Counted::get_mut(&mut part.inner) {
-            narrow(&mut part.layout);
-        }
+        let mut part = Tensor::of_parts(|| TensorImpl {
+            memory: TensorMemory::OfBase(ViewOf { version, base: base.clone(), creation }),
+            layout: self.layout().clone(),
+            dtype: self.dtype(),
+            autograd: Meta::none(),
+        });
+        part.change_layout(narrow);
         part
+    }
+
+    /// Changes the layout of a new tensor, which has one handle.
+    #[inline]
+    fn change_layout(&mut self, change: impl FnOnce(&mut Layout)) {
+        if let Some(inner) = Counted::get_mut(&mut self.inner) {
+            change(&mut inner.layout);
+        }
     }
 
     /// The tensor that this is a view of for autograd, if it is one.

@@ -92,7 +92,7 @@ const WITHOUT_WORK: &[&str] = &[
 /// Under how many schedules each test runs.
 fn seeds_to_try() -> u64 {
     let asked = std::env::var("SEMANTICS_SEEDS").ok();
-    asked.map_or(10, |seeds| seeds.parse().expect("SEMANTICS_SEEDS is a number"))
+    asked.map_or(5, |seeds| seeds.parse().expect("SEMANTICS_SEEDS is a number"))
 }
 
 fn run_all(schedule: &Schedule) {

@@ -7,7 +7,7 @@ use super::compare;
 /// `RANDOM_KERNELS=10000 cargo test -p cuda-sim --lib random` tries so many.
 fn config() -> ProptestConfig {
     let asked = std::env::var("RANDOM_KERNELS").ok().and_then(|count| count.parse().ok());
-    let cases = asked.unwrap_or(100);
+    let cases = asked.unwrap_or(50);
     ProptestConfig { cases, max_shrink_iters: 4096, ..ProptestConfig::default() }
 }
 

@@ -124,7 +124,7 @@ impl Node {
 
     /// Gives a new node its backward function, which may have saved outputs of the node and so know
     /// it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn complete(node: &mut Counted<Node>, backward: NodeBackward) {
         // No lock is needed, unless the function knows the node.
         match Counted::get_mut(node) {
