@@ -314,7 +314,6 @@ impl Layout {
         let length = rows.saturating_sub(down).min(columns.saturating_sub(right));
         let kept = || (0..self.shape.len()).filter(|&dim| dim != row && dim != column);
         let shape: Shape = kept().map(|dim| self.shape[dim]).chain([length]).collect();
-        let mut strides: Strides = kept().map(|dim| self.strides[dim]).collect();
         let step = CheckedSize::from(self.strides[row]) + CheckedSize::from(self.strides[column]);
         let start = match length {
             0 => CheckedSize::from(self.offset),
@@ -327,7 +326,7 @@ impl Layout {
         let (Some(step), Some(start)) = (step.distance(), start.size()) else {
             return Err(NoLayout::TooLarge(shape));
         };
-        strides.push(step);
+        let strides = kept().map(|dim| self.strides[dim]).chain([step]).collect();
         Layout::strided(shape, strides, start)
     }
 
@@ -340,10 +339,10 @@ impl Layout {
         let windows = (self.shape[dim] - size) / step + 1;
         // One more than there are elements, if the windows are empty.
         let starts = self.stepped(dim, 0, windows, step)?;
-        let (mut shape, mut strides) = (starts.shape.to_vec(), starts.strides.clone());
-        shape.push(size);
-        strides.push(self.strides[dim]);
-        Layout::strided(shape.into(), strides, starts.offset)
+        let last = self.shape.len();
+        let shape = starts.shape.inserted(last, size);
+        let strides = starts.strides.inserted(last, self.strides[dim]);
+        Layout::strided(shape, strides, starts.offset)
     }
 
     /// The layout with the elements along some dimensions in reverse order.
@@ -380,22 +379,23 @@ impl Layout {
             Some(&size) => size as isize * self.strides[dim],
             None => 1,
         };
-        let shape = PerDim::from(&**self.shape()).with(dim, 1);
-        Layout::strided(shape.iter().copied().collect(), self.strides.with(dim, inner), self.offset)
+        let shape = self.shape.inserted(dim, 1);
+        Layout::strided(shape, self.strides.inserted(dim, inner), self.offset)
     }
 
     /// The layout with dimensions of size 1 repeated to `shape`, or `None` if the shapes do not
     /// fit.
     pub(crate) fn expand(&self, shape: &Shape) -> Result<Option<Layout>, NoLayout> {
         let Some(added) = shape.len().checked_sub(self.shape.len()) else { return Ok(None) };
-        let mut strides = Strides::zeros(added);
-        for ((&own, &stride), &wanted) in self.shape.iter().zip(&self.strides).zip(&shape[added..])
-        {
-            strides.push(match own {
+        let mut strides = Strides::zeros(shape.len());
+        let own = self.shape.iter().zip(&self.strides);
+        let new = shape[added..].iter().zip(&mut strides[added..]);
+        for ((&own, &stride), (&wanted, new)) in own.zip(new) {
+            *new = match own {
                 _ if own == wanted => stride,
                 1 => 0,
                 _ => return Ok(None),
-            });
+            };
         }
         // A new dimension of size 1 has the stride that a row-major tensor's would have, as in
         // PyTorch, except before a single number.

@@ -28,13 +28,8 @@ impl<T: Copy + Default> PerDim<T> {
         std::iter::repeat_n(T::default(), count).collect()
     }
 
-    /// Adds a number at the end.
-    pub(crate) fn push(&mut self, number: T) {
-        *self = self.with(self.len(), number);
-    }
-
     /// The list with a number more, which stands at `position`.
-    pub(crate) fn with(&self, position: usize, number: T) -> PerDim<T> {
+    pub(crate) fn inserted(&self, position: usize, number: T) -> PerDim<T> {
         let (before, behind) = self.split_at(position);
         before.iter().copied().chain([number]).chain(behind.iter().copied()).collect()
     }
@@ -160,20 +155,16 @@ mod tests {
         for count in 0..=9_usize {
             let numbers: Vec<usize> = (10..10 + count).collect();
             let list: PerDim<usize> = numbers.iter().copied().collect();
-            let mut pushed = PerDim::default();
-            numbers.iter().for_each(|&number| pushed.push(number));
-            for same in [
-                &list,
-                &list.clone(),
-                &pushed,
-                &PerDim::from(&numbers[..]),
-                &numbers.clone().into(),
-            ] {
+            let one_more = |list: PerDim<usize>, &number: &usize| list.inserted(list.len(), number);
+            let mut grown = numbers.iter().fold(PerDim::default(), one_more);
+            for same in
+                [&list, &list.clone(), &grown, &PerDim::from(&numbers[..]), &numbers.clone().into()]
+            {
                 assert_eq!((&**same, same), (&numbers[..], &list));
             }
-            assert_eq!(HashSet::from([list.clone()]).replace(pushed.clone()), Some(list));
-            pushed.reverse();
-            assert!(pushed.iter().rev().eq(&numbers));
+            assert_eq!(HashSet::from([list.clone()]).replace(grown.clone()), Some(list));
+            grown.reverse();
+            assert!(grown.iter().rev().eq(&numbers));
         }
     }
 
@@ -183,7 +174,7 @@ mod tests {
             for position in 0..=count {
                 let mut expected = vec![7; count];
                 expected.insert(position, 1);
-                assert_eq!(*PerDim::from(vec![7; count]).with(position, 1), expected[..]);
+                assert_eq!(*PerDim::from(vec![7; count]).inserted(position, 1), expected[..]);
             }
         }
         assert_eq!(*PerDim::<isize>::zeros(5), [0; 5]);

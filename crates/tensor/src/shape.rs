@@ -74,6 +74,11 @@ impl Shape {
         self.0.swap(first, second);
     }
 
+    /// The shape with a dimension more, of that size, at `dim`.
+    pub(crate) fn inserted(&self, dim: usize, size: usize) -> Shape {
+        Shape(self.0.inserted(dim, size))
+    }
+
     /// The shape with the size along `dim`, which must exist, replaced.
     #[inline]
     pub(crate) fn with(&self, dim: usize, size: usize) -> Shape {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::compare;
 
-/// `RANDOM_KERNELS=10000 cargo test -p cuda-sim --lib random` tries so many.
+/// `RANDOM_KERNELS=10000 cargo test -p ptx-jit --lib random` tries so many.
 fn config() -> ProptestConfig {
     let asked = std::env::var("RANDOM_KERNELS").ok().and_then(|count| count.parse().ok());
     let cases = asked.unwrap_or(50);
