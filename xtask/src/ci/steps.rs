@@ -65,20 +65,22 @@ fn tests(report: &mut StepReport) -> Result<()> {
 
 /// The tests that the README's command runs on a share of their cases, on all of them or on more.
 fn all_cases(report: &mut StepReport) -> Result<()> {
-    const CASES: [(&str, &str); 4] = [
+    const CASES: [(&str, &str); 5] = [
         ("DRIVER_FAULTS", "all"),
         ("RANDOM_KERNELS", "1000"),
+        ("REPLICA_SEEDS", "1"),
         ("REPLAYS", "all"),
         ("SEMANTICS_SEEDS", "10"),
     ];
     /// The tests that read them, by parts of their names.
-    const TESTS: [&str; 6] = [
+    const TESTS: [&str; 7] = [
         "a_call_of_the_driver_that_fails",
         "a_call_that_fails",
         "bars::",
         "clauses",
         "random_kernels",
         "reference::",
+        "s27_every_mode",
     ];
     let mut tests = cargo(&["test", "--workspace", "--tests", "--"]);
     let transcript = transcript(tests.args(TESTS).envs(CASES))?;

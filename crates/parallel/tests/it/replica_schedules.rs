@@ -1,4 +1,4 @@
-//! Twenty steps on 2, 4 and 8 devices in every mode, under schedules that are against the program: S27.
+//! Steps on 2, 4 and 8 devices in every mode, under schedules that are against the program: S27.
 
 use std::env;
 
@@ -10,7 +10,6 @@ use parallel::{BufferSync, DataParallel, Replicas, ReplicasBuilder};
 use tensor::{DType, Device, Tensor, no_grad, with_manual_seed};
 use test_support::isolate;
 
-const STEPS: u64 = 20;
 /// More than devices, and not a multiple of their number.
 const SAMPLES: usize = 12;
 const RATE: f64 = 0.1;
@@ -93,7 +92,7 @@ fn values(model: &dyn Module) -> Result<Vec<f32>> {
 /// Trains a model that is on the first device, and splits batches itself, if at all.
 fn train_module(model: &impl Forward<Tensor, Output = Tensor>) -> Result<Vec<f32>> {
     let mut optimizer = sgd(model.parameters())?;
-    for step in 0..STEPS {
+    for step in 0..steps() {
         optimizer.zero_grad();
         loss(model, on(Device::cuda_at(0), batch(step)?)?)?.backward()?;
         optimizer.step()?;
@@ -110,12 +109,12 @@ fn trained(mode: Mode, count: usize) -> Result<Vec<f32>> {
         return train_module(&DataParallel::new(model, devices)?);
     }
     let builder = Replicas::builder(model, devices).optimizer(sgd).bucket_bytes(100);
-    let mut replicas = with_mode(builder, mode).verify_every(10).build()?;
+    let mut replicas = with_mode(builder, mode).verify_every(5).build()?;
     if mode == Mode::BySpeed {
         let speeds: Vec<f64> = (0..count).map(|rank| [3.0, 1.0][rank % 2]).collect();
         replicas.split_by_speed(&[&speeds[..count - 1], &[0.0]].concat())?;
     }
-    for step in 0..STEPS {
+    for step in 0..steps() {
         let (x, y) = batch(step)?;
         if mode == Mode::Accumulated {
             let half = SAMPLES / 2;
@@ -152,6 +151,11 @@ fn bits(values: &[f32]) -> Vec<u32> {
 fn asked_seeds() -> Option<u64> {
     let asked = env::var("REPLICA_SEEDS").ok()?;
     Some(asked.parse().expect("REPLICA_SEEDS is a number"))
+}
+
+/// The steps that a model is trained for: 20, or fewer unless seeds were asked for.
+fn steps() -> u64 {
+    if asked_seeds().is_some() { 20 } else { 6 }
 }
 
 /// The modes with the numbers of devices that each is tried on. Unless seeds were asked for, each number
