@@ -37,13 +37,22 @@ pub(crate) fn output_of(tensor: &Tensor) -> Option<NodeOutput> {
 /// that it requires gradients, as its base does, but none flow to it.
 #[inline]
 pub(crate) fn edge_of(tensor: &Tensor) -> Option<Edge> {
+    let mut edge = None;
+    set_edge(&mut edge, tensor);
+    edge
+}
+
+/// Sets what is none to [`edge_of`] a tensor, where it stays. An edge that is put together first is
+/// written in two parts and read as one when it is copied, which waits for both to reach the cache.
+#[inline(always)]
+pub(super) fn set_edge(edge: &mut Option<Edge>, tensor: &Tensor) {
     if !tensor.requires_grad() {
-        return None;
+        return;
     }
     match output_of(tensor) {
-        Some(output) => Some(Edge::Node(output)),
-        None if !tensor.autograd().is_set_to_require_grad() => None,
-        None => Some(Edge::Leaf(Arc::clone(tensor.autograd().leaf_of(tensor)))),
+        Some(output) => *edge = Some(Edge::Node(output)),
+        None if !tensor.autograd().is_set_to_require_grad() => {}
+        None => *edge = Some(Edge::Leaf(Arc::clone(tensor.autograd().leaf_of(tensor)))),
     }
 }
 

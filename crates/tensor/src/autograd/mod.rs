@@ -38,5 +38,5 @@ pub use function::{AutogradFunction, BackwardContext, ForwardContext};
 pub use graph_size::saved_bytes;
 pub(crate) use in_place::InPlace;
 pub(crate) use recompute::{Recomputation, recomputed};
-pub(crate) use record::{record, record_many, record_outputs, record_product};
+pub(crate) use record::{record, record_many, record_outputs, record_product, record_with};
 pub(crate) use saved::{SavedTensor, Saving, WatchedTensor};

@@ -6,13 +6,13 @@ use std::panic::Location;
 use gpu_runtime::Stream;
 use smallvec::{SmallVec, smallvec};
 
-use super::history::edge_of;
+use super::history::set_edge;
 use super::saved::Saving;
 use crate::grad_mode::is_grad_enabled;
 use crate::resolved_device::ResolvedDevice;
 use crate::shared::Counted;
 use crate::tensor::{
-    BackwardFunction, Form, Gradients, InputEdges, Node, NodeBackward, NodeOutput, NodeParts,
+    BackwardFunction, Edge, Form, Gradients, InputEdges, Node, NodeBackward, NodeOutput, NodeParts,
     OutputForms,
 };
 use crate::{Result, Tensor};
@@ -37,10 +37,7 @@ pub(crate) fn record<const N: usize, B>(
 where
     B: Fn(&Tensor, [bool; N]) -> Result<[Option<Tensor>; N]> + Send + Sync + 'static,
 {
-    if !is_recorded(&inputs, &output) {
-        return output;
-    }
-    attach(name, &inputs, output, |saving| {
+    record_with(name, &inputs, output, |saving| {
         let backward = save(saving);
         BackwardFunction::new(move |gradients: &[Option<Tensor>], needs: &[bool]| {
             let needs = std::array::from_fn(|input| needs[input]);
@@ -86,10 +83,7 @@ pub(crate) fn record_many<B>(
 where
     B: Fn(&Tensor, &[bool]) -> Result<Gradients> + Send + Sync + 'static,
 {
-    if !is_recorded(inputs, &output) {
-        return output;
-    }
-    attach(name, inputs, output, |saving| {
+    record_with(name, inputs, output, |saving| {
         let backward = save(saving);
         BackwardFunction::new(move |gradients: &[Option<Tensor>], needs: &[bool]| match &gradients
             [0]
@@ -98,6 +92,21 @@ where
             None => Ok(Gradients::new()),
         })
     })
+}
+
+/// [`record`] with a backward function as the graph takes it.
+#[track_caller]
+pub(crate) fn record_with(
+    name: &'static str,
+    inputs: &[&Tensor],
+    output: Tensor,
+    function: impl FnOnce(&Saving<'_>) -> BackwardFunction,
+) -> Tensor {
+    if !is_recorded(inputs, &output) {
+        return output;
+    }
+    let node = recorded(name, inputs, &[&output], function);
+    output.with_history(NodeOutput { node, index: 0 })
 }
 
 /// [`record`] for operations with several outputs, like `split`: they get one node. The backward
@@ -138,18 +147,6 @@ pub(super) fn is_recorded(inputs: &[&Tensor], output: &Tensor) -> bool {
         && inputs.iter().any(|input| input.requires_grad())
 }
 
-/// The output with a new node as its history.
-#[track_caller]
-fn attach(
-    name: &'static str,
-    inputs: &[&Tensor],
-    output: Tensor,
-    function: impl FnOnce(&Saving<'_>) -> BackwardFunction,
-) -> Tensor {
-    let node = recorded(name, inputs, &[&output], function);
-    output.with_history(NodeOutput { node, index: 0 })
-}
-
 /// The node of an operation that has just computed `outputs`, on their device's current stream.
 #[track_caller]
 fn recorded(
@@ -176,13 +173,23 @@ fn node_of(
     outputs: &[&Tensor],
 ) -> Counted<Node> {
     let stream = outputs.first().and_then(|output| forward_stream(output));
-    let (edges, forms) = (InputEdges::new(), OutputForms::new());
+    let (edges, forms) = (no_edges(inputs.len()), OutputForms::new());
     let mut node = Node::new(NodeParts { name, place, inputs: edges, outputs: forms, stream });
     // These are written where they stay. A node that was put together first would be copied there.
     let parts = Node::parts_mut(&mut node);
-    inputs.iter().for_each(|input| parts.inputs.push(edge_of(input)));
+    parts.inputs.iter_mut().zip(inputs).for_each(|(edge, input)| set_edge(edge, input));
     outputs.iter().for_each(|output| parts.outputs.push(Form::of(output)));
     node
+}
+
+/// So many edges to be set.
+#[inline]
+fn no_edges(count: usize) -> InputEdges {
+    const FEW: [Option<Edge>; 3] = [const { None }; 3];
+    match count <= FEW.len() {
+        true => InputEdges::from_buf_and_len(FEW, count),
+        false => (0..count).map(|_| None).collect(),
+    }
 }
 
 /// The current stream of a tensor's device, on which its operation has just been enqueued.

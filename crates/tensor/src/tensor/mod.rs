@@ -4,9 +4,9 @@ mod extent;
 mod history;
 
 pub(crate) use history::{
-    BackwardFunction, Edge, EdgeId, EndId, Form, Gradients, GraphRetention, Hook, InputEdges, Leaf,
-    Meta, Node, NodeBackward, NodeOutput, NodeParts, OutputForms, SavedStorage, ViewCreation,
-    ViewOf,
+    BackwardFunction, Edge, EdgeId, EndId, Form, Gradients, GradientsOf, GraphRetention, Hook,
+    InputEdges, Leaf, Meta, Node, NodeBackward, NodeOutput, NodeParts, OutputForms, SavedStorage,
+    ViewCreation, ViewOf,
 };
 
 use crate::dims::resolve_dim;
@@ -207,10 +207,10 @@ impl Tensor {
         let bytes = bytes_of(like.layout(), dtype)?;
         let storage = Storage::allocate(like.resolved_device(), bytes, Fresh::Overwritten)?;
         let mut tensor = Tensor::of_parts(|| TensorImpl {
-            memory: TensorMemory::Own(storage),
             layout: like.layout().clone(),
             dtype,
             autograd: Meta::none(),
+            memory: TensorMemory::Own(storage),
         });
         tensor.change_layout(Layout::move_to_start);
         Ok(tensor)
@@ -254,7 +254,7 @@ impl Tensor {
     }
 
     /// A tensor of the parts that `make` gives, which are put together where they stay: what `make`
-    /// makes itself is not copied.
+    /// makes itself is not copied, if nothing is called between making it and the end.
     #[inline]
     fn of_parts(make: impl FnOnce() -> TensorImpl) -> Tensor {
         Tensor { inner: Counted::new_with(make) }

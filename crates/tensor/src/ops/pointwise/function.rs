@@ -1,18 +1,19 @@
 //! Elementwise functions for given dtypes: running and recording them, and their gradients, which
 //! are functions too.
 
-use std::borrow::Cow;
+use std::sync::OnceLock;
 
-use expression::{ComputeType, Expression, Gradient, GradientOperand, ValueId};
+use expression::{ComputeType, Expression, Gradient, GradientOperand};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use super::place::{ResultOrder, ResultPlace};
-use crate::autograd::{InPlace, SavedTensor, Saving, record_many, record_outputs};
+use super::gradients::{FunctionGradients, Needs, SavedCall, needs};
+use super::place::ResultPlace;
+use crate::autograd::{InPlace, SavedTensor, Saving, record_outputs, record_with};
 use crate::dispatch::{Elementwise, Outputs};
 use crate::specializations::Specializations;
-use crate::tensor::Gradients;
+use crate::tensor::{BackwardFunction, Gradients, GradientsOf};
 use crate::{DType, Result, Tensor, is_grad_enabled};
 
 /// An elementwise function of tensors of given dtypes and of numbers, with its derivative. It lives
@@ -22,6 +23,8 @@ pub(in crate::ops) struct PointwiseFunction {
     derivative: FunctionDerivative,
     /// The gradients of some inputs, by [`Needs`].
     gradients: Specializations<FunctionGradients>,
+    /// The backward function of calls that save nothing.
+    of_nothing_saved: OnceLock<Box<GradientsOf>>,
 }
 
 /// Traces the gradients of those inputs of an expression for which it is true.
@@ -40,38 +43,6 @@ pub(super) enum FunctionDerivative {
 /// The results of a call.
 pub(in crate::ops) type ResultTensors = SmallVec<[Tensor; 2]>;
 
-/// The inputs whose gradients are needed, one bit each.
-type Needs = u64;
-
-/// The gradients of some inputs of a function.
-struct FunctionGradients {
-    /// The source of the gradient of each input.
-    sources: SmallVec<[GradientSource; 4]>,
-    /// The function that computes those that are computed.
-    function: Option<&'static PointwiseFunction>,
-    /// The operands of that function.
-    operands: Vec<GradientOperand>,
-}
-
-/// The source of a gradient.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum GradientSource {
-    /// It is not needed.
-    None,
-    /// It is zero everywhere.
-    Zeros,
-    /// The gradient of this output as it is.
-    Passed(usize),
-    /// The next output of the function that computes gradients.
-    Computed,
-}
-
-/// The tensors and numbers that a recorded call keeps for its gradients.
-struct SavedCall {
-    operands: SmallVec<[(GradientOperand, SavedTensor); 1]>,
-    scalars: SmallVec<[u64; 2]>,
-}
-
 impl PointwiseFunction {
     pub(super) fn new(
         op: &'static str,
@@ -84,6 +55,7 @@ impl PointwiseFunction {
             elementwise: Elementwise::new(op, expression, inputs, outputs),
             derivative,
             gradients: Specializations::new(),
+            of_nothing_saved: OnceLock::new(),
         }
     }
 
@@ -111,6 +83,11 @@ impl PointwiseFunction {
                 derivative,
             )))
         })
+    }
+
+    /// The function as loops.
+    pub(super) fn elementwise(&self) -> &Elementwise {
+        &self.elementwise
     }
 
     /// Applies a function with one output to tensors that broadcast to the place's shape, and
@@ -178,7 +155,7 @@ impl PointwiseFunction {
         }
         let needed = needs(inputs.iter().map(|input| input.requires_grad()));
         let saved = GradientOperand::Input(position);
-        needed != 0 && self.gradients(needed).operands.contains(&saved)
+        needed != 0 && self.gradients(needed).uses(saved)
     }
 
     /// [`PointwiseFunction::apply`] without recording it.
@@ -268,8 +245,7 @@ impl PointwiseFunction {
             return Ok(write.finish_constant());
         }
         let needed = needs((0..inputs.len()).map(|input| write.needs(input)));
-        let uses_target =
-            needed != 0 && self.gradients(needed).operands.contains(&GradientOperand::Input(0));
+        let uses_target = needed != 0 && self.gradients(needed).uses(GradientOperand::Input(0));
         let before = write.copy_if(uses_target)?;
         self.write(target, read, scalars)?;
         Ok(write.finish(|saving| {
@@ -285,36 +261,52 @@ impl PointwiseFunction {
         if matches!(self.derivative, FunctionDerivative::None) {
             return output;
         }
-        record_many(self.elementwise.op(), inputs, output, |saving| {
-            let saved = self.save(saving, inputs, None, scalars);
-            move |grad: &Tensor, needed: &[bool]| self.backward_one(needed, grad, &saved)
+        record_with(self.elementwise.op(), inputs, output, |saving| {
+            let gradients = self.saved_gradients(saving, inputs);
+            match gradients.save_something(scalars) {
+                true => {
+                    let saved = gradients.save(saving, inputs, None, scalars);
+                    BackwardFunction::new(self.backward_of(saved))
+                }
+                false => BackwardFunction::Shared(self.backward_of_nothing_saved()),
+            }
         })
     }
 
-    /// Saves what the gradients of the inputs that need one are computed from. `first` is saved in
-    /// place of the first input, if that was overwritten.
+    /// The backward function of calls that save nothing, like those of a sum.
+    fn backward_of_nothing_saved(&'static self) -> &'static GradientsOf {
+        self.of_nothing_saved.get_or_init(|| Box::new(self.backward_of(SavedCall::default())))
+    }
+
+    /// The backward function of a call with one output.
+    fn backward_of(
+        &'static self,
+        saved: SavedCall,
+    ) -> impl Fn(&[Option<Tensor>], &[bool]) -> Result<Gradients> + Send + Sync + 'static {
+        move |grads, needed| match &grads[0] {
+            Some(grad) => self.backward_one(needed, grad, &saved),
+            None => Ok(Gradients::new()),
+        }
+    }
+
+    /// The gradients of the inputs that a call is recorded for.
+    fn saved_gradients(
+        &'static self,
+        saving: &Saving<'_>,
+        inputs: &[&Tensor],
+    ) -> &'static FunctionGradients {
+        self.gradients(needs((0..inputs.len()).map(|input| saving.needs(input))))
+    }
+
+    /// Saves what the gradients of the inputs that need one are computed from.
     fn save(
         &'static self,
         saving: &Saving<'_>,
         inputs: &[&Tensor],
-        mut first: Option<SavedTensor>,
+        first: Option<SavedTensor>,
         scalars: &[u64],
     ) -> SavedCall {
-        let needed = needs((0..inputs.len()).map(|input| saving.needs(input)));
-        let mut saved =
-            SavedCall { operands: SmallVec::new(), scalars: SmallVec::from_slice(scalars) };
-        for &operand in &self.gradients(needed).operands {
-            let tensor = match operand {
-                GradientOperand::Cotangent(_) => continue,
-                GradientOperand::Output(output) => saving.save_output_at(output),
-                GradientOperand::Input(input) => match first.take_if(|_| input == 0) {
-                    Some(first) => first,
-                    None => saving.save(inputs[input]),
-                },
-            };
-            saved.operands.push((operand, tensor));
-        }
-        saved
+        self.saved_gradients(saving, inputs).save(saving, inputs, first, scalars)
     }
 
     /// The gradients of the inputs that need one, from that of the one output.
@@ -355,7 +347,7 @@ impl PointwiseFunction {
     }
 
     /// The derivative with respect to those inputs for which `wrt` is true.
-    fn derive(&self, wrt: &[bool]) -> Gradient {
+    pub(super) fn derive(&self, wrt: &[bool]) -> Gradient {
         let expression = self.elementwise.expression();
         let derivative = match &self.derivative {
             FunctionDerivative::Given(derive) => derive(expression, wrt),
@@ -366,7 +358,7 @@ impl PointwiseFunction {
 
     /// The dtype of the gradient of an input, which is `computed` in this type: not a narrower input's,
     /// since that may have been broadcast, and gradients are summed before they are rounded.
-    fn gradient_dtype(&self, input: usize, computed: ComputeType) -> DType {
+    pub(super) fn gradient_dtype(&self, input: usize, computed: ComputeType) -> DType {
         let is_half = |dtype: &DType| matches!(dtype, DType::F16 | DType::BF16);
         let of = self.elementwise.inputs()[input];
         match computed {
@@ -377,7 +369,7 @@ impl PointwiseFunction {
     }
 
     /// The dtype of an operand of gradients.
-    fn operand_dtype(&self, operand: &GradientOperand) -> DType {
+    pub(super) fn operand_dtype(&self, operand: &GradientOperand) -> DType {
         match *operand {
             GradientOperand::Input(input) => self.elementwise.inputs()[input],
             GradientOperand::Output(output) | GradientOperand::Cotangent(output) => {
@@ -385,82 +377,4 @@ impl PointwiseFunction {
             }
         }
     }
-}
-
-impl FunctionGradients {
-    fn of(function: &'static PointwiseFunction, needed: Needs) -> FunctionGradients {
-        let inputs = function.elementwise.inputs();
-        let mut wrt: Vec<bool> = (0..inputs.len()).map(|input| needed >> input & 1 != 0).collect();
-        let mut sources: SmallVec<[GradientSource; 4]> =
-            smallvec![GradientSource::None; inputs.len()];
-        let whole = function.derive(&wrt);
-        whole.zeros.iter().for_each(|&input| sources[input] = GradientSource::Zeros);
-        for (result, &input) in whole.inputs.iter().enumerate() {
-            let operand = whole.expression.output_as_input(result);
-            if let Some(GradientOperand::Cotangent(output)) = operand.map(|at| whole.operands[at]) {
-                sources[input] = GradientSource::Passed(output);
-                wrt[input] = false;
-            }
-        }
-        let is_passed = |source: &GradientSource| matches!(source, GradientSource::Passed(_));
-        let computed = if sources.iter().any(is_passed) { function.derive(&wrt) } else { whole };
-        debug_assert!(computed.inputs.is_sorted(), "gradients are in the order of the inputs");
-        for &input in &computed.inputs {
-            sources[input] = GradientSource::Computed;
-        }
-        if computed.inputs.is_empty() {
-            return FunctionGradients { sources, function: None, operands: Vec::new() };
-        }
-        let dtypes: Vec<DType> =
-            computed.operands.iter().map(|operand| function.operand_dtype(operand)).collect();
-        let results = computed.inputs.iter().zip(computed.expression.outputs());
-        let dtype = |(&input, &output): (&usize, &ValueId)| {
-            function.gradient_dtype(input, computed.expression.type_of(output))
-        };
-        let outputs: Vec<DType> = results.map(dtype).collect();
-        let op = function.elementwise.op();
-        let function = PointwiseFunction::of_expression(op, computed.expression, &dtypes, &outputs);
-        FunctionGradients { sources, function: Some(function), operands: computed.operands }
-    }
-
-    /// The gradients of the inputs, from those of the outputs and what was saved.
-    #[track_caller]
-    fn apply(&self, grads: &[Tensor], saved: &SavedCall) -> Result<Gradients> {
-        let computed = match self.function {
-            Some(function) => {
-                let mut operands: SmallVec<[Cow<'_, Tensor>; 4]> = SmallVec::new();
-                for operand in &self.operands {
-                    operands.push(match operand {
-                        GradientOperand::Cotangent(output) => Cow::Borrowed(&grads[*output]),
-                        saved_one => {
-                            let found = saved.operands.iter().find(|(saved, _)| saved == saved_one);
-                            let found = found.expect("it was saved when the call was recorded");
-                            found.1.read()?
-                        }
-                    });
-                }
-                let operands: SmallVec<[&Tensor; 4]> = operands.iter().map(|one| &**one).collect();
-                let (device, shape) = (grads[0].resolved_device(), grads[0].layout().shape());
-                let order = ResultOrder::OfOperands;
-                let place = ResultPlace { device, shape: shape.clone(), order };
-                function.apply_all(&place, &operands, &saved.scalars)?
-            }
-            None => ResultTensors::new(),
-        };
-        let (mut computed, mut gradients) = (computed.into_iter(), Gradients::new());
-        for source in &self.sources {
-            gradients.push(match *source {
-                GradientSource::None => None,
-                GradientSource::Zeros => Some(grads[0].zeros_like()?),
-                GradientSource::Passed(output) => Some(grads[output].clone()),
-                GradientSource::Computed => computed.next(),
-            });
-        }
-        Ok(gradients)
-    }
-}
-
-/// The bits of those that are true.
-fn needs(needed: impl Iterator<Item = bool>) -> Needs {
-    needed.enumerate().map(|(input, needed)| Needs::from(needed) << input).sum()
 }

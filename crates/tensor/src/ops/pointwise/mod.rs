@@ -8,6 +8,7 @@
 mod call;
 mod dense;
 mod function;
+mod gradients;
 mod key;
 mod place;
 mod promotion;

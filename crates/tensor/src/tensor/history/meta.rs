@@ -40,7 +40,10 @@ pub(crate) struct ViewOf {
 }
 
 /// The way in which a view was made, by which it may be written to in place or not (PyTorch's
-/// `CreationMeta`).
+/// `CreationMeta`). It is as wide as a pointer, so that a tensor that is put together has no padding
+/// between its parts: that would be copied with the part beside it, in pieces that overlap those it was
+/// written in, which the processor waits for.
+#[repr(usize)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ViewCreation {
     /// By an operation with one view, in grad mode.

@@ -15,6 +15,6 @@ pub(crate) use hooks::Hook;
 pub(crate) use leaf::Leaf;
 pub(crate) use meta::{Meta, ViewCreation, ViewOf};
 pub(crate) use node::{
-    BackwardFunction, Edge, EdgeId, EndId, Gradients, GraphRetention, InputEdges, Node,
-    NodeBackward, NodeOutput, NodeParts, OutputForms, SavedStorage,
+    BackwardFunction, Edge, EdgeId, EndId, Gradients, GradientsOf, GraphRetention, InputEdges,
+    Node, NodeBackward, NodeOutput, NodeParts, OutputForms, SavedStorage,
 };

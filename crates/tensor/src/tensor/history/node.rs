@@ -22,9 +22,15 @@ pub(crate) type Gradients = SmallVec<[Option<Tensor>; 3]>;
 /// The backward function of an operation: takes the gradients of the outputs, of which at least one
 /// is there, and for each input whether it needs one, and gives the gradients of the inputs.
 #[derive(Clone)]
-pub(crate) struct BackwardFunction(Counted<GradientsOf>);
+pub(crate) enum BackwardFunction {
+    /// The function of one call, with what that has saved.
+    OfCall(Counted<GradientsOf>),
+    /// A function of the gradients alone, which all calls of the operation share: a call allocates
+    /// nothing for it.
+    Shared(&'static GradientsOf),
+}
 
-type GradientsOf = dyn Fn(&[Option<Tensor>], &[bool]) -> Result<Gradients> + Send + Sync;
+pub(crate) type GradientsOf = dyn Fn(&[Option<Tensor>], &[bool]) -> Result<Gradients> + Send + Sync;
 
 impl BackwardFunction {
     pub(crate) fn new(
@@ -32,13 +38,17 @@ impl BackwardFunction {
     ) -> BackwardFunction {
         let function = Counted::new(function);
         // SAFETY: the pointer is given back as it is.
-        BackwardFunction(unsafe { Counted::unsize::<GradientsOf>(function, |pointer| pointer) })
+        let function = unsafe { Counted::unsize::<GradientsOf>(function, |pointer| pointer) };
+        BackwardFunction::OfCall(function)
     }
 
     /// # Errors
     /// The function's own.
     pub(crate) fn call(&self, gradients: &[Option<Tensor>], needs: &[bool]) -> Result<Gradients> {
-        (*self.0)(gradients, needs)
+        match self {
+            BackwardFunction::OfCall(function) => (**function)(gradients, needs),
+            BackwardFunction::Shared(function) => function(gradients, needs),
+        }
     }
 }
 
