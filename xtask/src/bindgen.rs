@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         cargo.arg("--check");
     }
     if std::env::var_os("LIBCLANG_PATH").is_none() {
-        cargo.env("LIBCLANG_PATH", crate::paths::toolkit().join("clang/native"));
+        cargo.env("LIBCLANG_PATH", crate::paths::toolkit_libclang());
     }
     crate::process::run(&mut cargo)
 }

@@ -46,6 +46,11 @@ pub(crate) fn toolkit_cuda() -> PathBuf {
     toolkit().join("nvidia/cu13")
 }
 
+/// The folder of libclang within [`toolkit`].
+pub(crate) fn toolkit_libclang() -> PathBuf {
+    toolkit().join("clang/native")
+}
+
 /// `path` as seen from the repository's root, for messages.
 pub(crate) fn relative(path: &Path) -> std::path::Display<'_> {
     path.strip_prefix(root()).unwrap_or(path).display()

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::test_results::Counts;
 use crate::unavailable::Unavailable;
-use crate::{paths, process};
+use crate::{paths, process, toolkit};
 
 /// Debian's packages of OpenMPI.
 const PACKAGES: [&str; 2] = ["libopenmpi-dev", "openmpi-bin"];
@@ -22,9 +22,10 @@ const TESTS: [&str; 2] = ["--test", "jobs"];
 /// Runs the crate's tests: their counts, and an error if any failed.
 ///
 /// # Errors
-/// [`Unavailable`] if OpenMPI is not installed and cannot be.
+/// [`Unavailable`] if OpenMPI or libclang is not installed and cannot be.
 pub(crate) fn run() -> Result<(Counts, Result<()>)> {
     install()?;
+    install_libclang()?;
     process::run(&mut cargo("build", &EXAMPLES)?)?;
     let transcript = process::transcript(&mut cargo("test", &TESTS)?)?;
     Ok((Counts::of(&transcript.lines), transcript.result))
@@ -45,7 +46,7 @@ fn cargo(command: &str, targets: &[&str]) -> Result<Command> {
     cargo.args(targets);
     // The build reads MPI's headers. The wheel of libclang comes without the compiler's own, and
     // gcc has them.
-    let libclang = paths::toolkit().join("clang/native");
+    let libclang = paths::toolkit_libclang();
     if env::var_os("LIBCLANG_PATH").is_none() && libclang.exists() {
         let gcc = process::output(Command::new("gcc").arg("-print-file-name=include"))?;
         cargo.env("LIBCLANG_PATH", libclang);
@@ -68,6 +69,17 @@ fn install() -> Result<()> {
     let install = ["install", "--yes", "--no-install-recommends"];
     let installed = apt(&["update"]).and_then(|()| apt(&[&install[..], &PACKAGES].concat()));
     installed.map_err(|error| Unavailable(format!("{by_hand}; it could not be: {error:#}")).into())
+}
+
+/// Installs the toolkit, which has libclang, where none is named and it is missing.
+fn install_libclang() -> Result<()> {
+    if env::var_os("LIBCLANG_PATH").is_some() || paths::toolkit_libclang().exists() {
+        return Ok(());
+    }
+    toolkit::run().map_err(|error| {
+        let by_hand = "MPI's headers are read with libclang: set LIBCLANG_PATH to its folder";
+        Unavailable(format!("{by_hand}; it could not be installed: {error:#}")).into()
+    })
 }
 
 fn apt(arguments: &[&str]) -> Result<()> {

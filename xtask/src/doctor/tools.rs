@@ -25,7 +25,7 @@ fn nvcc() -> Diagnosis {
 }
 
 fn libclang() -> Diagnosis {
-    let folder = paths::toolkit().join("clang/native");
+    let folder = paths::toolkit_libclang();
     if folder.exists() {
         return Diagnosis::new("libclang", paths::relative(&folder).to_string());
     }
