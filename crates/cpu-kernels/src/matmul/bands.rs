@@ -5,10 +5,14 @@ use std::marker::PhantomData;
 
 use super::tile::MAX_HEIGHT;
 use crate::instruction_set::{InstructionSet, Isa, Multiversioned};
+use crate::loops::prefetch;
 
-/// The rows that are packed together: a line of the caches has as many floats of four bytes. Columns
-/// are often a multiple of a page apart, and then a line is gone before the next band comes.
-const TOGETHER: usize = 2 * MAX_HEIGHT;
+/// The rows that are packed together: of floats of four bytes, four lines of the caches. Columns are
+/// often a multiple of a page apart, and then a line is gone before the next band comes.
+const TOGETHER: usize = 8 * MAX_HEIGHT;
+
+/// How many columns ahead the processor is asked for: it does not foresee lines that are pages apart.
+const COLUMNS_AHEAD: usize = 4;
 
 /// A part of a factor, and where it is packed. Strides are in elements.
 pub(super) struct Bands<T> {
@@ -53,6 +57,9 @@ impl<T: Copy + 'static> Multiversioned for Pack<T> {
     unsafe fn run<I: Isa>(Bands { to, from, strides, rows, columns }: Bands<T>) {
         for first in (0..rows).step_by(TOGETHER) {
             for column in 0..columns {
+                let ahead = (column + COLUMNS_AHEAD) as isize * strides[1];
+                let next = from.wrapping_offset(first as isize * strides[0] + ahead);
+                prefetch(next.cast(), TOGETHER * size_of::<T>());
                 for row in (first..rows.min(first + TOGETHER)).step_by(MAX_HEIGHT) {
                     let height = MAX_HEIGHT.min(rows - row);
                     let to = to.wrapping_add(row * columns + column * MAX_HEIGHT);
