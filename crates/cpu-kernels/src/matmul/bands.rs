@@ -11,7 +11,8 @@ use crate::loops::prefetch;
 /// often a multiple of a page apart, and then a line is gone before the next band comes.
 const TOGETHER: usize = 8 * MAX_HEIGHT;
 
-/// How many columns ahead the processor is asked for: it does not foresee lines that are pages apart.
+/// The distance, in columns, of the lines that the processor is asked for ahead: it does not foresee
+/// what is pages apart.
 const COLUMNS_AHEAD: usize = 4;
 
 /// A part of a factor, and where it is packed. Strides are in elements.

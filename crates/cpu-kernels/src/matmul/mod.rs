@@ -226,8 +226,8 @@ const TILE_UNIT: [usize; 2] = [8, 16];
 /// a product is known well, and its operands are read by one core or the other.
 const MIN_COST: usize = 1 << 16;
 
-/// How long a factor takes to read, beside one with dense rows: strided ones are packed element by
-/// element, from places that the processor does not foresee.
+/// The time that a factor takes to be read, beside one with dense rows: strided ones are packed
+/// element by element, from places that the processor does not foresee.
 fn packing_weight([_, column]: [isize; 2]) -> usize {
     if column == 1 { 1 } else { 2 }
 }

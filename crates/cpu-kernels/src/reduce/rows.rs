@@ -129,18 +129,29 @@ impl<'a, F: ReductionFold> RowFolder<'a, F> {
         let count = self.source.count();
         let (start, end) = (chunk * CHUNK, count.min((chunk + 1) * CHUNK));
         let leaves = (end - start).div_ceil(LEAF);
-        merged::<F>(0..leaves, &mut |leaf| {
+        let mut states = [F::START; LEAVES];
+        let mut done = 0;
+        // The leaves that lie side by side in one call: between two calls, the processor reads
+        // nothing ahead.
+        if let Some(values) = self.source.dense(row, &(start..end)) {
+            done = (end - start) / LEAF;
+            let (stride, results) = (LEAF as isize, states.as_mut_ptr());
+            let rows = DenseRows { start: values, stride, len: LEAF, rows: done, results };
+            // SAFETY: they are a part of the chunk, whose elements are valid (a condition of this
+            // function), and there is a state for each.
+            unsafe { (self.leaf)(rows) };
+        }
+        for (leaf, results) in states.iter_mut().enumerate().take(leaves).skip(done) {
             let range = start + leaf * LEAF..end.min(start + (leaf + 1) * LEAF);
-            let mut state = F::START;
             let len = range.len();
             // SAFETY: the leaf is a part of the chunk, whose elements are valid (a condition of
             // this function); the block has room for it, and the state is borrowed.
             unsafe {
                 let start = self.source.block(row, range, block);
-                (self.leaf)(DenseRows { start, stride: 0, len, rows: 1, results: &mut state });
+                (self.leaf)(DenseRows { start, stride: 0, len, rows: 1, results });
             }
-            state
-        })
+        }
+        merged::<F>(0..leaves, &mut |leaf| states[leaf])
     }
 }
 

@@ -128,6 +128,19 @@ impl<'a, V: Loaded> ReducedSource<'a, V> {
         unsafe { (self.load)(LoadArguments { from, stride, len, to: to.cast() }) }
     }
 
+    /// The address of the values of the elements `range` of the output whose first element is at
+    /// `row`, if they lie beside each other.
+    pub(super) fn dense(&self, row: *const u8, range: &Range<usize>) -> Option<*const V> {
+        let (size, stride) = self.reduced.innermost();
+        let is_one_run = self.reduced.sizes.len() < 2 || range.start % size + range.len() <= size;
+        if !self.is_dense(stride) || !is_one_run {
+            return None;
+        }
+        let mut start = 0;
+        self.reduced.for_each_run(range.clone(), |_, offset, _| start = offset);
+        Some(row.wrapping_offset(start * self.size as isize).cast())
+    }
+
     /// The values of the elements `range` of the output whose first element is at `row`: where they
     /// lie, or in `block`.
     ///
@@ -139,14 +152,11 @@ impl<'a, V: Loaded> ReducedSource<'a, V> {
         range: Range<usize>,
         block: *mut V,
     ) -> *const V {
-        let (size, stride) = self.reduced.innermost();
-        let bytes = |offset: isize| row.wrapping_offset(offset * self.size as isize);
-        let is_one_run = self.reduced.sizes.len() < 2 || range.start % size + range.len() <= size;
-        if self.is_dense(stride) && is_one_run {
-            let mut start = 0;
-            self.reduced.for_each_run(range, |_, offset, _| start = offset);
-            return bytes(start).cast();
+        if let Some(values) = self.dense(row, &range) {
+            return values;
         }
+        let stride = self.reduced.innermost().1;
+        let bytes = |offset: isize| row.wrapping_offset(offset * self.size as isize);
         let first = range.start;
         self.reduced.for_each_run(range, |at, offset, len| {
             // SAFETY: the run is a part of the elements, and its place a part of the block
