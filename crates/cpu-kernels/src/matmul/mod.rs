@@ -226,14 +226,14 @@ const TILE_UNIT: [usize; 2] = [8, 16];
 /// a product is known well, and its operands are read by one core or the other.
 const MIN_COST: usize = 1 << 16;
 
-/// The time that a factor takes to be read, beside one with dense rows: strided ones are packed
-/// element by element, from places that the processor does not foresee.
+/// The time that a factor takes to be read, beside one with dense rows: others are packed from places
+/// that the processor does not foresee.
 fn packing_weight([_, column]: [isize; 2]) -> usize {
     if column == 1 { 1 } else { 2 }
 }
 
 impl Tiles {
-    /// The factors' `weights` say how long they take to read, beside each other.
+    /// The `weights` are those of the two factors, as [`packing_weight`] gives them.
     fn new(batches: usize, [m, n, k]: [usize; 3], size: usize, weights: [usize; 2]) -> Tiles {
         // At 100 billion operations per second, while 25 bytes per nanosecond could be moved.
         let operations = m.saturating_mul(n).saturating_mul(k) / 2;
