@@ -15,10 +15,3 @@ pub(crate) fn cases(number: u32) -> Config {
 pub(crate) fn steps(most: usize) -> Range<usize> {
     1..if cfg!(miri) { most.min(10) } else { most }
 }
-
-/// The granules of some memory that a model follows, by address: all of them, and there some, which
-/// are the same ones each time.
-pub(crate) fn followed(memory: Range<u64>, granule: u64) -> impl Iterator<Item = u64> {
-    let step = if cfg!(miri) { 64 * granule } else { granule };
-    (memory.start.next_multiple_of(step)..memory.end).step_by(step as usize)
-}

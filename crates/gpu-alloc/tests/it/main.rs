@@ -36,6 +36,7 @@ mod pytorch_model;
 mod pytorch_options;
 mod pytorch_policy;
 mod pytorch_viewer;
+mod range_map;
 mod refusals_on_devices;
 mod snapshots;
 mod snapshots_on_devices;

@@ -1,7 +1,7 @@
 //! A program's own allocator as a policy, against a model that knows what work has touched every
 //! byte: whoever gets memory comes after whoever had it, on every stream, whatever the allocator does.
 
-use std::collections::HashMap;
+use std::ops::Range;
 use std::time::Duration;
 
 use gpu_alloc::policy::{
@@ -12,6 +12,7 @@ use proptest::prelude::*;
 
 use crate::buddy::{Buddy, SEGMENT};
 use crate::effort;
+use crate::range_map::RangeMap;
 use crate::test_source::{Broken, Fault, TestSource};
 
 const MIB: u64 = 1 << 20;
@@ -79,8 +80,8 @@ struct Model {
     completed: Clock,
     /// The clock of each piece of work, from 1.
     work: [Vec<Clock>; STREAMS],
-    /// The last use of each granule on each stream.
-    touched: HashMap<u64, Clock>,
+    /// The last use of memory on each stream.
+    touched: RangeMap<(), Clock>,
     /// Which pools there are by now in the places of the two.
     pools: [u64; 2],
     time: u64,
@@ -95,7 +96,7 @@ impl Model {
             clocks: [[0; STREAMS]; STREAMS],
             completed: [0; STREAMS],
             work: [const { Vec::new() }; STREAMS],
-            touched: HashMap::new(),
+            touched: RangeMap::new(),
             pools: [1, 2],
             time: 0,
         }
@@ -167,8 +168,7 @@ impl Model {
         }
         let mut after = self.clocks[stream];
         join(&mut after, &self.completed);
-        for granule in granules(&block) {
-            let touched = self.touched.get(&granule).copied().unwrap_or_default();
+        for touched in self.touched.within((), &bytes_of(&block)) {
             assert!(is_after(&after, &touched), "{touched:?} may still use what {after:?} gets");
             assert!(block.is_recycled() || touched == [0; STREAMS]);
         }
@@ -187,9 +187,11 @@ impl Model {
             let last = self.clocks[stream][stream];
             self.work[stream].push(self.clocks[stream]);
             uses.push((stream, last));
-            for granule in granules(&held.block) {
-                self.touched.entry(granule).or_default()[stream] = last;
-            }
+            self.touched.update((), &bytes_of(&held.block), |touched| {
+                let mut touched = touched.unwrap_or_default();
+                touched[stream] = last;
+                touched
+            });
         }
         self.policy.free(held.block, &uses).unwrap();
     }
@@ -201,8 +203,7 @@ impl Model {
             let segment = start..start + bytes;
             let is_held = |held: &Held| segment.contains(&held.block.address().0);
             assert!(!self.held.iter().any(is_held));
-            for granule in effort::followed(segment, GRANULE) {
-                let touched = self.touched.remove(&granule).unwrap_or_default();
+            for touched in self.touched.remove((), &segment) {
                 assert!(is_after(&self.completed, &touched), "work still uses it");
             }
         }
@@ -265,9 +266,9 @@ impl Model {
     }
 }
 
-fn granules(block: &Block) -> impl Iterator<Item = u64> + use<> {
+fn bytes_of(block: &Block) -> Range<u64> {
     let start = block.address().0;
-    effort::followed(start..start + block.bytes(), GRANULE)
+    start..start + block.bytes()
 }
 
 fn join(clock: &mut Clock, other: &Clock) {

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use sluice::Device;
 
@@ -36,16 +37,21 @@ fn gpus(count: usize) -> Vec<Device> {
     (0..count).map(Device::cuda_at).collect()
 }
 
+/// A few epochs on four GPUs, once for all tests.
+fn on_four_gpus() -> &'static TrainingResult {
+    static RESULT: OnceLock<TrainingResult> = OnceLock::new();
+    RESULT.get_or_init(|| run(gpus(4), 4))
+}
+
 #[test]
 fn the_first_steps_are_the_same_on_the_cpu_one_gpu_and_four() {
     four_devices();
     let cpu = run(vec![], 1);
     assert!(cpu.losses.len() >= 20);
-    for devices in [gpus(1), gpus(4)] {
-        let other = run(devices.clone(), 1);
+    for (count, other) in [(1, &run(gpus(1), 1)), (4, on_four_gpus())] {
         for (step, (left, right)) in cpu.losses.iter().zip(&other.losses).take(20).enumerate() {
             let relative = (left - right).abs() / left.abs();
-            assert!(relative <= 1e-4, "step {step}: {left} and {right} on {devices:?}");
+            assert!(relative <= 1e-4, "step {step}: {left} and {right} on {count} GPUs");
         }
     }
 }
@@ -53,7 +59,7 @@ fn the_first_steps_are_the_same_on_the_cpu_one_gpu_and_four() {
 #[test]
 fn a_few_epochs_on_four_gpus_learn_most_of_it() {
     four_devices();
-    let outcome = run(gpus(4), 4);
+    let outcome = on_four_gpus();
     assert!(outcome.test_accuracy > 0.9, "{outcome:?}");
     assert!(outcome.train_loss < 0.5 && outcome.losses[0] > 2.0);
 }

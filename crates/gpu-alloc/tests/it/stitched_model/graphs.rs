@@ -1,10 +1,9 @@
 //! Memory that graphs use: it is kept apart, stays where it is, and is in use until they are gone.
 
-use std::collections::HashSet;
+use gpu_alloc::policy::{Policy, PoolId};
 
-use gpu_alloc::policy::{Address, Block, Policy, PoolId};
-
-use super::{GRANULE, Granule, Model, POOLS, STREAMS, granules, join};
+use super::places::{Place, PlaceSet};
+use super::{Model, POOLS, STREAMS, join};
 
 impl Model {
     /// The name that a pool has now.
@@ -13,20 +12,21 @@ impl Model {
     }
 
     /// Notes what a pool hands out from now on, or that others get nothing of what pools have.
-    pub(super) fn keep_apart(&mut self, pool: Option<PoolId>, block: &Block, places: &[Granule]) {
+    pub(super) fn keep_apart(&mut self, pool: Option<PoolId>, places: &[Place]) {
         for (other, kept) in self.of_graphs.iter().filter(|(other, _)| Some(**other) != pool) {
-            assert!(!places.iter().any(|place| kept.contains_key(place)), "it is {other:?}'s");
+            assert!(!places.iter().any(|place| kept.meets(place)), "it is {other:?}'s");
         }
         if let Some(pool) = pool {
-            let addresses = granules(block).map(Address);
-            self.of_graphs.entry(pool).or_default().extend(places.iter().copied().zip(addresses));
+            let kept = self.of_graphs.entry(pool).or_insert_with(PlaceSet::new);
+            places.iter().for_each(|place| kept.insert(place));
         }
     }
 
     /// What graphs use is where it was.
     pub(super) fn check_graphs(&self) {
-        for (place, address) in self.of_graphs.values().flatten() {
-            assert!(self.source.device().is_usable(*address, GRANULE), "{place:?} has moved");
+        for place in self.of_graphs.values().flat_map(PlaceSet::iter) {
+            let is_there = self.source.device().is_usable(place.address(), place.len());
+            assert!(is_there, "{place:?} has moved");
         }
     }
 
@@ -34,11 +34,12 @@ impl Model {
     pub(super) fn end_pool(&mut self, pool: usize, used_on: [bool; STREAMS]) {
         let name = self.pool(pool);
         self.ended[pool] += 1;
-        let places: HashSet<Granule> =
-            self.of_graphs.remove(&name).into_iter().flatten().map(|(place, _)| place).collect();
+        let places = self.of_graphs.remove(&name).unwrap_or_else(PlaceSet::new);
         let mut last = [0; STREAMS];
-        for touched in places.iter().filter_map(|place| self.touched.get(place)) {
-            join(&mut last, touched);
+        for place in places.iter() {
+            self.touched
+                .within(place.memory, &place.bytes)
+                .for_each(|touched| join(&mut last, &touched));
         }
         for stream in (0..STREAMS).filter(|stream| used_on[*stream]) {
             for (work, last) in self.work.iter().zip(last) {
@@ -50,8 +51,12 @@ impl Model {
             self.clocks[stream][stream] = last[stream];
             self.work[stream].push(self.clocks[stream]);
         }
-        for place in places {
-            join(self.touched.entry(place).or_insert([0; STREAMS]), &last);
+        for place in places.iter() {
+            self.touched.update(place.memory, &place.bytes, |touched| {
+                let mut touched = touched.unwrap_or_default();
+                join(&mut touched, &last);
+                touched
+            });
         }
         for held in self.held.iter_mut().filter(|held| held.pool == Some(name)) {
             join(&mut held.after, &last);

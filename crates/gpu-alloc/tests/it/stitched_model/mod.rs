@@ -2,9 +2,10 @@
 //! what work has touched it: whoever gets memory comes after whoever had it, on every stream.
 
 mod graphs;
+mod places;
 mod program;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use gpu_alloc::policy::{
@@ -13,10 +14,12 @@ use gpu_alloc::policy::{
 };
 use proptest::prelude::*;
 
+use self::places::{Place, PlaceSet};
 use self::program::{Step, drawn_step, program};
 use crate::counted::CountedStats;
 use crate::drawn::Draws;
 use crate::effort;
+use crate::range_map::RangeMap;
 use crate::test_source::{Broken, Fault, TestSource};
 
 const MIB: u64 = 1 << 20;
@@ -28,9 +31,6 @@ const POOLS: usize = 2;
 /// Per stream, the last work that some work comes after.
 type Clock = [u64; STREAMS];
 
-/// A granule of physical memory.
-type Granule = (Physical, u64);
-
 /// What work must come after, by stream.
 type Waits = Vec<(usize, u64)>;
 
@@ -41,7 +41,7 @@ struct Held {
     pool: Option<PoolId>,
     /// What every use of the block comes after.
     after: Clock,
-    places: Vec<Granule>,
+    places: Vec<Place>,
 }
 
 struct Model {
@@ -58,10 +58,10 @@ struct Model {
     completed: Clock,
     /// The clock of each piece of work, from 1.
     work: [Vec<Clock>; STREAMS],
-    /// The last use of each granule on each stream.
-    touched: HashMap<Granule, Clock>,
-    /// The memory that graphs may use, by the pools that it was handed out from.
-    of_graphs: HashMap<PoolId, HashMap<Granule, Address>>,
+    /// The last use of memory on each stream.
+    touched: RangeMap<Physical, Clock>,
+    /// The memory that graphs may use, where it was handed out, by the pools that it is from.
+    of_graphs: HashMap<PoolId, PlaceSet>,
     /// How often each pool has ended.
     ended: [u64; POOLS],
     now: u64,
@@ -80,7 +80,7 @@ impl Model {
             clocks: [[0; STREAMS]; STREAMS],
             completed: [0; STREAMS],
             work: [const { Vec::new() }; STREAMS],
-            touched: HashMap::new(),
+            touched: RangeMap::new(),
             of_graphs: HashMap::new(),
             ended: [0; POOLS],
             now: 0,
@@ -242,13 +242,13 @@ impl Model {
         self.clocks[stream] = after;
         let places = self.places(&block);
         for place in &places {
-            let Some(touched) = self.touched.get(place) else { continue };
-            for (other, last) in touched.iter().enumerate() {
-                let is_over = *last <= after[other].max(self.completed[other]);
+            let touched = self.touched.within(place.memory, &place.bytes);
+            for (other, last) in touched.flat_map(|last| last.into_iter().enumerate()) {
+                let is_over = last <= after[other].max(self.completed[other]);
                 assert!(is_over || other == stream, "{place:?}: work {last} of {other} may run");
             }
         }
-        self.keep_apart(pool, &block, &places);
+        self.keep_apart(pool, &places);
         self.counted.change(&block, bytes, true);
         self.held.push(Held { block, stream, requested: bytes, pool, after, places });
     }
@@ -266,46 +266,41 @@ impl Model {
             self.work[stream].push(self.clocks[stream]);
             uses.push((self.names[stream], sequence));
             for place in &held.places {
-                let touched = self.touched.entry(*place).or_insert([0; STREAMS]);
-                for (other, last) in touched.iter().enumerate() {
-                    let seen = self.clocks[stream][other].max(self.completed[other]);
-                    let use_before = (self.names[other], *last);
-                    assert!(other == stream || *last <= seen || uses.contains(&use_before));
-                }
-                touched[stream] = sequence;
+                self.touched.update(place.memory, &place.bytes, |touched| {
+                    let mut touched = touched.unwrap_or_default();
+                    for (other, last) in touched.iter().enumerate() {
+                        let seen = self.clocks[stream][other].max(self.completed[other]);
+                        let use_before = (self.names[other], *last);
+                        assert!(other == stream || *last <= seen || uses.contains(&use_before));
+                    }
+                    touched[stream] = sequence;
+                    touched
+                });
             }
         }
         self.counted.change(&held.block, held.requested, false);
         self.free_block(held.block, &uses);
     }
 
-    /// The physical granules of a block.
-    fn places(&self, block: &Block) -> Vec<Granule> {
-        let mappings: BTreeMap<u64, (Physical, u64)> = self
-            .source
-            .device()
-            .mappings()
-            .map(|(address, physical, bytes)| (address.0, (physical, bytes)))
-            .collect();
-        let place = |address: u64| {
-            let (start, (physical, bytes)) =
-                mappings.range(..=address).next_back().expect("held memory is mapped");
-            assert!(address < start + bytes, "held memory is mapped");
-            (*physical, address - start)
-        };
-        granules(block).map(place).collect()
+    /// The physical memory of a block.
+    fn places(&self, block: &Block) -> Vec<Place> {
+        let start = block.address().0;
+        let addresses = start..start + block.bytes();
+        let mappings = self.source.device().mappings();
+        let places: Vec<_> =
+            mappings.filter_map(|mapping| Place::of(&addresses, mapping)).collect();
+        let mapped: u64 = places.iter().map(Place::len).sum();
+        assert_eq!(mapped, block.bytes(), "held memory is mapped");
+        places
     }
 
     fn check(&mut self) {
         self.whole();
-        let mut owner = HashMap::new();
-        for held in &self.held {
-            for place in &held.places {
-                assert!(
-                    owner.insert(*place, held.block.address()).is_none(),
-                    "{place:?} is held twice"
-                );
-            }
+        let mut held = RangeMap::new();
+        for place in self.held.iter().flat_map(|held| &held.places) {
+            held.update(place.memory, &place.bytes, |other: Option<()>| {
+                assert!(other.is_none(), "{place:?} is held twice")
+            });
         }
         self.check_graphs();
         let statistics = self.whole().statistics();
@@ -342,12 +337,6 @@ impl Model {
     }
 }
 
-/// The granules of a block that are followed, by address.
-fn granules(block: &Block) -> impl Iterator<Item = u64> + use<> {
-    let start = block.address().0;
-    effort::followed(start..start + block.bytes(), GRANULE)
-}
-
 fn join(clock: &mut Clock, other: &Clock) {
     for (last, seen) in clock.iter_mut().zip(other) {
         *last = (*last).max(*seen);
@@ -355,7 +344,7 @@ fn join(clock: &mut Clock, other: &Clock) {
 }
 
 proptest! {
-    #![proptest_config(effort::cases(8))]
+    #![proptest_config(effort::cases(256))]
 
     #[test]
     fn memory_is_one_owners_at_a_time_on_every_stream(
