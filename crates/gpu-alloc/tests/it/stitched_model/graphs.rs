@@ -2,7 +2,7 @@
 
 use gpu_alloc::policy::{Policy, PoolId};
 
-use super::places::{Place, PlaceSet};
+use super::places::{MappedPart, MappedParts};
 use super::{Model, POOLS, STREAMS, join};
 
 impl Model {
@@ -12,19 +12,19 @@ impl Model {
     }
 
     /// Notes what a pool hands out from now on, or that others get nothing of what pools have.
-    pub(super) fn keep_apart(&mut self, pool: Option<PoolId>, places: &[Place]) {
+    pub(super) fn keep_apart(&mut self, pool: Option<PoolId>, places: &[MappedPart]) {
         for (other, kept) in self.of_graphs.iter().filter(|(other, _)| Some(**other) != pool) {
             assert!(!places.iter().any(|place| kept.meets(place)), "it is {other:?}'s");
         }
         if let Some(pool) = pool {
-            let kept = self.of_graphs.entry(pool).or_insert_with(PlaceSet::new);
+            let kept = self.of_graphs.entry(pool).or_insert_with(MappedParts::new);
             places.iter().for_each(|place| kept.insert(place));
         }
     }
 
     /// What graphs use is where it was.
     pub(super) fn check_graphs(&self) {
-        for place in self.of_graphs.values().flat_map(PlaceSet::iter) {
+        for place in self.of_graphs.values().flat_map(MappedParts::iter) {
             let is_there = self.source.device().is_usable(place.address(), place.len());
             assert!(is_there, "{place:?} has moved");
         }
@@ -34,7 +34,7 @@ impl Model {
     pub(super) fn end_pool(&mut self, pool: usize, used_on: [bool; STREAMS]) {
         let name = self.pool(pool);
         self.ended[pool] += 1;
-        let places = self.of_graphs.remove(&name).unwrap_or_else(PlaceSet::new);
+        let places = self.of_graphs.remove(&name).unwrap_or_else(MappedParts::new);
         let mut last = [0; STREAMS];
         for place in places.iter() {
             self.touched

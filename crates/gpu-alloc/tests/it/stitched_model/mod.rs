@@ -14,7 +14,7 @@ use gpu_alloc::policy::{
 };
 use proptest::prelude::*;
 
-use self::places::{Place, PlaceSet};
+use self::places::{MappedPart, MappedParts};
 use self::program::{Step, drawn_step, program};
 use crate::counted::CountedStats;
 use crate::drawn::Draws;
@@ -41,7 +41,7 @@ struct Held {
     pool: Option<PoolId>,
     /// What every use of the block comes after.
     after: Clock,
-    places: Vec<Place>,
+    places: Vec<MappedPart>,
 }
 
 struct Model {
@@ -61,7 +61,7 @@ struct Model {
     /// The last use of memory on each stream.
     touched: RangeMap<Physical, Clock>,
     /// The memory that graphs may use, where it was handed out, by the pools that it is from.
-    of_graphs: HashMap<PoolId, PlaceSet>,
+    of_graphs: HashMap<PoolId, MappedParts>,
     /// How often each pool has ended.
     ended: [u64; POOLS],
     now: u64,
@@ -283,13 +283,13 @@ impl Model {
     }
 
     /// The physical memory of a block.
-    fn places(&self, block: &Block) -> Vec<Place> {
+    fn places(&self, block: &Block) -> Vec<MappedPart> {
         let start = block.address().0;
         let addresses = start..start + block.bytes();
         let mappings = self.source.device().mappings();
         let places: Vec<_> =
-            mappings.filter_map(|mapping| Place::of(&addresses, mapping)).collect();
-        let mapped: u64 = places.iter().map(Place::len).sum();
+            mappings.filter_map(|mapping| MappedPart::of(&addresses, mapping)).collect();
+        let mapped: u64 = places.iter().map(MappedPart::len).sum();
         assert_eq!(mapped, block.bytes(), "held memory is mapped");
         places
     }
