@@ -13,16 +13,19 @@ pub(super) struct StreamProgress {
     pub(super) index: usize,
     /// The number of the stream, which no other ever has.
     id: StreamOrdinal,
+    /// The ordinal of the stream's device.
+    device: u32,
     completed: AtomicU64,
     /// The clock by which checks know the stream, if they are on.
     pub(super) clock: OnceLock<Arc<StreamClock>>,
 }
 
 impl StreamProgress {
-    pub(super) fn new(index: usize) -> Arc<StreamProgress> {
+    pub(super) fn new(index: usize, device: u32) -> Arc<StreamProgress> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Arc::new(StreamProgress { index, id, completed: AtomicU64::new(0), clock: OnceLock::new() })
+        let (completed, clock) = (AtomicU64::new(0), OnceLock::new());
+        Arc::new(StreamProgress { index, id, device, completed, clock })
     }
 
     /// Tells checks that what is enqueued from now on comes after a point.
@@ -60,6 +63,11 @@ impl QueuePoint {
     /// Whether all work up to here is done.
     pub(crate) fn is_complete(&self) -> bool {
         self.progress.completed() >= self.sequence
+    }
+
+    /// Whether it is in a stream of the device of that ordinal.
+    pub(crate) fn is_on(&self, device: u32) -> bool {
+        self.progress.device == device
     }
 
     /// Whether it is in the same stream as another point.

@@ -86,7 +86,7 @@ impl QueueTable {
             self.queues.push(None);
             self.queues.len() - 1
         });
-        let progress = StreamProgress::new(index);
+        let progress = StreamProgress::new(index, health.ordinal());
         let order = match kind {
             StreamKind::Legacy => StreamOrdering::Legacy { followers: Vec::new() },
             StreamKind::NonBlocking => StreamOrdering::NonBlocking,

@@ -34,7 +34,7 @@ pub(in crate::api) fn cuCtxSynchronize_v2(context: CUcontext) -> Result {
     let machine = machine()?;
     machine.scheduler.wait_for_owner(context.id);
     context.output.write();
-    machine.pools.synchronised(&machine.devices);
+    machine.pools.synchronised(context.device, &machine.devices);
     context.check()
 }
 

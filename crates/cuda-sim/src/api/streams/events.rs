@@ -84,7 +84,7 @@ pub(in crate::api) fn cuEventSynchronize(event: CUevent) -> Result {
         machine.scheduler.wait(&point);
     }
     event.context.output.write();
-    machine.pools.synchronised(&machine.devices);
+    machine.pools.synchronised(event.context.device, &machine.devices);
     event.context.check()
 }
 

@@ -40,7 +40,7 @@ pub(in crate::api) fn cuStreamSynchronize(stream: CUstream) -> Result {
     let machine = machine()?;
     let stream = arguments::stream(machine, stream)?;
     stream.synchronize();
-    machine.pools.synchronised(&machine.devices);
+    machine.pools.synchronised(stream.context().device, &machine.devices);
     stream.context().check()
 }
 

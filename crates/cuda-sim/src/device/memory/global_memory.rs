@@ -224,19 +224,20 @@ impl GlobalMemory {
         // Programs that never synchronise would otherwise never have it cleared. At powers of two,
         // so that looking through the list costs no more than filling it.
         if many >= 64 && many.is_power_of_two() {
-            self.forget_left();
+            self.forget_left(|_| true);
         }
         true
     }
 
-    /// Forgets what was freed after work that is complete.
-    pub(in crate::device) fn forget_left(&self) {
+    /// Forgets what was freed after work that is complete, up to a point that is `seen`.
+    pub(in crate::device) fn forget_left(&self, seen: impl Fn(&QueuePoint) -> bool) {
         if self.read().leaving.is_empty() {
             return;
         }
         let mut allocations = self.write();
+        let is_gone = |after: &QueuePoint| seen(after) && after.is_complete();
         let gone: Vec<_> =
-            allocations.leaving.extract_if(.., |(_, after)| after.is_complete()).collect();
+            allocations.leaving.extract_if(.., |(_, after)| is_gone(after)).collect();
         drop(allocations);
         drop(gone);
     }

@@ -69,10 +69,17 @@ impl Blocks {
         around.into_iter().for_each(|(_, free)| free.give(range.clone(), freed.clone()));
     }
 
-    /// Makes what was freed at points that are complete nobody's. Returns how much there is left to
-    /// see to later: blocks of which that cannot be said, and segments that somebody holds.
-    pub(super) fn settle(&mut self) -> usize {
-        self.segments.values_mut().map(SegmentFreeList::settle).sum()
+    /// Whether some block was freed in a stream of the device of that ordinal.
+    pub(super) fn has_freed_on(&self, device: u32) -> bool {
+        let mut blocks = self.segments.values().flat_map(|free| free.blocks.values());
+        blocks.any(|block| block.freed.as_ref().is_some_and(|freed| freed.is_on(device)))
+    }
+
+    /// Makes what was freed at points that are complete, and of those that are `seen`, nobody's.
+    /// Returns how much there is left to see to later: blocks of which that cannot be said, and
+    /// segments that somebody holds.
+    pub(super) fn settle(&mut self, seen: impl Fn(&QueuePoint) -> bool) -> usize {
+        self.segments.values_mut().map(|free| free.settle(&seen)).sum()
     }
 
     /// Gives segments back that are nobody's, the highest ones first, as long as no fewer than
@@ -154,9 +161,9 @@ impl SegmentFreeList {
         self.blocks.insert(start, FreeBlock { end, freed });
     }
 
-    fn settle(&mut self) -> usize {
+    fn settle(&mut self, seen: impl Fn(&QueuePoint) -> bool) -> usize {
         for block in self.blocks.values_mut() {
-            block.freed.take_if(|freed| freed.is_complete());
+            block.freed.take_if(|freed| seen(freed) && freed.is_complete());
         }
         // From the last one down: a block that has taken in the one after it can itself be taken in
         // by the one before.

@@ -142,14 +142,19 @@ impl Pools {
         true
     }
 
-    /// The host has synchronised: what has been freed by now is known to be free.
-    pub(crate) fn synchronised(&self, devices: &[Device]) {
+    /// The host has synchronised with one of the devices: what has been freed there by now is known
+    /// to be free.
+    pub(crate) fn synchronised(&self, with: &Device, devices: &[Device]) {
         if !self.are_used.load(Ordering::Acquire) {
             return;
         }
-        devices.iter().for_each(|device| device.memory.forget_left());
+        let with = with.id.ordinal;
+        for device in devices {
+            let is_own = device.id.ordinal == with;
+            device.memory.forget_left(|after| is_own || after.is_on(with));
+        }
         let live = self.lock().live.clone();
-        live.iter().for_each(|pool| pool.settle());
+        live.iter().for_each(|pool| pool.settle(with));
         drop(live);
         let is_gone = |pool: &mut Arc<StreamOrderedPool>| {
             self.handles.get(pool.handle).is_none() && pool.is_empty()

@@ -160,13 +160,21 @@ impl StreamOrderedPool {
         state.blocks.give(block, after);
     }
 
-    /// The host has synchronised: sees what has been freed, and gives back what is too much.
-    pub(crate) fn settle(&self) {
+    /// The host has synchronised with work of the device of that ordinal: sees what has been freed,
+    /// and gives back what is too much.
+    ///
+    /// A thread that synchronises with one device changes nothing in what threads on others find:
+    /// another device's pool notices only what was freed in streams of this one.
+    pub(crate) fn settle(&self, device: u32) {
         if self.unsettled.load(Ordering::Acquire) == 0 {
             return;
         }
+        let is_own = self.device.id.ordinal == device;
         let mut state = self.lock();
-        let left = state.blocks.settle();
+        if !is_own && !state.blocks.has_freed_on(device) {
+            return;
+        }
+        let left = state.blocks.settle(|freed| is_own || freed.is_on(device));
         self.unsettled.store(left, Ordering::Release);
         let keep = if state.is_destroyed { 0 } else { state.settings.release_threshold };
         state.release(keep);

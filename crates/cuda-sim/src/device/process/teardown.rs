@@ -28,6 +28,8 @@ pub(crate) fn destroy_context(machine: &'static SimulatedMachine, context: &Cont
     context.device.memory.free_all(Some(id));
     machine.host_memory.free_all(Some(id));
     context.output.write();
+    // What the program freed in its streams belongs to no context, and would wait for the next one.
+    machine.pools.synchronised(context.device, &machine.devices);
 }
 
 /// Waits for the work of other contexts that may be using memory of this one, as freeing it piece

@@ -85,7 +85,7 @@ fn memory_that_work_holds_after_the_free_stays_the_pools_until_it_lets_go() {
 }
 
 #[test]
-fn events_and_contexts_synchronise_too() {
+fn events_and_contexts_synchronise_too_and_so_does_a_contexts_end() {
     let gpu = Gpu::take();
     let pool = create(&gpu);
     let stream = gpu.stream(0);
@@ -97,6 +97,13 @@ fn events_and_contexts_synchronise_too() {
     assert_eq!(reserved(pool), 0);
     ok!(cuMemFreeAsync(allocate(16, DEFAULT), DEFAULT));
     ok!(cuCtxSynchronize());
+    assert_eq!(reserved(pool), 0);
+    let mut context = ptr::null_mut();
+    ok!(cuCtxCreate_v2(&mut context, 0, gpu.ordinal));
+    ok!(cuMemFreeAsync(allocate(16, DEFAULT), DEFAULT));
+    assert_eq!(reserved(pool), 2 << 20);
+    ok!(cuCtxDestroy_v2(context));
+    gpu.enter();
     assert_eq!(reserved(pool), 0);
     ok!(cuMemPoolDestroy(pool));
 }
@@ -153,6 +160,35 @@ fn either_free_takes_memory_of_either_kind() {
     gate.open();
     ok!(cuStreamSynchronize(stream));
     assert_eq!(free_memory() as u64, MEMORY);
+}
+
+#[test]
+fn a_synchronisation_gives_back_only_what_was_freed_on_its_own_device() {
+    let [one, two] = Gpu::take_several();
+    let on_one = one.stream(NON_BLOCKING);
+    let pool = create(&one);
+    let (freed, plain) = (allocate(MIB, on_one), one.allocate(3 * MIB));
+    let by_host = allocate(2 * MIB, on_one);
+    ok!(cuMemFreeAsync(freed, on_one));
+    ok!(cuMemFreeAsync(plain, on_one));
+    ok!(cuMemFree_v2(by_host));
+    while cuda!(cuStreamQuery(on_one)) != CUresult::CUDA_SUCCESS {}
+    let on_two = two.stream(NON_BLOCKING);
+    ok!(cuStreamSynchronize(on_two));
+    ok!(cuCtxSynchronize());
+    one.enter();
+    assert_eq!(reserved(pool), 4 << 20);
+    assert_eq!(free_memory(), MEMORY as usize - 8 * MIB);
+    ok!(cuStreamSynchronize(on_one));
+    assert_eq!((reserved(pool), free_memory() as u64), (0, MEMORY));
+
+    // A pool of the one device, with work of the other.
+    let mut pointer = 0;
+    ok!(cuMemAllocFromPoolAsync(&mut pointer, MIB, pool, on_two));
+    ok!(cuMemFreeAsync(pointer, on_two));
+    ok!(cuStreamSynchronize(on_two));
+    assert_eq!(reserved(pool), 0);
+    ok!(cuMemPoolDestroy(pool));
 }
 
 #[test]
