@@ -7,7 +7,7 @@
 //! become registers.
 
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
 use std::array;
 use std::mem::MaybeUninit;
 
@@ -18,6 +18,10 @@ const CHUNK: usize = 64;
 /// Values that a repeated operand has in memory, unless the loop is shorter.
 pub(crate) const REPEATS: usize = PIECE;
 
+/// Bytes between what is read of memory and what it is asked for. A processor foresees what is read,
+/// but not across the end of a page, nor where a call ends and the next one begins.
+pub(crate) const AHEAD: usize = 2048;
+
 /// An operand of a loop: dense elements, or one value instead of them, which lies in memory
 /// [`REPEATS`] times.
 #[derive(Clone, Copy)]
@@ -25,19 +29,29 @@ pub(crate) struct LoopOperand<T> {
     start: *const T,
     /// The bits of an element's number that count: all of them, or none.
     counted: usize,
+    /// The element from which on memory is asked for what is read soon: the first one, or none. As a
+    /// flag it would have LLVM compile the loop twice.
+    asked_from: usize,
 }
 
 impl<T: Copy> LoopOperand<T> {
     /// Elements that lie one after the other.
     #[inline(always)]
     pub(crate) fn dense(start: *const T) -> LoopOperand<T> {
-        LoopOperand { start, counted: usize::MAX }
+        LoopOperand { start, counted: usize::MAX, asked_from: usize::MAX }
     }
 
     /// Dense elements, or repeated ones.
     #[inline(always)]
     pub(crate) fn new(start: *const T, is_repeated: bool) -> LoopOperand<T> {
-        LoopOperand { start, counted: if is_repeated { 0 } else { usize::MAX } }
+        let counted = if is_repeated { 0 } else { usize::MAX };
+        LoopOperand { start, counted, asked_from: usize::MAX }
+    }
+
+    /// The same operand, which memory is asked for [`AHEAD`] of what is read if it `is_far`.
+    #[inline(always)]
+    pub(crate) fn asked_for(self, is_far: bool) -> LoopOperand<T> {
+        LoopOperand { asked_from: if is_far { 0 } else { usize::MAX }, ..self }
     }
 
     /// The address of an element.
@@ -63,7 +77,12 @@ impl<T: Copy> LoopOperand<T> {
     #[inline(always)]
     unsafe fn chunk(self, index: usize) -> [T; CHUNK] {
         // SAFETY: it has them, and repeated ones are at least as many.
-        unsafe { self.at(index).cast::<[T; CHUNK]>().read_unaligned() }
+        let start = unsafe { self.at(index).cast::<[T; CHUNK]>() };
+        if index >= self.asked_from {
+            prefetch_to_l2(start.cast::<u8>().wrapping_add(AHEAD), size_of::<[T; CHUNK]>());
+        }
+        // SAFETY: as above.
+        unsafe { start.read_unaligned() }
     }
 }
 
@@ -295,14 +314,30 @@ unsafe fn read(from: *const u8, bytes: usize, room: *mut u8, is_copied: bool) ->
 }
 
 /// Asks the processor to bring `bytes` from an address on into its cache of first level, since they
-/// are used soon. They may lie anywhere: nothing is accessed.
+/// are used at once. They may lie anywhere: nothing is accessed.
+///
+/// For what lies in the second level. What comes from farther away keeps busy the few buffers in which
+/// the first level waits, which the elements that are read meanwhile need.
 #[inline(always)]
-pub(crate) fn prefetch(start: *const u8, bytes: usize) {
+pub(crate) fn prefetch_to_l1(start: *const u8, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in (0..bytes).step_by(CACHE_LINE) {
         // SAFETY: a prefetch reads and writes nothing, whatever the address, and every processor of
         // the architecture has it.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(line).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (start, bytes);
+}
+
+/// Asks the processor to bring `bytes` from an address on into its cache of second level, since they
+/// are used soon. They may lie anywhere: nothing is accessed.
+#[inline(always)]
+pub(crate) fn prefetch_to_l2(start: *const u8, bytes: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in (0..bytes).step_by(CACHE_LINE) {
+        // SAFETY: as in `prefetch_to_l1`.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(start.wrapping_add(line).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (start, bytes);

@@ -13,6 +13,9 @@ pub(crate) struct BlockArguments {
     pub(crate) is_repeated: [bool; 3],
     /// The number of elements.
     pub(crate) length: usize,
+    /// Whether operands come from memory, and not from a cache: a loop of few instructions asks for
+    /// what it reads soon.
+    pub(crate) is_far: bool,
 }
 
 /// A primitive's loop over a block.
@@ -27,12 +30,14 @@ pub(crate) type BlockKernel = unsafe fn(BlockArguments);
 impl BlockArguments {
     /// A block without repeated operands.
     pub(crate) fn dense(out: *mut u8, operands: [*const u8; 3], length: usize) -> BlockArguments {
-        BlockArguments { out, operands, is_repeated: [false; 3], length }
+        BlockArguments { out, operands, is_repeated: [false; 3], length, is_far: false }
     }
 
+    /// An operand of its loop.
     #[inline(always)]
-    fn operand<T: Copy>(&self, number: usize) -> LoopOperand<T> {
-        LoopOperand::new(self.operands[number].cast(), self.is_repeated[number])
+    pub(crate) fn operand<T: Copy>(&self, number: usize) -> LoopOperand<T> {
+        let operand = LoopOperand::new(self.operands[number].cast(), self.is_repeated[number]);
+        operand.asked_for(self.is_far)
     }
 
     /// Calls a loop for results of type `R` and operands of type `T` of which none may be repeated:

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use super::tile::MAX_HEIGHT;
 use crate::instruction_set::{InstructionSet, Isa, Multiversioned};
-use crate::loops::prefetch;
+use crate::loops::prefetch_to_l1;
 
 /// The rows that are packed together: of floats of four bytes, four lines of the caches. Columns are
 /// often a multiple of a page apart, and then a line is gone before the next band comes.
@@ -60,7 +60,7 @@ impl<T: Copy + 'static> Multiversioned for Pack<T> {
             for column in 0..columns {
                 let ahead = (column + COLUMNS_AHEAD) as isize * strides[1];
                 let next = from.wrapping_offset(first as isize * strides[0] + ahead);
-                prefetch(next.cast(), TOGETHER * size_of::<T>());
+                prefetch_to_l1(next.cast(), TOGETHER * size_of::<T>());
                 for row in (first..rows.min(first + TOGETHER)).step_by(MAX_HEIGHT) {
                     let height = MAX_HEIGHT.min(rows - row);
                     let to = to.wrapping_add(row * columns + column * MAX_HEIGHT);

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::instruction_set::{InstructionSet, Isa, Multiversioned};
-use crate::loops::prefetch;
+use crate::loops::prefetch_to_l1;
 use crate::values::ComputeValue;
 
 /// The most rows of a tile.
@@ -193,7 +193,7 @@ unsafe fn multiply<T: TileNumber, I: Isa, const L: usize, const V: usize, const 
     for _ in 0..k {
         // SAFETY: `b` is at a row of the right factor, which has the tile's columns.
         let right = unsafe { b.cast::<[[T; L]; V]>().read_unaligned() };
-        prefetch(b.wrapping_offset(ROWS_AHEAD * b_row).cast(), V * L * size_of::<T>());
+        prefetch_to_l1(b.wrapping_offset(ROWS_AHEAD * b_row).cast(), V * L * size_of::<T>());
         for (row, sums) in sums.iter_mut().enumerate() {
             // SAFETY: `a` is at a column of the left factor, which has the tile's rows.
             let left = unsafe { a.offset(row as isize * a_row).read() };

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use crate::blocks::BlockArguments;
 use crate::instruction_set::{Isa, Multiversioned};
-use crate::loops::{LoopOperand, map1};
+use crate::loops::map1;
 use crate::values::StoredValue;
 
 /// The values of elements of type `S`.
@@ -20,8 +20,7 @@ impl<S: StoredValue> Multiversioned for ElementLoad<S> {
     unsafe fn run<I: Isa>(block: BlockArguments) {
         // SAFETY: the operand has elements of type `S`, and the result values of its compute type.
         unsafe {
-            let elements = LoopOperand::dense(block.operands[0].cast::<S>());
-            map1(block.out.cast(), elements, block.length, |x| x.load());
+            map1(block.out.cast(), block.operand::<S>(0), block.length, |x| x.load());
         }
     }
 }
@@ -39,8 +38,7 @@ impl<S: StoredValue> Multiversioned for ElementStore<S> {
     unsafe fn run<I: Isa>(block: BlockArguments) {
         // SAFETY: the operand has values of `S`'s compute type, and the result elements of type `S`.
         unsafe {
-            let values = LoopOperand::dense(block.operands[0].cast());
-            map1(block.out.cast::<S>(), values, block.length, S::store);
+            map1(block.out.cast::<S>(), block.operand(0), block.length, S::store);
         }
     }
 }

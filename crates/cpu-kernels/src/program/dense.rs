@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::scratch::{ALIGNMENT, with_scratch};
 use super::{BlockStep, DensePointer, Program, StridedPointer};
 use crate::blocks::BlockArguments;
-use crate::loops::{REPEATS, prefetch};
+use crate::loops::REPEATS;
 use crate::movers::{end_of_streams, fill, stream};
 use crate::pool;
 use crate::shared_pointer::SharedPointer;
@@ -18,6 +18,9 @@ use crate::shared_pointer::SharedPointer;
 /// there anyway, or it would find nothing else there. Smaller ones stay in the last cache of a server's
 /// processor.
 const STREAMED: usize = 32 << 20;
+
+/// Bytes of all operands from which on they are taken to lie in memory, and not in a cache.
+pub(super) const FAR: usize = 24 << 20;
 
 /// The most elements of a block where an output is streamed: so few that the lines which are on their
 /// way to memory at once, and those of the next block, which are on their way from there, are about as
@@ -119,6 +122,7 @@ impl Program {
             starts: inputs.iter().chain(outputs).map(|at| at.start).collect(),
             is_streamed,
             is_any_streamed,
+            is_far: self.is_far(count),
             // SAFETY: the set is supported.
             uniforms: unsafe { self.uniforms(scalars) },
             most: if is_one { count } else { most.min(count) },
@@ -196,6 +200,7 @@ impl Program {
             SharedPointer::new(copies)
         });
         let out = SharedPointer::new(out);
+        let is_far = self.is_far(count);
         pool::split(count, self.cost, |range| {
             let at = |operand: usize| {
                 let start: *const u8 = operands[operand].get();
@@ -206,7 +211,8 @@ impl Program {
             // SAFETY: the output has the elements up to the end of the range.
             let out = unsafe { out.get().add(range.start * out_size) };
             let operands = [at(0), at(1), at(2)];
-            let block = BlockArguments { out, operands, is_repeated, length: range.len() };
+            let length = range.len();
+            let block = BlockArguments { out, operands, is_repeated, length, is_far };
             // SAFETY: the operands are valid, and the same as the output or apart from it; the set
             // is supported.
             unsafe { (step.kernel)(block) };
@@ -232,6 +238,16 @@ impl Program {
         }
     }
 
+    /// Whether so many elements of each operand are taken to lie in memory, and not in a cache.
+    fn is_far(&self, count: usize) -> bool {
+        count * self.moved() >= FAR
+    }
+
+    /// Bytes of an element of each operand.
+    fn moved(&self) -> usize {
+        self.inputs.iter().chain(&self.outputs).map(|of| of.size()).sum()
+    }
+
     /// Whether an output is so large that it is copied past the caches. A single step, which needs no
     /// blocks otherwise, has to be one whose time is spent on moving elements. What is written where an
     /// input lies was read from there, so its lines are in the caches already.
@@ -242,15 +258,13 @@ impl Program {
         start: *mut u8,
         inputs: &[StridedPointer<'_>],
     ) -> bool {
-        let moved =
-            || -> usize { self.inputs.iter().chain(&self.outputs).map(|of| of.size()).sum() };
         count * self.outputs[output].size() >= STREAMED
-            && (self.steps.len() > 1 || self.cost < 2 * moved())
+            && (self.steps.len() > 1 || self.cost < 2 * self.moved())
             && self.is_stored_plain(output)
             && inputs.iter().all(|input| input.start != start)
     }
 
-    /// Runs all steps.
+    /// Runs all steps. What they read may be far away, see [`BlockArguments`].
     ///
     /// # Safety
     /// The blocks are valid for so many elements, or as many as repeated operands have.
@@ -259,6 +273,7 @@ impl Program {
         addresses: &[*mut u8],
         is_repeated: &[bool],
         length: usize,
+        is_far: bool,
     ) {
         for step in &self.steps {
             let block = BlockArguments {
@@ -266,6 +281,7 @@ impl Program {
                 operands: step.operands.map(|operand| addresses[operand].cast_const()),
                 is_repeated: step.operands.map(|operand| is_repeated[operand]),
                 length,
+                is_far,
             };
             // SAFETY: blocks are the same or apart, and hold values of the kernel's types.
             unsafe { (step.kernel)(block) };
@@ -281,6 +297,8 @@ struct DenseRun<'p> {
     /// Whether an output is computed into a block, and copied past the caches.
     is_streamed: SmallVec<[bool; 2]>,
     is_any_streamed: bool,
+    /// Whether operands are taken to lie in memory, and not in a cache.
+    is_far: bool,
     uniforms: SmallVec<[u64; 8]>,
     /// The most elements of a block.
     most: usize,
@@ -336,15 +354,9 @@ impl DenseRun<'_> {
             {
                 *output = if is { block } else { *output };
             }
-            if self.is_any_streamed {
-                let next = self.most.min(left - length);
-                for (start, of) in operands.iter().zip(&program.inputs) {
-                    prefetch(start.wrapping_add(length * of.size()), next * of.size());
-                }
-            }
             // SAFETY: all blocks have so many elements, and there are as many in the operands.
             unsafe {
-                program.compute(&addresses, &program.is_repeated, length);
+                program.compute(&addresses, &program.is_repeated, length, self.is_far);
                 self.stream(&operands[program.inputs.len()..], &of_streamed, length);
             }
             left -= length;

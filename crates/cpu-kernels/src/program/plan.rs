@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::dense::FAR;
 use super::layout::{Refresh, is_box_dense, is_box_of_one, refresh};
 use super::scratch::ALIGNMENT;
 use super::walk::BlockWalk;
@@ -25,6 +26,8 @@ pub(super) struct Plan<'a> {
     pub(super) outputs: SmallVec<[OperandPlace<'a>; 2]>,
     /// Whether blocks of an output are copied past the caches.
     pub(super) is_any_streamed: bool,
+    /// Whether operands are taken to lie in memory, and not in a cache.
+    pub(super) is_far: bool,
     /// Whether a block is one value that is repeated.
     pub(super) is_repeated: SmallVec<[bool; 16]>,
     /// The bits of the values that are the same for all elements, of those that are filled.
@@ -78,6 +81,7 @@ impl<'a> Plan<'a> {
             outputs: outputs.iter().zip(dtypes.1).map(|(at, of)| place(at, of.size())).collect(),
             walk,
             is_any_streamed: false,
+            is_far: false,
             is_repeated: program.is_repeated.clone(),
             uniforms,
             places: SmallVec::new(),
@@ -86,6 +90,7 @@ impl<'a> Plan<'a> {
         };
         plan.find_repeated(program);
         plan.find_streamed(program, inputs);
+        plan.is_far = plan.moved() >= FAR;
         plan.assign(program, outputs);
         plan
     }
@@ -107,6 +112,13 @@ impl<'a> Plan<'a> {
             place.is_streamed = place.is_dense && program.is_streamed(output, count, start, inputs);
             self.is_any_streamed |= place.is_streamed;
         }
+    }
+
+    /// Bytes of the operands that are not the same in many blocks.
+    fn moved(&self) -> usize {
+        let operands = self.inputs.iter().chain(&self.outputs);
+        let moved = operands.filter(|place| place.refresh == Refresh::EachBlock);
+        self.walk.sizes().iter().product::<usize>() * moved.map(|place| place.size).sum::<usize>()
     }
 
     /// Assigns scratch memory to what is not used where it lies.

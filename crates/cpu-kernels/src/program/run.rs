@@ -13,7 +13,7 @@ use super::tiles::{OperandList, Tiling, transposed_dim};
 use super::walk::{BlockBox, BlockMove, BlockWalk, Position};
 use super::{Program, StridedPointer, UniformValue};
 use crate::blocks::BlockArguments;
-use crate::loops::{REPEATS, prefetch};
+use crate::loops::REPEATS;
 use crate::movers::{copy, end_of_streams, fill, load, store, stream};
 use crate::pool;
 
@@ -220,8 +220,7 @@ impl Program {
             unsafe {
                 let is_first = number == range.start;
                 self.load(plan, &mut addresses, (&position, &firsts), (is_first, at(plan.transit)));
-                plan.ask_for_next(&firsts, block.length());
-                self.compute(&addresses, &plan.is_repeated, block.length());
+                self.compute(&addresses, &plan.is_repeated, block.length(), plan.is_far);
                 self.store(plan, &addresses, (&block, &firsts), at(plan.transit));
             }
             match position.advance() {
@@ -275,7 +274,13 @@ impl Program {
                     let count = REPEATS.min(block.length());
                     self.repeat((input, place), addresses[input], from, count, transit);
                 } else {
-                    self.bring((input, place), addresses[input], from, &block, transit);
+                    self.bring(
+                        (input, place),
+                        addresses[input],
+                        from,
+                        &block,
+                        (transit, plan.is_far),
+                    );
                 }
             }
         }
@@ -310,7 +315,7 @@ impl Program {
         }
     }
 
-    /// Brings an input's block into its scratch memory.
+    /// Brings an input's block into its scratch memory, maybe from far away.
     ///
     /// # Safety
     /// The block's elements from `from` on are valid.
@@ -320,7 +325,7 @@ impl Program {
         to: *mut u8,
         from: *mut u8,
         block: &BlockBox<'_>,
-        transit: *mut u8,
+        (transit, is_far): (*mut u8, bool),
     ) {
         let mover = (copy(place.size, self.set), place.size);
         let strided = Strided { start: from, strides: place.operand.strides };
@@ -334,7 +339,11 @@ impl Program {
                 gather(mover, transit, strided, block);
                 dense = transit;
             }
-            convert(BlockArguments::dense(to, [dense; 3], block.length()));
+            let is_far = is_far && place.is_dense;
+            convert(BlockArguments {
+                is_far,
+                ..BlockArguments::dense(to, [dense; 3], block.length())
+            });
         }
     }
 
@@ -389,19 +398,6 @@ impl Plan<'_> {
             place.operand.start.wrapping_offset(elements * place.size as isize)
         };
         operands.map(first).collect()
-    }
-
-    /// Asks for what the block after one of so many elements reads, if results are streamed: the
-    /// processor, which sees each way from memory begin anew, is not that far ahead by itself.
-    fn ask_for_next(&self, firsts: &[*mut u8], length: usize) {
-        if self.is_any_streamed {
-            for (first, place) in firsts.iter().zip(&self.inputs) {
-                if place.scratch.is_none() {
-                    let bytes = length * place.size;
-                    prefetch(first.wrapping_add(bytes), bytes);
-                }
-            }
-        }
     }
 
     /// Goes on to the next block by one of the moves.

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use expression::{ComputeType, DType};
 
-use super::fold::{DenseRows, FoldRows, Largest, ReductionFold, Smallest};
-use super::rows::{CHUNK, LEAF, pairwise};
+use super::fold::{Largest, ReductionFold, Smallest};
+use super::rows::{CHUNK, LEAF, RowFolder, pairwise};
 use super::source::{ReducedInput, ReducedSource};
 use crate::convert::{Loaded, Store};
 use crate::instruction_set::{InstructionSet, Isa, Multiversioned, Version};
@@ -214,10 +214,10 @@ unsafe fn find_rows<F: ExtremeFold>(
     });
 }
 
-/// Finds the extreme element of a row: first the block that has it, then the place in the block.
+/// Finds the extreme element of a row: first the leaf that has it, then the place in the leaf.
 struct RowFinder<'a, F: ExtremeFold> {
     source: &'a ReducedSource<'a, F::Value>,
-    leaf: Version<FoldRows<F>>,
+    folder: RowFolder<'a, F>,
     first: Version<FirstEqual<F::Value>>,
 }
 
@@ -225,7 +225,7 @@ impl<'a, F: ExtremeFold> RowFinder<'a, F> {
     fn new(source: &'a ReducedSource<'a, F::Value>, set: InstructionSet) -> RowFinder<'a, F> {
         RowFinder {
             source,
-            leaf: set.version::<FoldRows<F>>(),
+            folder: RowFolder::new(source, set),
             first: set.version::<FirstEqual<F::Value>>(),
         }
     }
@@ -239,26 +239,22 @@ impl<'a, F: ExtremeFold> RowFinder<'a, F> {
         let mut space = MaybeUninit::<[F::Value; LEAF]>::uninit();
         let space = space.as_mut_ptr().cast::<F::Value>();
         let mut best = (F::START, usize::MAX);
-        let block = |start: usize| start..range.end.min(start + LEAF);
-        for start in range.clone().step_by(LEAF) {
-            let len = block(start).len();
-            let mut value = F::START;
-            // SAFETY: the block is a part of the elements (a condition of this function), and the
-            // space has room for it; the version is of a set that the processor has.
-            unsafe {
-                let start = self.source.block(row, block(start), space);
-                (self.leaf)(DenseRows { start, stride: 0, len, rows: 1, results: &mut value });
-            }
-            if best.1 == usize::MAX || F::is_better(value, best.0) {
-                best = (value, start);
+        for chunk in range.clone().step_by(CHUNK) {
+            let elements = chunk..range.end.min(chunk + CHUNK);
+            // SAFETY: the chunk is a part of the elements (a condition of this function), and the
+            // space has room for a leaf.
+            let leaves = unsafe { self.folder.fold_leaves(row, elements.clone(), space) };
+            for (value, start) in leaves.into_iter().zip(elements.step_by(LEAF)) {
+                if best.1 == usize::MAX || F::is_better(value, best.0) {
+                    best = (value, start);
+                }
             }
         }
         let (value, start) = best;
-        // SAFETY: the block is a part of the elements, and the version of a set that the processor has.
-        let within = unsafe {
-            let elements = self.source.block(row, block(start), space);
-            (self.first)((elements, block(start).len(), value))
-        };
+        let leaf = start..range.end.min(start + LEAF);
+        let len = leaf.len();
+        // SAFETY: the leaf is a part of the elements, and the version of a set that the processor has.
+        let within = unsafe { (self.first)((self.source.block(row, leaf, space), len, value)) };
         (value, (start + within) as i64)
     }
 }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use crate::convert::Loaded;
 use crate::instruction_set::{Isa, Multiversioned};
-use crate::loops::prefetch;
+use crate::loops::{AHEAD, prefetch_to_l2};
 use crate::values::TruthByte;
 
 /// The number of independent partial results of a row: two of the widest vectors of `f32`, so that
@@ -16,10 +16,6 @@ pub(crate) const LANES: usize = 32;
 /// touched.
 pub(super) const GROUP: usize = 8;
 
-/// Bytes between what is read of a row and what memory is asked for. A processor foresees what is
-/// read, but not across the end of a page.
-const AHEAD: usize = 2048;
-
 /// The number of columns that are worked on at a time.
 const COLUMNS: usize = 64;
 
@@ -28,6 +24,9 @@ pub(crate) trait ReductionFold: 'static {
     type Value: Loaded;
     /// The result for no elements.
     const START: Self::Value;
+    /// Bytes between what is read of a row and what memory is asked for: the more instructions an
+    /// element takes, the fewer elements a processor has in view by itself.
+    const ASKED: usize = AHEAD;
 
     fn combine(a: Self::Value, b: Self::Value) -> Self::Value;
     /// The result, with the number of elements that were folded.
@@ -35,13 +34,14 @@ pub(crate) trait ReductionFold: 'static {
 }
 
 macro_rules! folds {
-    ($($(#[$attr:meta])* $name:ident: $start:ident, $combine:ident;)+) => {$(
+    ($($(#[$attr:meta])* $name:ident: $start:ident, $combine:ident, $asked:expr;)+) => {$(
         $(#[$attr])*
         pub(crate) struct $name<V>(PhantomData<V>);
 
         impl<V: Loaded> ReductionFold for $name<V> {
             type Value = V;
             const START: V = V::$start;
+            const ASKED: usize = $asked;
 
             #[inline(always)]
             fn combine(a: V, b: V) -> V {
@@ -57,13 +57,13 @@ macro_rules! folds {
 
 folds! {
     /// The sum; of truth values "or".
-    Added: ZERO, plus;
+    Added: ZERO, plus, AHEAD;
     /// The product; of truth values "and".
-    Multiplied: ONE, times;
+    Multiplied: ONE, times, AHEAD;
     /// The largest element, or NaN if there is one.
-    Largest: LEAST, larger;
+    Largest: LEAST, larger, 2 * AHEAD;
     /// The smallest element, or NaN if there is one.
-    Smallest: GREATEST, smaller;
+    Smallest: GREATEST, smaller, 2 * AHEAD;
 }
 
 /// The sum divided by the number of elements.
@@ -129,8 +129,8 @@ unsafe fn fold_row<F: ReductionFold>(start: *const F::Value, len: usize) -> F::V
     // SAFETY: a condition of this function.
     unsafe {
         for_each_lanes([start], len, [F::START], |at, [elements]| {
-            let ahead = start.wrapping_add(at).cast::<u8>().wrapping_add(AHEAD);
-            prefetch(ahead, size_of::<[F::Value; LANES]>());
+            let ahead = start.wrapping_add(at).cast::<u8>().wrapping_add(F::ASKED);
+            prefetch_to_l2(ahead, size_of::<[F::Value; LANES]>());
             for lane in 0..LANES {
                 lanes[lane] = F::combine(lanes[lane], elements[lane]);
             }

@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use super::fold::{LANES, fold_lanes, for_each_lanes};
 use crate::convert::FloatValue;
 use crate::instruction_set::{Isa, Multiversioned};
-use crate::loops::prefetch;
+use crate::loops::prefetch_to_l2;
 
 /// The number of some values, their mean, and the sum of their squared distances from it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,7 +72,7 @@ impl<V: FloatValue> Multiversioned for MomentsOfValues<V> {
             return BlockMoments::default();
         }
         let prefetch_at = |start: *const V, at: usize| {
-            prefetch(start.wrapping_add(at).cast(), LANES * size_of::<V>());
+            prefetch_to_l2(start.wrapping_add(at).cast(), LANES * size_of::<V>());
         };
         let mut sums = [V::ZERO; LANES];
         // SAFETY: a condition of this function.

@@ -127,7 +127,25 @@ impl<'a, F: ReductionFold> RowFolder<'a, F> {
         block: *mut F::Value,
     ) -> F::Value {
         let count = self.source.count();
-        let (start, end) = (chunk * CHUNK, count.min((chunk + 1) * CHUNK));
+        let elements = chunk * CHUNK..count.min((chunk + 1) * CHUNK);
+        let leaves = elements.len().div_ceil(LEAF);
+        // SAFETY: a condition of this function.
+        let states = unsafe { self.fold_leaves(row, elements, block) };
+        merged::<F>(0..leaves, &mut |leaf| states[leaf])
+    }
+
+    /// Folds each leaf of the elements `elements`, at most [`CHUNK`], of the output whose first element
+    /// is at `row`.
+    ///
+    /// # Safety
+    /// They are valid for reads.
+    pub(super) unsafe fn fold_leaves(
+        &self,
+        row: *const u8,
+        elements: Range<usize>,
+        block: *mut F::Value,
+    ) -> [F::Value; LEAVES] {
+        let Range { start, end } = elements;
         let leaves = (end - start).div_ceil(LEAF);
         let mut states = [F::START; LEAVES];
         let mut done = 0;
@@ -151,7 +169,7 @@ impl<'a, F: ReductionFold> RowFolder<'a, F> {
                 (self.leaf)(DenseRows { start, stride: 0, len, rows: 1, results });
             }
         }
-        merged::<F>(0..leaves, &mut |leaf| states[leaf])
+        states
     }
 }
 

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use crate::convert::FloatValue;
 use crate::functions::{Exp, Log, UnaryFunction};
 use crate::instruction_set::{Isa, Multiversioned};
-use crate::loops::{long_map1, long_map2, prefetch};
+use crate::loops::{long_map1, long_map2, prefetch_to_l2};
 use crate::reduce::{DenseValues, LANES, fold_lanes, for_each_lanes};
 
 /// A float that softmax is computed in.
@@ -117,7 +117,7 @@ impl<V: SoftmaxFloat> Multiversioned for LargestOfValues<V> {
             for_each_lanes(halves, first, [V::LEAST; 2], |at, values| {
                 for half in [0, first] {
                     let ahead = ahead[0].wrapping_add(half + at);
-                    prefetch(ahead.cast(), LANES * size_of::<V>());
+                    prefetch_to_l2(ahead.cast(), LANES * size_of::<V>());
                 }
                 for lane in 0..LANES {
                     lanes[0][lane] = lanes[0][lane].larger(values[0][lane]);
@@ -155,7 +155,7 @@ impl<V: SoftmaxFloat> Multiversioned for Exponentials<V> {
         let mut at = 0;
         while at < values.count {
             let count = BLOCK.min(values.count - at);
-            prefetch(values.ahead[1].wrapping_add(at).cast(), count * size_of::<V>());
+            prefetch_to_l2(values.ahead[1].wrapping_add(at).cast(), count * size_of::<V>());
             // SAFETY: the block lies within both (conditions of this function), and is written
             // before it is read.
             unsafe {
