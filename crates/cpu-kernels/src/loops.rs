@@ -316,8 +316,8 @@ unsafe fn read(from: *const u8, bytes: usize, room: *mut u8, is_copied: bool) ->
 /// Asks the processor to bring `bytes` from an address on into its cache of first level, since they
 /// are used at once. They may lie anywhere: nothing is accessed.
 ///
-/// For what lies in the second level. What comes from farther away keeps busy the few buffers in which
-/// the first level waits, which the elements that are read meanwhile need.
+/// For what lies in the second level. What comes from farther away is asked for there: into the first
+/// level, it was slower than not to ask.
 #[inline(always)]
 pub(crate) fn prefetch_to_l1(start: *const u8, bytes: usize) {
     #[cfg(target_arch = "x86_64")]

@@ -203,13 +203,18 @@ impl Layout {
     }
 
     /// The layout with two dimensions exchanged.
-    #[inline]
     pub(crate) fn transpose(&self, first: usize, second: usize) -> Layout {
-        let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
-        shape.swap(first, second);
-        strides.swap(first, second);
-        let contiguous = is_row_major(&shape, &strides);
-        Layout { shape, strides, contiguous, ..*self }
+        let mut transposed = self.clone();
+        transposed.exchange(first, second);
+        transposed
+    }
+
+    /// Makes this the layout with two dimensions exchanged.
+    #[inline]
+    pub(crate) fn exchange(&mut self, first: usize, second: usize) {
+        self.shape.sizes_mut().swap(first, second);
+        self.strides.swap(first, second);
+        self.contiguous = is_row_major(&self.shape, &self.strides);
     }
 
     /// Every `step`th element of `start..` along `dim`, `len` of them, all of which must be there.

@@ -221,6 +221,8 @@ impl Tensor {
         let bounds = [start, end].map(|bound| bound_of(dtype, bound));
         // As in PyTorch, whose exponents in half precision are spread over the rounded difference.
         let difference = bound_of(dtype, bounds[1] - bounds[0]);
+        // And whose only number is the power of what was given, of any dtype.
+        let bounds = if count == 1 { [start, end] } else { bounds };
         let mut numbers = spaced(bounds, difference, count)?;
         numbers.iter_mut().for_each(|number| *number = base.powf(*number));
         from_elements("logspace", &numbers, count.into(), options)

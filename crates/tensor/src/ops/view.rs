@@ -140,7 +140,8 @@ impl Tensor {
         if self.dims() == 0 {
             return Ok(self.clone());
         }
-        let view = self.shown(Ok(self.layout().transpose(first, second)))?;
+        let creation = creation(ViewCreation::Recorded);
+        let view = self.differentiable_part(creation, |layout| layout.exchange(first, second));
         Ok(record("transpose", [self], view, |_| {
             move |grad: &Tensor, _| Ok([Some(grad.transpose(first as isize, second as isize)?)])
         }))

@@ -346,14 +346,14 @@ impl Tensor {
         Ok(Tensor::of_parts(|| TensorImpl { memory, layout, dtype, autograd: Meta::none() }))
     }
 
-    /// [`Tensor::differentiable_view`] of a part, which lies inside the storage as the whole does. The
-    /// copy of the layout is changed where it lies: one that is made and checked first is copied again
-    /// at each step, which costs more than all the rest of a view.
+    /// [`Tensor::differentiable_view`] of some or all of the elements, which lie inside the storage
+    /// whatever their order. The copy of the layout is changed where it lies: one that is made and
+    /// checked first is copied again at each step, which costs more than all the rest of a view.
     #[inline]
     pub(crate) fn differentiable_part(
         &self,
         creation: ViewCreation,
-        narrow: impl FnOnce(&mut Layout),
+        change: impl FnOnce(&mut Layout),
     ) -> Tensor {
         let base = self.view_of_base().map_or(self, |view| &view.base);
         let version = base.storage().version();
@@ -363,7 +363,7 @@ impl Tensor {
             dtype: self.dtype(),
             autograd: Meta::none(),
         });
-        part.change_layout(narrow);
+        part.change_layout(change);
         part
     }
 

@@ -251,6 +251,25 @@ fn losses_of_margins_between_classes_are_pytorchs_examples() -> Result<()> {
 }
 
 #[test]
+fn a_single_score_is_one_class_whose_loss_of_margins_is_nothing() -> Result<()> {
+    for_each_device(|device| {
+        let score = tensor![2.0]?.squeeze(0)?.to(device)?.requires_grad_(true)?;
+        let loss = score.multi_margin_loss(&tensor![0]?.squeeze(0)?.to(device)?)?;
+        assert_eq!((loss.shape(), loss.item::<f32>()?), (&[][..], 0.0));
+        loss.backward()?;
+        assert_eq!(score.grad().expect("it was computed").item::<f32>()?, 0.0);
+        // torch.nn.functional.multi_margin_loss(.., reduction="none") has the target's shape.
+        let target = tensor![0]?.to(device)?;
+        let none = |x: &Tensor| x.multi_margin_loss_with(&target, 1, 1.0, None, Reduction::None);
+        assert_eq!(
+            (none(&score)?.shape(), none(&score.unsqueeze(0)?)?.shape()),
+            (&[1][..], &[1][..])
+        );
+        Ok(())
+    })
+}
+
+#[test]
 fn a_target_that_is_ignored_counts_nowhere() -> Result<()> {
     for_each_device(|device| {
         let scores = Tensor::randn([3, 4], device)?;

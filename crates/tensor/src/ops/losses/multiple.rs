@@ -61,7 +61,7 @@ losses! {
 impl Tensor {
     /// The mean over classes and batch of what scores of other classes lack to be below that of the
     /// target by 1. Scores are `[batch, classes]` and targets `[batch]`, or without the batch
-    /// `[classes]` and `[]`.
+    /// `[classes]` and `[]`; `[]` is one class.
     ///
     /// ```
     /// use tensor::tensor;
@@ -99,6 +99,10 @@ impl Tensor {
             let (argument, value) = ("p", p.to_string());
             let why = "it must be 1 or 2";
             return Err(Error::InvalidArgument { op: OP, argument, value, why });
+        }
+        if self.dims() == 0 {
+            let scores = self.reshape([1])?;
+            return scores.multi_margin_loss_with(target, p, margin, weight, reduction);
         }
         let without_classes = self.shape().split_last().map(|(_, batch)| batch);
         let fits = match without_classes {
@@ -176,6 +180,8 @@ fn multi_margin(
     weight: Option<&Tensor>,
 ) -> Result<Tensor> {
     let (classes, batch) = x.shape().split_last().expect("there are classes");
+    // Without a batch, the loss has the target's shape.
+    let lost = target.layout().shape();
     let class = target.reshape(batch)?.unsqueeze(-1)?;
     let of_target = x.gather(-1, &class)?;
     let is_target = positions(x)?.eq(&class)?;
@@ -187,7 +193,7 @@ fn multi_margin(
     if let Some(weight) = weight {
         parts = parts.mul(&weight.take(&class)?)?;
     }
-    parts.sum(-1)?.div(*classes)
+    parts.sum(-1)?.div(*classes)?.reshape(lost)
 }
 
 #[track_caller]

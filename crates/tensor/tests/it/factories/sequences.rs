@@ -53,6 +53,18 @@ fn logspace_in_half_precision_spreads_the_rounded_difference_of_the_exponents() 
 }
 
 #[test]
+fn logspace_of_one_number_has_the_power_of_the_start_as_it_was_given() -> Result<()> {
+    // torch.logspace(4.3, 4, 1, 5, dtype=torch.bfloat16), torch.logspace(1.5, 4, 1, 10, dtype=torch.int64)
+    for_each_device(|device| {
+        let x = Tensor::logspace(4.3, 4.0, 1, 5.0, (DType::BF16, device))?;
+        assert_eq!(x.to(DType::F32)?.to_vec::<f32>()?, [1012.0]);
+        let x = Tensor::logspace(1.5, 4.0, 1, 10.0, (DType::I64, device))?;
+        assert_eq!(x.to_vec::<i64>()?, [31]);
+        Ok(())
+    })
+}
+
+#[test]
 fn eye_has_ones_on_its_diagonal() -> Result<()> {
     for_each_device(|device| {
         assert_eq!(Tensor::eye(2, device)?.to_vec::<f32>()?, [1.0, 0.0, 0.0, 1.0]);
