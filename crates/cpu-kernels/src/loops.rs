@@ -81,7 +81,7 @@ impl<T: Copy> LoopOperand<T> {
         if index >= self.asked_from {
             prefetch_to_l2(start.cast::<u8>().wrapping_add(AHEAD), size_of::<[T; CHUNK]>());
         }
-        // SAFETY: as above.
+        // SAFETY: the elements of a chunk are there, and need not be aligned.
         unsafe { start.read_unaligned() }
     }
 }

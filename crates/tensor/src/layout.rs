@@ -212,7 +212,7 @@ impl Layout {
     /// Makes this the layout with two dimensions exchanged.
     #[inline]
     pub(crate) fn exchange(&mut self, first: usize, second: usize) {
-        self.shape.sizes_mut().swap(first, second);
+        self.shape.swap(first, second);
         self.strides.swap(first, second);
         self.contiguous = is_row_major(&self.shape, &self.strides);
     }
