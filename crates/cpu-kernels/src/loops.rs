@@ -7,7 +7,7 @@
 //! become registers.
 
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+use std::arch::x86_64::{_MM_HINT_T0 as TO_L1, _MM_HINT_T1 as TO_L2, _mm_prefetch};
 use std::array;
 use std::mem::MaybeUninit;
 
@@ -29,8 +29,8 @@ pub(crate) struct LoopOperand<T> {
     start: *const T,
     /// The bits of an element's number that count: all of them, or none.
     counted: usize,
-    /// The element from which on memory is asked for what is read soon: the first one, or none. As a
-    /// flag it would have LLVM compile the loop twice.
+    /// The element from which on memory is asked for what is read soon: the first one, or none. It is
+    /// no flag, by whose values LLVM may compile the loop twice.
     asked_from: usize,
 }
 
@@ -320,28 +320,33 @@ unsafe fn read(from: *const u8, bytes: usize, room: *mut u8, is_copied: bool) ->
 /// level, it was slower than not to ask.
 #[inline(always)]
 pub(crate) fn prefetch_to_l1(start: *const u8, bytes: usize) {
-    #[cfg(target_arch = "x86_64")]
-    for line in (0..bytes).step_by(CACHE_LINE) {
-        // SAFETY: a prefetch reads and writes nothing, whatever the address, and every processor of
-        // the architecture has it.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(line).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (start, bytes);
+    prefetch::<TO_L1>(start, bytes);
 }
 
 /// Asks the processor to bring `bytes` from an address on into its cache of second level, since they
 /// are used soon. They may lie anywhere: nothing is accessed.
 #[inline(always)]
 pub(crate) fn prefetch_to_l2(start: *const u8, bytes: usize) {
+    prefetch::<TO_L2>(start, bytes);
+}
+
+#[inline(always)]
+fn prefetch<const HINT: i32>(start: *const u8, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in (0..bytes).step_by(CACHE_LINE) {
-        // SAFETY: as in `prefetch_to_l1`.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(start.wrapping_add(line).cast()) };
+        // SAFETY: a prefetch reads and writes nothing, whatever the address, and every processor of
+        // the architecture has it.
+        unsafe { _mm_prefetch::<HINT>(start.wrapping_add(line).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (start, bytes);
 }
+
+/// The levels of caches, where no processor is asked.
+#[cfg(not(target_arch = "x86_64"))]
+const TO_L1: i32 = 1;
+#[cfg(not(target_arch = "x86_64"))]
+const TO_L2: i32 = 2;
 
 /// Bytes of a line of the caches.
 pub(crate) const CACHE_LINE: usize = 64;

@@ -216,7 +216,6 @@ unsafe fn find_rows<F: ExtremeFold>(
 
 /// Finds the extreme element of a row: first the leaf that has it, then the place in the leaf.
 struct RowFinder<'a, F: ExtremeFold> {
-    source: &'a ReducedSource<'a, F::Value>,
     folder: RowFolder<'a, F>,
     first: Version<FirstEqual<F::Value>>,
 }
@@ -224,7 +223,6 @@ struct RowFinder<'a, F: ExtremeFold> {
 impl<'a, F: ExtremeFold> RowFinder<'a, F> {
     fn new(source: &'a ReducedSource<'a, F::Value>, set: InstructionSet) -> RowFinder<'a, F> {
         RowFinder {
-            source,
             folder: RowFolder::new(source, set),
             first: set.version::<FirstEqual<F::Value>>(),
         }
@@ -254,7 +252,8 @@ impl<'a, F: ExtremeFold> RowFinder<'a, F> {
         let leaf = start..range.end.min(start + LEAF);
         let len = leaf.len();
         // SAFETY: the leaf is a part of the elements, and the version of a set that the processor has.
-        let within = unsafe { (self.first)((self.source.block(row, leaf, space), len, value)) };
+        let within =
+            unsafe { (self.first)((self.folder.source.block(row, leaf, space), len, value)) };
         (value, (start + within) as i64)
     }
 }

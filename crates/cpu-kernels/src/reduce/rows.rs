@@ -24,7 +24,7 @@ pub(super) const CHUNK: usize = LEAF * LEAVES;
 
 /// Folds rows in one instruction set.
 pub(super) struct RowFolder<'a, F: ReductionFold> {
-    source: &'a ReducedSource<'a, F::Value>,
+    pub(super) source: &'a ReducedSource<'a, F::Value>,
     leaf: Version<FoldRows<F>>,
 }
 

@@ -18,7 +18,7 @@ fn tell(stream: CUstream) -> Receiver<()> {
     told
 }
 
-fn is_busy(stream: CUstream) -> bool {
+pub(crate) fn is_busy(stream: CUstream) -> bool {
     match cuda!(cuStreamQuery(stream)) {
         CUresult::CUDA_SUCCESS => false,
         CUresult::CUDA_ERROR_NOT_READY => true,

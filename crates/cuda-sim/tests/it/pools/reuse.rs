@@ -5,6 +5,7 @@ use cuda_sys::{CUmemPool_attribute as Attribute, CUmemoryPool, CUstream};
 use super::{MIB, allocate, create, reserved, set};
 use crate::ok;
 use crate::sim::{DEFAULT, Gate, Gpu, MEMORY, NON_BLOCKING, assert_holds};
+use crate::streams::is_busy;
 
 const FOLLOW: Attribute = Attribute::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES;
 const OPPORTUNISTIC: Attribute = Attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC;
@@ -93,7 +94,7 @@ fn a_free_that_is_complete_is_used_if_that_is_allowed_or_the_host_knows() {
         let pool = pool(&gpu, rules);
         let first = allocate(2 * MIB, one);
         free(first, one);
-        while gpu_is_busy(one) {}
+        while is_busy(one) {}
         let second = allocate(2 * MIB, two);
         assert_eq!(second == first, at_once);
         ok!(cuStreamSynchronize(one));
@@ -104,10 +105,6 @@ fn a_free_that_is_complete_is_used_if_that_is_allowed_or_the_host_knows() {
         free(second, two);
         clean_up(pool);
     }
-}
-
-fn gpu_is_busy(stream: CUstream) -> bool {
-    crate::cuda!(cuStreamQuery(stream)) == cuda_sys::CUresult::CUDA_ERROR_NOT_READY
 }
 
 #[test]
@@ -125,7 +122,7 @@ fn a_stream_is_made_to_wait_only_when_there_is_no_other_memory() {
     let third = allocate(most, two);
     assert_eq!(third, first);
     ok!(cuMemsetD8Async(third, 2, most, two));
-    assert!(gpu_is_busy(two));
+    assert!(is_busy(two));
     gate.open();
     ok!(cuStreamSynchronize(two));
     assert_holds(third, [2_u8; 16]);

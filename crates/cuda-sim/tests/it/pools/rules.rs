@@ -12,6 +12,7 @@ use super::{MIB, allocate, create, default_pool, get, properties, reserved, set,
 use crate::sim::{
     DEFAULT, Gate, Gpu, KERNELS, MEMORY, NON_BLOCKING, assert_holds, function, in_child, launch,
 };
+use crate::streams::is_busy;
 use crate::virtual_memory::{free_memory, on_device};
 use crate::{cuda, fails, ok};
 
@@ -172,7 +173,7 @@ fn a_synchronisation_gives_back_only_what_was_freed_on_its_own_device() {
     ok!(cuMemFreeAsync(freed, on_one));
     ok!(cuMemFreeAsync(plain, on_one));
     ok!(cuMemFree_v2(by_host));
-    while cuda!(cuStreamQuery(on_one)) != CUresult::CUDA_SUCCESS {}
+    while is_busy(on_one) {}
     let on_two = two.stream(NON_BLOCKING);
     ok!(cuStreamSynchronize(on_two));
     ok!(cuCtxSynchronize());
