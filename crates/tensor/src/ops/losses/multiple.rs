@@ -100,18 +100,13 @@ impl Tensor {
             let why = "it must be 1 or 2";
             return Err(Error::InvalidArgument { op: OP, argument, value, why });
         }
-        if self.dims() == 0 {
-            let scores = self.reshape([1])?;
-            return scores.multi_margin_loss_with(target, p, margin, weight, reduction);
-        }
-        let without_classes = self.shape().split_last().map(|(_, batch)| batch);
-        let fits = match without_classes {
+        let (fits, classes) = match *self.shape() {
             // Without a batch, a target of one element will do.
-            Some([]) => target.numel() == 1 && target.dims() <= 1,
-            Some(batch) => batch.len() == 1 && target.shape() == batch,
-            None => false,
+            [] => (target.numel() == 1 && target.dims() <= 1, 1),
+            [classes] => (target.numel() == 1 && target.dims() <= 1, classes),
+            [batch, classes] => (target.shape() == [batch], classes),
+            _ => (false, 0),
         };
-        let classes = self.shape().last().copied().unwrap_or(0);
         if !fits || classes == 0 || weight.is_some_and(|weight| weight.shape() != [classes]) {
             let rule = "`self` must be [batch, classes] and `target` [batch], or without the batch; \
                         `weight` must be [classes]";
@@ -179,10 +174,13 @@ fn multi_margin(
     margin: f64,
     weight: Option<&Tensor>,
 ) -> Result<Tensor> {
-    let (classes, batch) = x.shape().split_last().expect("there are classes");
+    let classes = x.shape().last().copied().unwrap_or(1);
+    let class = target.unsqueeze(-1)?;
     // Without a batch, the loss has the target's shape.
-    let lost = target.layout().shape();
-    let class = target.reshape(batch)?.unsqueeze(-1)?;
+    let x = &match x.dims() == class.dims() {
+        true => x.clone(),
+        false => x.reshape([target.shape(), &[classes]].concat())?,
+    };
     let of_target = x.gather(-1, &class)?;
     let is_target = positions(x)?.eq(&class)?;
     let operands = [x.into(), (&of_target).into(), (&is_target).into(), margin.into()];
@@ -193,7 +191,7 @@ fn multi_margin(
     if let Some(weight) = weight {
         parts = parts.mul(&weight.take(&class)?)?;
     }
-    parts.sum(-1)?.div(*classes)?.reshape(lost)
+    parts.sum(-1)?.div(classes)
 }
 
 #[track_caller]
