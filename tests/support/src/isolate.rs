@@ -24,35 +24,33 @@ const CHILD: &str = "SLUICE_ISOLATED_TEST";
 /// }
 /// ```
 pub fn isolate<F>(body: F) -> Isolated<F> {
-    Isolated { body, command: None, steers: false }
+    Isolated { body, child: ChildTest::new(test_name::<F>()) }
 }
 
 /// A test that is about to run in a process of its own; see [`isolate`].
 #[must_use = "nothing runs before `run`"]
 pub struct Isolated<F> {
     body: F,
-    command: Option<Command>,
-    /// Whether the body steers the software driver.
-    steers: bool,
+    child: ChildTest,
 }
 
 impl<F> Isolated<F> {
     /// Sets an environment variable of the child process.
     pub fn env(mut self, name: &str, value: &str) -> Self {
-        self.command().env(name, value);
+        self.child.command.env(name, value);
         self
     }
 
     /// Removes an environment variable from the child process.
     pub fn env_remove(mut self, name: &str) -> Self {
-        self.command().env_remove(name);
+        self.child.command.env_remove(name);
         self
     }
 
     /// Says that the body steers the software driver: it sets schedules, has calls fail, reads
     /// counters, or calls that driver past the runtime. On another driver the test is skipped.
     pub fn steers_software_driver(mut self) -> Self {
-        self.steers = true;
+        self.child.steers = true;
         self
     }
 
@@ -68,14 +66,38 @@ impl<F> Isolated<F> {
     }
 
     /// [`Isolated::run`] for a body that something else calls, such as a model checker.
-    pub fn run_by(mut self, call: impl FnOnce(F)) {
-        if is_child() {
-            return call(self.body);
+    pub fn run_by(self, call: impl FnOnce(F)) {
+        match is_child() {
+            true => call(self.body),
+            false => self.child.run(),
         }
+    }
+}
+
+/// The child process of a test. It is apart from the body, so that it is compiled once and not for
+/// each test.
+struct ChildTest {
+    /// The test's name.
+    name: &'static str,
+    command: Command,
+    /// Whether the body steers the software driver.
+    steers: bool,
+}
+
+impl ChildTest {
+    fn new(name: &'static str) -> ChildTest {
+        let binary = std::env::current_exe().expect("a test knows its own binary");
+        let mut command = Command::new(binary);
+        command.args([name, "--exact", "--nocapture", "--test-threads=1"]);
+        command.env(CHILD, name);
+        ChildTest { name, command, steers: false }
+    }
+
+    fn run(mut self) {
         if let Some(reason) = self.refuses(std::env::var_os(DRIVER).as_deref()) {
-            return skip::skipped(test_name::<F>(), reason);
+            return skip::skipped(self.name, reason);
         }
-        let output = self.command().output().expect("the test binary can be executed again");
+        let output = self.command.output().expect("the test binary can be executed again");
         assert!(output.status.success(), "the isolated test failed:\n{}", transcript(&output));
         // A name that matches no test also ends in success: it would pass without having run.
         let ran = String::from_utf8_lossy(&output.stdout).contains("test result: ok. 1 passed");
@@ -84,7 +106,7 @@ impl<F> Isolated<F> {
     }
 
     /// Why the test does not run where `GPU_DRIVER` asks for this driver.
-    fn refuses(&mut self, driver: Option<&OsStr>) -> Option<&'static str> {
+    fn refuses(&self, driver: Option<&OsStr>) -> Option<&'static str> {
         if driver::is_software(driver) {
             return None;
         }
@@ -94,18 +116,7 @@ impl<F> Isolated<F> {
         if self.steers {
             return Some(driver::STEERED);
         }
-        self.command().get_envs().any(asks).then_some("it asks for the software driver")
-    }
-
-    fn command(&mut self) -> &mut Command {
-        self.command.get_or_insert_with(|| {
-            let test = test_name::<F>();
-            let binary = std::env::current_exe().expect("a test knows its own binary");
-            let mut command = Command::new(binary);
-            command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
-            command.env(CHILD, test);
-            command
-        })
+        self.command.get_envs().any(asks).then_some("it asks for the software driver")
     }
 }
 
@@ -157,7 +168,7 @@ mod tests {
                 isolate(body),
                 isolate(body).env("GPU_DRIVER", "nvidia"),
             ];
-            tests.map(|mut test| test.refuses(driver.map(OsStr::new)).is_some())
+            tests.map(|test| test.child.refuses(driver.map(OsStr::new)).is_some())
         };
         assert_eq!(on(Some("nvidia")), [true, true, false, false]);
         assert_eq!(on(Some("software:2")), [false; 4]);

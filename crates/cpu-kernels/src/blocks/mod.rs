@@ -57,6 +57,3 @@ pub(crate) fn joint_kernel(
 ) -> Option<BlockKernel> {
     joint::kernel(joint, of, set)
 }
-
-#[cfg(test)]
-mod tests;

@@ -72,6 +72,3 @@ mod trigonometric;
 
 pub(crate) use function::{BinaryFunction, BinaryLoop, UnaryFunction, UnaryLoop};
 pub(crate) use primitives::*;
-
-#[cfg(test)]
-mod tests;

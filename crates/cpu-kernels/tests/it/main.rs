@@ -1,6 +1,7 @@
 //! Programs over memory that ends at a page which nobody may touch, in every instruction set that
 //! the processor has.
 
+mod functions;
 #[path = "../guarded/mod.rs"]
 mod guarded;
 mod in_place;

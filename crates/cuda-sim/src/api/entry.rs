@@ -12,8 +12,8 @@ use crate::queue::in_host_function;
 use crate::time;
 use cuda_check::console;
 
-/// Runs the body of a call.
-pub(super) fn enter(function: DriverFunction, body: impl FnOnce() -> Result) -> CUresult {
+/// Runs the body of a call. There are hundreds of bodies: this is compiled once for all of them.
+pub(super) fn enter(function: DriverFunction, body: &dyn Fn() -> Result) -> CUresult {
     control::count(function);
     cuda_check::enter(function.name());
     if let Some(result) = control::injected(function) {

@@ -33,7 +33,7 @@ macro_rules! define_entries {
         /// # Safety
         /// The arguments are as NVIDIA's reference says.
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-            enter(DriverFunction::$name, || chapters::$name($(
+            enter(DriverFunction::$name, &|| chapters::$name($(
                 // SAFETY: the program promises of each argument what NVIDIA's reference asks, for
                 // as long as the call lasts; the chapter's signature says the same in its types.
                 // Their lifetimes are the call's; the one without, `OptionValues`, says how long.

@@ -65,7 +65,7 @@ fn kind() -> impl Strategy<Value = Kind> {
 
 #[derive(Debug, Clone)]
 enum Step {
-    Allocate { stream: u32, bytes: u64 },
+    Allocate { stream: usize, bytes: u64 },
     Free { block: usize },
     Release,
 }
@@ -73,7 +73,7 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     let bytes = prop_oneof![1..4000_u64, 1..3 * MIB, MIB..30 * MIB];
     prop_oneof![
-        4 => (0..2_u32, bytes).prop_map(|(stream, bytes)| Step::Allocate { stream, bytes }),
+        4 => (0..2_usize, bytes).prop_map(|(stream, bytes)| Step::Allocate { stream, bytes }),
         3 => (0..64_usize).prop_map(|block| Step::Free { block }),
         1 => Just(Step::Release),
     ]
@@ -94,7 +94,7 @@ fn decisions(kind: Kind, source: &mut AnySource, steps: &[Step]) -> Vec<String> 
 
 fn run<P>(mut policy: P, source: &mut AnySource, steps: &[Step]) -> Vec<String>
 where
-    P: Policy<Stream = u32, Owner = StreamAndPool<u32>>,
+    P: Policy<Stream = usize, Owner = StreamAndPool<usize>>,
 {
     let mut held = Vec::<Block>::new();
     let decide = |step: &Step| match *step {
@@ -258,7 +258,7 @@ fn a_limit_of_which_more_is_given_back_than_was_handed_out_holds_nothing() {
 #[test]
 fn room_is_made_for_pages_as_well() {
     let (mut source, told) = crowded();
-    let mut policy = Stitched::new();
+    let mut policy = Stitched::<usize>::new();
     let block = policy.allocate(&mut source, 3 * PAGE, StreamAndPool::from(0)).unwrap();
     // For all that the request needs, before anything is taken.
     let kind: Vec<_> = told.lock().unwrap().iter().map(|refused| refused.kind).collect();

@@ -275,7 +275,7 @@ fn a_policy_over_a_driver_that_fails_at_any_call_loses_nothing() {
                 let what = format!("{call} {nth} {result}");
                 let mut source = DeviceSource::new(device);
                 let mut policy = Pytorch::with_options(options.clone(), total(device));
-                let allocate = |policy: &mut Pytorch<u32>, source: &mut DeviceSource| {
+                let allocate = |policy: &mut Pytorch<usize>, source: &mut DeviceSource| {
                     let block = policy.allocate(source, 30 << 20, 1.into());
                     let reserved = policy.statistics().reserved_bytes.all.current;
                     assert_eq!(free(device), before - reserved as usize, "{what}");

@@ -12,15 +12,15 @@ use crate::drawn::Draws;
 use crate::effort;
 use crate::test_source::{Fault, TestSource};
 
-const STREAMS: u64 = 2;
+const STREAMS: usize = 2;
 const CAPACITY: u64 = 10 * PAGE;
 const MIB: u64 = 1 << 20;
 
 #[derive(Debug, Clone)]
 enum Step {
     Allocate { bytes: u64 },
-    Free { which: usize, users: Vec<u64> },
-    Complete { stream: u64 },
+    Free { which: usize, users: Vec<usize> },
+    Complete { stream: usize },
     Release,
     Tick { after: u64, idle: u64 },
     Keep { bytes: u64 },
@@ -55,7 +55,7 @@ struct Held {
     address: u64,
     bytes: u64,
     block: Option<Block>,
-    users: Vec<u64>,
+    users: Vec<usize>,
 }
 
 /// What is free between what is held: size first, as the best fit is searched.
@@ -67,7 +67,7 @@ struct Gap {
 }
 
 struct Model {
-    policy: BestFit<u64>,
+    policy: BestFit<usize>,
     source: TestSource,
     held: Vec<Held>,
     sequence: u64,
@@ -92,7 +92,7 @@ pub(crate) fn run_drawn(draws: &mut Draws<'_>) {
             which: draws.index(),
             users: (0..STREAMS).filter(|_| draws.is_set()).collect(),
         },
-        7 => Step::Complete { stream: draws.below(STREAMS) },
+        7 => Step::Complete { stream: draws.below(STREAMS as u64) as usize },
         8 => match draws.below(3) {
             0 => Step::Release,
             1 => Step::Tick { after: draws.below(9), idle: draws.below(9) },
@@ -221,7 +221,7 @@ impl Model {
         assert!(largest < report.rounded);
     }
 
-    fn free(&mut self, which: usize, users: &[u64]) {
+    fn free(&mut self, which: usize, users: &[usize]) {
         let mut live: Vec<_> = self.held.iter_mut().filter(|held| held.block.is_some()).collect();
         if live.is_empty() {
             return;
@@ -235,7 +235,7 @@ impl Model {
         self.forget_unused();
     }
 
-    fn complete(&mut self, stream: u64) {
+    fn complete(&mut self, stream: usize) {
         self.policy.completed(stream, self.sequence);
         self.held.iter_mut().for_each(|held| held.users.retain(|user| *user != stream));
         self.forget_unused();
@@ -359,7 +359,7 @@ fn equal_requests_share_segments_without_a_rest() {
 #[test]
 fn what_fits_below_the_limit_is_handed_out() {
     let mut source = Limit::new(TestSource::new(1 << 30), Some(64 * MIB));
-    let mut policy = BestFit::<u8>::new();
+    let mut policy = BestFit::<usize>::new();
     for number in 0..64 {
         let block = policy.allocate(&mut source, MIB, ());
         assert!(block.is_ok(), "{number} MiB are in use");

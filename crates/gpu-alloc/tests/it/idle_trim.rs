@@ -17,7 +17,7 @@ fn at(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-fn goes_when_idle<P: Policy<Stream = u8, Owner = StreamAndPool<u8>>>(mut policy: P) {
+fn goes_when_idle<P: Policy<Stream = usize, Owner = StreamAndPool<usize>>>(mut policy: P) {
     let mut source = TestSource::new(1024 * MIB);
     let mut allocate = |policy: &mut P| {
         policy.allocate(&mut source, 40 * MIB, StreamAndPool::from(0)).expect("there is room")
@@ -50,7 +50,7 @@ fn idle_memory_goes_back_by_each_policy() {
 
 #[test]
 fn a_part_of_a_hole_goes_back_though_the_rest_is_used_all_the_time() {
-    let (mut source, mut policy) = (TestSource::new(1024 * MIB), Stitched::new());
+    let (mut source, mut policy) = (TestSource::new(1024 * MIB), Stitched::<usize>::new());
     let peak = policy.allocate(&mut source, 400 * MIB, StreamAndPool::from(0)).unwrap();
     policy.free(peak, &[(0, 1)]).unwrap();
     policy.completed(0, 1);
@@ -67,7 +67,7 @@ fn a_part_of_a_hole_goes_back_though_the_rest_is_used_all_the_time() {
 
 #[test]
 fn memory_that_a_programs_pool_does_not_use_goes_back() {
-    let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::new());
+    let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::<usize>::new());
     let home = StreamAndPool { pool: Some(PoolOf::Program(PoolId(1))), stream: 0 };
     let block = policy.allocate(&mut source, 8 * MIB, home).unwrap();
     policy.free(block, &[]).unwrap();
@@ -80,7 +80,7 @@ fn memory_that_a_programs_pool_does_not_use_goes_back() {
 
 #[test]
 fn memory_of_graphs_stays() {
-    let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::new());
+    let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::<usize>::new());
     let pool = Some(PoolOf::Graphs(PoolId(1)));
     let block = policy.allocate(&mut source, 8 * MIB, StreamAndPool { pool, stream: 0 }).unwrap();
     policy.free(block, &[]).unwrap();
@@ -97,9 +97,9 @@ proptest! {
     /// Ticks in between change nothing of what a program holds, and take nothing that it uses.
     #[test]
     fn ticks_take_nothing_that_is_held_or_in_use(
-        steps in prop::collection::vec((0..4_u8, 0..3_u8, 1..24 * MIB, any::<bool>()), effort::steps(120)),
+        steps in prop::collection::vec((0..4_u8, 0..3_usize, 1..24 * MIB, any::<bool>()), effort::steps(120)),
     ) {
-        let (mut source, mut policy) = (TestSource::new(512 * MIB), Stitched::new());
+        let (mut source, mut policy) = (TestSource::new(512 * MIB), Stitched::<usize>::new());
         let mut held = Vec::new();
         let mut work = 0;
         // Released, but not yet gone: where an old mapping is left, the memory goes with that.

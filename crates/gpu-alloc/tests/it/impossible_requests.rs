@@ -23,7 +23,7 @@ fn report<B, E>(outcome: Result<B, AllocateError<E>>) -> OutOfMemoryReport {
 
 #[test]
 fn a_request_that_what_is_held_leaves_no_room_for_is_refused_at_once_and_the_cache_stays() {
-    let (mut source, mut policy) = (limited(), Stitched::<u8>::new());
+    let (mut source, mut policy) = (limited(), Stitched::<usize>::new());
     let home = StreamAndPool::from(0);
     let held = policy.allocate(&mut source, 8 * MIB, home).unwrap();
     let cached = policy.allocate(&mut source, 40 * MIB, home).unwrap();
@@ -48,7 +48,7 @@ fn a_request_that_what_is_held_leaves_no_room_for_is_refused_at_once_and_the_cac
 
 #[test]
 fn what_was_taken_before_the_limit_was_lowered_serves_requests_beyond_it() {
-    let (mut source, mut policy) = (limited(), Stitched::<u8>::new());
+    let (mut source, mut policy) = (limited(), Stitched::<usize>::new());
     let block = policy.allocate(&mut source, 40 * MIB, StreamAndPool::from(0)).unwrap();
     policy.free(block, &[(0, 1)]).unwrap();
     source.source_mut().set_limit(Some(10 * MIB));
@@ -59,7 +59,7 @@ fn what_was_taken_before_the_limit_was_lowered_serves_requests_beyond_it() {
 
 #[test]
 fn what_a_refused_request_was_given_for_a_while_makes_no_peak() {
-    let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::<u8>::new());
+    let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::<usize>::new());
     let held = policy.allocate(&mut source, 8 * MIB, StreamAndPool::from(0)).unwrap();
     let before = policy.statistics().reserved_bytes;
     let given = report(policy.allocate(&mut source, 80 * MIB, StreamAndPool::from(0)));
@@ -71,7 +71,7 @@ fn what_a_refused_request_was_given_for_a_while_makes_no_peak() {
 
 #[test]
 fn page_locked_memory_stays_cached_when_a_request_could_never_be_held() {
-    let (mut source, mut policy) = (limited(), BestFit::<u8>::new());
+    let (mut source, mut policy) = (limited(), BestFit::<usize>::new());
     let cached = policy.allocate(&mut source, 20 * MIB, ()).unwrap();
     policy.free(cached, &[]).unwrap();
     source.take_calls();
@@ -83,7 +83,7 @@ fn page_locked_memory_stays_cached_when_a_request_could_never_be_held() {
 
 #[test]
 fn addresses_for_a_request_beyond_all_memory_take_no_memory_of_the_host() {
-    let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::<u8>::new());
+    let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::<usize>::new());
     for power in 40..64 {
         report(policy.allocate(&mut source, 1 << power, StreamAndPool::from(0)));
     }

@@ -1,6 +1,9 @@
 //! Tests of the allocators: the policies against models, the whole on the software driver.
 //!
 //! Statistics and caches are the process's, so each test of the whole runs in a process of its own.
+//!
+//! Streams are numbers of one type where a policy stands alone: policies are generic over what names a
+//! stream, and are compiled for each type of it.
 
 mod adaptors;
 mod awaited_on_devices;

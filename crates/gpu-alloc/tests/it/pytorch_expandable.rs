@@ -9,14 +9,14 @@ use gpu_alloc::policy::{
 use crate::device_model::DeviceModel;
 use crate::test_source::{Fault, TestSource};
 
-const MAIN: u64 = 1;
+const MAIN: usize = 1;
 const MIB: u64 = 1 << 20;
 /// What a page of the large pool has.
 const PAGE: u64 = 20 * MIB;
 const DEVICE: u64 = 8 * PAGE;
 
 struct Fixture {
-    policy: Pytorch<u64>,
+    policy: Pytorch<usize>,
     source: Log<TestSource>,
 }
 
@@ -254,7 +254,7 @@ fn a_caller_that_may_wait_has_what_it_waited_for_released_too() {
     let block = f.allocate(6 * PAGE);
     f.policy.free(block, &[(MAIN + 1, 1)]).expect("the block is the policy's own");
     assert!(f.is_refused(7 * PAGE));
-    let wait = |policy: &mut Pytorch<u64>| policy.completed(MAIN + 1, 1);
+    let wait = |policy: &mut Pytorch<usize>| policy.completed(MAIN + 1, 1);
     let block = f.policy.allocate_with(&mut f.source, 7 * PAGE, MAIN.into(), wait);
     f.free(block.expect("there is room after the wait"));
 }

@@ -151,7 +151,7 @@ pub(crate) fn try_text(text: &str) {
     let Ok(options) = read(text) else { return };
     assert_eq!(read(&options.to_string()).as_ref(), Ok(&options));
     let mut source = TestSource::new(1 << 30);
-    let mut policy = Pytorch::with_options(options, 1 << 30);
+    let mut policy = Pytorch::<usize>::with_options(options, 1 << 30);
     policy.set_memory_limit(Some(1 << 30));
     let mut held = Vec::new();
     for bytes in (0..64).map(|power| 1_u64 << power).flat_map(|bytes| [bytes - 1, bytes]) {
@@ -160,7 +160,7 @@ pub(crate) fn try_text(text: &str) {
         assert!(block.bytes() >= bytes && block.address().0.is_multiple_of(512));
         held.push(block);
         if held.len() > 3 {
-            policy.free(held.remove(0), &[(0_u8, 1)]).expect("the block is the policy's own");
+            policy.free(held.remove(0), &[(0, 1)]).expect("the block is the policy's own");
         }
     }
     for block in held {

@@ -8,12 +8,12 @@ use gpu_alloc::policy::{
 use crate::buddy::Buddy;
 use crate::test_source::{Fault, TestSource};
 
-const MAIN: u64 = 1;
-const SIDE: u64 = 2;
+const MAIN: usize = 1;
+const SIDE: usize = 2;
 const MIB: u64 = 1 << 20;
 
 struct Fixture {
-    policy: Pytorch<u64>,
+    policy: Pytorch<usize>,
     source: Log<Limit<TestSource>>,
 }
 
@@ -31,11 +31,11 @@ impl Fixture {
         self.allocate_on(bytes, MAIN)
     }
 
-    fn allocate_on(&mut self, bytes: u64, stream: u64) -> Block {
+    fn allocate_on(&mut self, bytes: u64, stream: usize) -> Block {
         self.policy.allocate(&mut self.source, bytes, stream.into()).expect("there is room")
     }
 
-    fn free(&mut self, block: Block, uses: &[(u64, u64)]) {
+    fn free(&mut self, block: Block, uses: &[(usize, u64)]) {
         self.policy.free(block, uses).expect("the block is the policy's own");
     }
 
@@ -197,7 +197,7 @@ fn a_limit_is_named_in_the_report() {
 
 #[test]
 fn a_broken_source_is_not_asked_again() {
-    let mut policy = Pytorch::new();
+    let mut policy = Pytorch::<usize>::new();
     let mut source = Log::new(TestSource::new(1 << 30));
     source.source_mut().fail(0, Fault::Broken);
     assert!(matches!(policy.allocate(&mut source, 1, MAIN.into()), Err(AllocateError::Source(_))));
@@ -227,10 +227,10 @@ fn a_block_of_another_policy_is_refused_also_where_a_smaller_one_begins() {
         theirs.0.free(refused.0, &[]).expect("it is theirs");
         ours.0.free(own, &[]).expect("it is ours still");
     }
-    check(Pytorch::<u8>::new, 0.into());
-    check(Stitched::<u8>::new, 0.into());
-    check(BestFit::<u8>::new, ());
-    check(|| Suballocated::<Buddy, u8>::new(Buddy::default), 0.into());
+    check(Pytorch::<usize>::new, 0.into());
+    check(Stitched::<usize>::new, 0.into());
+    check(BestFit::<usize>::new, ());
+    check(|| Suballocated::<Buddy, usize>::new(Buddy::default), 0.into());
 }
 
 #[test]

@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use test_support::isolate;
 
-use crate::certificate::{Name, Request, Rules, STREAMS, Taken, World};
+use crate::certificate::{Request, Rules, STREAMS, Taken, World};
 use crate::device_support::{devices, fill, vouched};
 use crate::effort;
 
@@ -207,7 +207,7 @@ impl Program {
 
     /// Makes a request; the error if it is refused.
     fn allocate(&mut self, stream: usize, bytes: u64) -> Option<Box<OutOfMemory>> {
-        let home = StreamAndPool::from(stream as Name);
+        let home = StreamAndPool::from(stream);
         let request = Request { rules: self.rules, requested: bytes, home };
         let allocated = self.allocated();
         self.requests += 1;

@@ -10,7 +10,7 @@ const MIB: u64 = 1 << 20;
 fn a_request_takes_the_beginning_of_a_hole_also_where_the_end_takes_no_new_page() {
     let mut source = TestSource::new(64 * MIB);
     let mut policy = Stitched::new();
-    let mut allocate = |policy: &mut Stitched<u8>, bytes| {
+    let mut allocate = |policy: &mut Stitched<usize>, bytes| {
         policy.allocate(&mut source, bytes, StreamAndPool::from(0)).expect("there is room")
     };
     let before = allocate(&mut policy, 9 * MIB);
@@ -26,7 +26,7 @@ fn a_request_takes_the_beginning_of_a_hole_also_where_the_end_takes_no_new_page(
 #[test]
 fn free_pages_apart_from_each_other_serve_a_request_in_one_piece() {
     let mut source = TestSource::new(16 * MIB);
-    let mut policy = Stitched::new();
+    let mut policy = Stitched::<usize>::new();
     let mut blocks: Vec<_> = (0..8)
         .map(|_| Some(policy.allocate(&mut source, 2 * MIB, StreamAndPool::from(0)).unwrap()))
         .collect();
@@ -42,7 +42,7 @@ fn free_pages_apart_from_each_other_serve_a_request_in_one_piece() {
 fn what_was_freed_last_goes_to_a_request_of_its_size_and_to_any_other_with_its_neighbours() {
     let mut source = TestSource::new(64 * MIB);
     let mut policy = Stitched::new();
-    let mut allocate = |policy: &mut Stitched<u8>, bytes| {
+    let mut allocate = |policy: &mut Stitched<usize>, bytes| {
         policy.allocate(&mut source, bytes, StreamAndPool::from(0)).expect("there is room")
     };
     let [lower, hole, upper] = [(); 3].map(|()| allocate(&mut policy, 2 * MIB));
@@ -60,7 +60,7 @@ fn what_was_freed_last_goes_to_a_request_of_its_size_and_to_any_other_with_its_n
 #[test]
 fn a_source_without_virtual_memory_has_nothing_for_the_stitching_policy() {
     let mut source = TestSource::without_virtual_memory(64 * MIB);
-    let mut policy = Stitched::<u8>::new();
+    let mut policy = Stitched::<usize>::new();
     for bytes in [0, 1, 3 * MIB] {
         let refused = policy.allocate(&mut source, bytes, StreamAndPool::from(0));
         assert!(matches!(refused, Err(AllocateError::OutOfMemory(_))), "{bytes}");

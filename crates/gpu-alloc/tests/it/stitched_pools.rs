@@ -11,14 +11,15 @@ fn memory_of_a_programs_pool_serves_nobody_else_until_memory_is_short() {
     let mut source = TestSource::new(256 * MIB);
     let mut policy = Stitched::new();
     let home = |pool, stream| StreamAndPool { pool: Some(PoolOf::Program(PoolId(pool))), stream };
-    let mut allocate = |policy: &mut Stitched<u8>, bytes, home| {
+    let mut allocate = |policy: &mut Stitched<usize>, bytes, home| {
         policy.allocate(&mut source, bytes, home).expect("there is room")
     };
     let block = allocate(&mut policy, 128 * MIB, home(1, 0));
     policy.free(block, &[(0, 1)]).unwrap();
     let (other, outside) =
         (allocate(&mut policy, 64 * MIB, home(2, 0)), allocate(&mut policy, 64 * MIB, 0.into()));
-    let pages = |policy: &Stitched<u8>| policy.statistics().reserved_bytes.all.current / (2 * MIB);
+    let pages =
+        |policy: &Stitched<usize>| policy.statistics().reserved_bytes.all.current / (2 * MIB);
     assert_eq!(pages(&policy), 128, "the source gave new memory");
     let block = allocate(&mut policy, 128 * MIB, home(1, 1));
     assert_eq!(pages(&policy), 128, "all streams in the pool share its memory");
@@ -31,7 +32,7 @@ fn memory_of_a_programs_pool_serves_nobody_else_until_memory_is_short() {
 #[test]
 fn one_name_for_graphs_and_for_a_program_stands_for_two_memories() {
     let mut source = TestSource::new(8 * MIB);
-    let mut policy = Stitched::<u8>::new();
+    let mut policy = Stitched::<usize>::new();
     let (program, graphs) = (PoolOf::Program(PoolId(1)), PoolOf::Graphs(PoolId(1)));
     let [program, graphs] =
         [program, graphs].map(|pool| StreamAndPool { pool: Some(pool), stream: 0 });
@@ -51,7 +52,7 @@ fn one_name_for_graphs_and_for_a_program_stands_for_two_memories() {
 #[test]
 fn a_pool_that_has_ended_begins_again_with_its_name() {
     let mut source = TestSource::new(64 * MIB);
-    let mut policy = Stitched::<u8>::new();
+    let mut policy = Stitched::<usize>::new();
     let graphs = StreamAndPool { pool: Some(PoolOf::Graphs(PoolId(1))), stream: 0 };
     for round in 1..4 {
         let block = policy.allocate(&mut source, 16 * MIB, graphs).unwrap();
@@ -71,7 +72,7 @@ fn a_pool_that_has_ended_begins_again_with_its_name() {
 #[test]
 fn who_holds_memory_of_others_is_known_also_when_its_pool_has_ended_and_its_addresses_are_gone() {
     let mut source = TestSource::new(8 * MIB);
-    let mut policy = Stitched::<u8>::new();
+    let mut policy = Stitched::<usize>::new();
     let home = |pool, stream| StreamAndPool { pool: Some(PoolOf::Program(PoolId(pool))), stream };
     let first = policy.allocate(&mut source, 8 * MIB, 0.into()).unwrap();
     policy.free(first, &[(0, 1)]).unwrap();
@@ -88,7 +89,7 @@ fn who_holds_memory_of_others_is_known_also_when_its_pool_has_ended_and_its_addr
 #[test]
 fn memory_of_graphs_does_not_move_and_waits_for_other_streams() {
     let mut source = TestSource::new(8 * MIB);
-    let mut policy = Stitched::new();
+    let mut policy = Stitched::<usize>::new();
     let home = StreamAndPool { pool: Some(PoolOf::Graphs(PoolId(1))), stream: 0 };
     let block = policy.allocate(&mut source, 8 * MIB, home).unwrap();
     let address = block.address();

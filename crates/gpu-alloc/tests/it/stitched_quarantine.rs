@@ -6,17 +6,21 @@ use crate::test_source::TestSource;
 
 const MIB: u64 = 1 << 20;
 
+/// The stream that copies, and the one that reads.
+const COPY: usize = 0;
+const READ: usize = 1;
+
 /// A loop that copies batches on one stream and reads them on another: where each batch is, and
 /// which batch's reader its copy waits for. The reader of each batch is done when `done` says so.
 fn copy_ahead(done: impl Fn(u64) -> bool) -> (TestSource, Vec<(Address, Option<u64>)>) {
-    let (mut source, mut policy) = (TestSource::new(1024 * MIB), Stitched::new());
+    let (mut source, mut policy) = (TestSource::new(1024 * MIB), Stitched::<usize>::new());
     let mut batch = |number: u64| {
-        let block = policy.allocate(&mut source, 4 * MIB, StreamAndPool::from("copy")).unwrap();
+        let block = policy.allocate(&mut source, 4 * MIB, StreamAndPool::from(COPY)).unwrap();
         let (address, waits_for) = (block.address(), policy.waits_for(&block).next());
-        assert!(waits_for.is_none_or(|(stream, _)| stream == "read"));
-        policy.free(block, &[("copy", number), ("read", number)]).unwrap();
+        assert!(waits_for.is_none_or(|(stream, _)| stream == READ));
+        policy.free(block, &[(COPY, number), (READ, number)]).unwrap();
         if done(number) {
-            policy.completed("read", number);
+            policy.completed(READ, number);
         }
         (address, waits_for.map(|(_, batch)| batch))
     };
@@ -45,7 +49,7 @@ fn when_it_is_handed_out_does_not_depend_on_how_far_the_streams_have_come() {
 
 #[test]
 fn where_memory_is_short_it_is_handed_out_at_once() {
-    let (mut source, mut policy) = (TestSource::new(16 * MIB), Stitched::new());
+    let (mut source, mut policy) = (TestSource::new(16 * MIB), Stitched::<usize>::new());
     let held = policy.allocate(&mut source, 8 * MIB, StreamAndPool::from(0)).unwrap();
     for round in 1..5 {
         // First the stream's own, then pages of it for another stream.
@@ -60,7 +64,7 @@ fn where_memory_is_short_it_is_handed_out_at_once() {
 
 #[test]
 fn it_can_be_given_back_once_its_uses_are_over() {
-    let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::new());
+    let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::<usize>::new());
     let block = policy.allocate(&mut source, 8 * MIB, StreamAndPool::from(0)).unwrap();
     policy.free(block, &[(1, 7)]).unwrap();
     assert_eq!(policy.statistics().active_bytes.all.current, 0, "it is free");
@@ -73,7 +77,7 @@ fn it_can_be_given_back_once_its_uses_are_over() {
 
 #[test]
 fn what_is_awaited_before_it_is_given_back_includes_the_uses_of_its_neighbours() {
-    let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::new());
+    let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::<usize>::new());
     let [one, two] =
         [MIB, MIB].map(|bytes| policy.allocate(&mut source, bytes, StreamAndPool::from(0)));
     policy.free(one.unwrap(), &[(0, 3)]).unwrap();
@@ -86,16 +90,16 @@ fn what_is_awaited_before_it_is_given_back_includes_the_uses_of_its_neighbours()
 
 #[test]
 fn what_a_stream_has_borrowed_it_gets_back_at_once() {
-    let (mut source, mut policy) = (TestSource::new(8 * MIB), Stitched::new());
-    let block = policy.allocate(&mut source, 8 * MIB, StreamAndPool::from('a')).unwrap();
-    policy.free(block, &[('a', 3)]).unwrap();
+    let (mut source, mut policy) = (TestSource::new(8 * MIB), Stitched::<usize>::new());
+    let block = policy.allocate(&mut source, 8 * MIB, StreamAndPool::from(0)).unwrap();
+    policy.free(block, &[(0, 3)]).unwrap();
     let mut borrow = |work| {
-        let block = policy.allocate(&mut source, MIB, StreamAndPool::from('b')).unwrap();
+        let block = policy.allocate(&mut source, MIB, StreamAndPool::from(1)).unwrap();
         let (address, waits) = (block.address(), policy.waits_for(&block).collect::<Vec<_>>());
-        policy.free(block, &[('b', work)]).unwrap();
+        policy.free(block, &[(1, work)]).unwrap();
         (address, waits)
     };
     let (first, waits) = borrow(1);
-    assert_eq!(waits, [('a', 3)]);
+    assert_eq!(waits, [(0, 3)]);
     assert_eq!(borrow(2).0, first);
 }

@@ -5,13 +5,13 @@ use gpu_alloc::policy::{Lending, Policy, Stitched, StreamAndPool, StreamCaches};
 use crate::test_source::TestSource;
 
 const MIB: u64 = 1 << 20;
-const STREAM_CACHES: u32 = StreamCaches::<u32>::MAX_STREAMS as u32;
+const STREAM_CACHES: usize = StreamCaches::<usize>::MAX_STREAMS;
 
 /// Has streams hold some memory, one after the other, and be done with it.
 fn come_and_go(
     source: &mut TestSource,
-    policy: &mut Stitched<u32>,
-    streams: impl IntoIterator<Item = u32>,
+    policy: &mut Stitched<usize>,
+    streams: impl IntoIterator<Item = usize>,
 ) {
     for stream in streams {
         let block = policy.allocate(source, 3 * MIB, stream.into()).expect("there is room");
@@ -23,7 +23,7 @@ fn come_and_go(
 #[test]
 fn more_streams_than_caches_are_served() {
     let mut source = TestSource::new(1 << 30);
-    let mut policy = Stitched::<u32>::new();
+    let mut policy = Stitched::<usize>::new();
     let blocks: Vec<_> = (0..80)
         .map(|stream| policy.allocate(&mut source, 3 * MIB, stream.into()).expect("there is room"))
         .collect();
@@ -45,7 +45,7 @@ fn a_stream_gets_the_cache_of_one_that_is_gone_and_waits_for_nothing_there() {
     let (mut source, mut policy) = (TestSource::new(1 << 30), Stitched::new());
     come_and_go(&mut source, &mut policy, 0..10 * STREAM_CACHES);
     let calls = policy.statistics().num_device_alloc;
-    let (caches, mut lending) = (StreamCaches::<u32>::new(), Lending::new(policy));
+    let (caches, mut lending) = (StreamCaches::<usize>::new(), Lending::new(policy));
     for stream in 1000..1000 + STREAM_CACHES {
         let policy = caches.recall(&mut lending, |_| ());
         let block = policy.allocate(&mut source, 3 * MIB, stream.into()).expect("there is room");
@@ -63,7 +63,7 @@ fn a_stream_gets_the_cache_of_one_that_is_gone_and_waits_for_nothing_there() {
 #[test]
 fn streams_without_caches_leave_their_addresses_to_others() {
     let (mut source, mut policy) = (TestSource::new(1 << 30), Stitched::new());
-    let mut allocate = |policy: &mut Stitched<u32>, stream: u32| {
+    let mut allocate = |policy: &mut Stitched<usize>, stream: usize| {
         policy.allocate(&mut source, 3 * MIB, stream.into()).expect("there is room")
     };
     let held: Vec<_> = (0..STREAM_CACHES).map(|stream| allocate(&mut policy, stream)).collect();
@@ -81,11 +81,11 @@ fn streams_without_caches_leave_their_addresses_to_others() {
 
 #[test]
 fn a_stream_that_holds_memory_is_not_gone() {
-    let (mut source, mut policy) = (TestSource::new(1 << 30), Stitched::new());
+    let (mut source, mut policy) = (TestSource::new(1 << 30), Stitched::<usize>::new());
     let block =
         policy.allocate(&mut source, 3 * MIB, StreamAndPool::from(0)).expect("there is room");
     policy.end_stream(0);
-    let (caches, mut lending) = (StreamCaches::<u32>::new(), Lending::new(policy));
+    let (caches, mut lending) = (StreamCaches::<usize>::new(), Lending::new(policy));
     assert!(caches.lend(&mut lending, 0, |_| ()));
     let policy = caches.recall(&mut lending, |_| ());
     policy.free(block, &[(0, 7)]).unwrap();
@@ -97,7 +97,7 @@ fn a_stream_that_holds_memory_is_not_gone() {
 
 #[test]
 fn nobody_waits_for_a_stream_that_is_gone() {
-    let (mut source, mut policy) = (TestSource::new(1 << 30), Stitched::new());
+    let (mut source, mut policy) = (TestSource::new(1 << 30), Stitched::<usize>::new());
     let block =
         policy.allocate(&mut source, 3 * MIB, StreamAndPool::from(0)).expect("there is room");
     policy.free(block, &[(1, 4)]).unwrap();

@@ -10,12 +10,12 @@ use gpu_alloc::policy::{Block, Lending, Policy, Stitched, StreamCaches};
 use crate::effort;
 use crate::test_source::TestSource;
 
-const THREADS: u32 = 3;
+const THREADS: usize = 3;
 const MIB: u64 = 1 << 20;
 
 struct Shared {
-    caches: StreamCaches<u32>,
-    policy: Mutex<(Lending<Stitched<u32>>, TestSource)>,
+    caches: StreamCaches<usize>,
+    policy: Mutex<(Lending<Stitched<usize>>, TestSource)>,
     /// Where the blocks begin that somebody holds.
     held: Mutex<BTreeSet<u64>>,
 }
@@ -27,11 +27,11 @@ impl Shared {
     }
 
     /// What the policy's lock guards.
-    fn locked(&self) -> MutexGuard<'_, (Lending<Stitched<u32>>, TestSource)> {
+    fn locked(&self) -> MutexGuard<'_, (Lending<Stitched<usize>>, TestSource)> {
         self.policy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn allocate(&self, stream: u32, bytes: u64) -> Block {
+    fn allocate(&self, stream: usize, bytes: u64) -> Block {
         let lent = self.caches.allocate(stream, bytes, |_, _| ());
         let block = lent.unwrap_or_else(|| {
             let (lending, source) = &mut *self.locked();
@@ -44,7 +44,7 @@ impl Shared {
         block
     }
 
-    fn free(&self, block: Block, stream: u32, work: u64) {
+    fn free(&self, block: Block, stream: usize, work: u64) {
         assert!(self.held.lock().unwrap().remove(&block.address().0));
         if let Err(block) = self.caches.free(block, &[(stream, work)]) {
             let policy = &mut self.locked().0;
@@ -54,10 +54,10 @@ impl Shared {
     }
 
     /// Holds up to three blocks at a time; the first of each round is freed as another's thread.
-    fn churn(&self, stream: u32) {
+    fn churn(&self, stream: usize) {
         let mut held = Vec::new();
         for round in effort::steps(2000) {
-            let bytes = [600, 70_000, MIB][round % 3] + u64::from(stream) * 512;
+            let bytes = [600, 70_000, MIB][round % 3] + stream as u64 * 512;
             held.push(self.allocate(stream, bytes));
             if held.len() == 3 {
                 let user = if round % 5 == 0 { (stream + 1) % THREADS } else { stream };
@@ -80,7 +80,7 @@ fn memory_is_one_threads_at_a_time_and_all_of_it_comes_back() {
     let (lending, source) = &mut *shared.locked();
     let policy = shared.caches.recall(lending, |_| ());
     let statistics = policy.statistics();
-    let blocks = u64::from(THREADS) * effort::steps(2000).len() as u64;
+    let blocks = THREADS as u64 * effort::steps(2000).len() as u64;
     assert_eq!(statistics.allocation.all.allocated, blocks);
     assert_eq!((statistics.allocation.all.current, statistics.allocated_bytes.all.current), (0, 0));
     (0..THREADS).for_each(|stream| policy.completed(stream, u64::MAX));

@@ -297,18 +297,18 @@ proptest! {
 #[derive(Debug)]
 struct Told(fn(u64) -> u64);
 
-impl Suballocator<u8> for Told {
+impl Suballocator<usize> for Told {
     fn allocate(
         &mut self,
         bytes: u64,
-        _: u8,
+        _: usize,
         new_segment: &mut dyn FnMut(u64) -> Option<Address>,
     ) -> Option<Address> {
         let segment = if bytes == GRANULE { Address(0) } else { new_segment(SEGMENT)? };
         Some(Address((self.0)(segment.0)))
     }
 
-    fn free(&mut self, _: Address, _: u64, _: u8) {}
+    fn free(&mut self, _: Address, _: u64, _: usize) {}
 }
 
 /// What is wrong with what an allocator says of a request of 1 MiB.
@@ -351,11 +351,11 @@ fn memory_that_is_held_is_not_handed_out_again_and_memory_that_was_freed_is() {
     #[derive(Debug, Default)]
     struct Same(Option<Address>);
 
-    impl Suballocator<u8> for Same {
+    impl Suballocator<usize> for Same {
         fn allocate(
             &mut self,
             bytes: u64,
-            _: u8,
+            _: usize,
             new_segment: &mut dyn FnMut(u64) -> Option<Address>,
         ) -> Option<Address> {
             self.0 = self.0.or_else(|| new_segment(SEGMENT));
@@ -363,7 +363,7 @@ fn memory_that_is_held_is_not_handed_out_again_and_memory_that_was_freed_is() {
             Some(Address(segment + MIB - bytes))
         }
 
-        fn free(&mut self, _: Address, _: u64, _: u8) {}
+        fn free(&mut self, _: Address, _: u64, _: usize) {}
     }
 
     let mut source = TestSource::new(64 * MIB);
@@ -386,7 +386,7 @@ fn memory_that_is_held_is_not_handed_out_again_and_memory_that_was_freed_is() {
 #[test]
 fn a_stream_waits_for_what_was_done_with_its_own_part_and_not_beside_it() {
     let mut source = TestSource::new(64 * MIB);
-    let mut policy = Suballocated::new(Buddy::default);
+    let mut policy = Suballocated::<_, usize>::new(Buddy::default);
     let [one, two] = [1, 2]
         .map(|stream| policy.allocate(&mut source, MIB, StreamAndPool::from(stream)).unwrap());
     let (first, second) = (one.address(), two.address());
@@ -405,7 +405,7 @@ fn a_stream_waits_for_what_was_done_with_its_own_part_and_not_beside_it() {
 fn a_source_that_breaks_is_the_error_of_the_request() {
     let mut source = TestSource::new(64 * MIB);
     source.fail(0, Fault::Broken);
-    let mut policy = Suballocated::new(Buddy::default);
+    let mut policy = Suballocated::<_, usize>::new(Buddy::default);
     let broken = policy.allocate(&mut source, 1000, StreamAndPool::from(0));
     assert!(matches!(broken, Err(AllocateError::Source(Broken))));
     assert!(policy.allocate(&mut source, 1000, StreamAndPool::from(0)).is_ok());

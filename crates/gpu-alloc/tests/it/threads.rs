@@ -62,7 +62,7 @@ fn threads_and_streams_do_not_disturb_each_others_memory() {
 /// came back; here the first ones, which it then keeps while the other's come and go.
 #[test]
 fn streams_that_are_gone_are_let_go_and_leave_their_memory_to_others() {
-    const KNOWN: usize = StreamCaches::<u32>::MAX_STREAMS;
+    const KNOWN: usize = StreamCaches::<usize>::MAX_STREAMS;
     isolate(|| {
         let [device, ..] = devices();
         let mut reserved = Vec::new();

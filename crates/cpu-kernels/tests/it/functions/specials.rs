@@ -1,8 +1,8 @@
 //! Functions of special numbers, and functions that are exact.
 
-use super::super::*;
-use super::sweep::{Number, apply, apply_binary, pairs_f32, random, special_f32};
-use crate::instruction_set::Baseline;
+use expression::Primitive;
+
+use super::sweep::{Number, apply, pairs_f32, random, special_f32};
 
 /// The results of the instruction sets, which are the same where results are exact.
 fn in_all_sets<T: Number>(mut found: Vec<Vec<T>>) -> Vec<T> {
@@ -31,32 +31,32 @@ fn agree(found: f64, expected: f64) -> bool {
     difference <= expected.abs() * 4.0 * f64::EPSILON + f64::MIN_POSITIVE * f64::EPSILON
 }
 
-fn check<F: UnaryFunction<f64>>(name: &str, expected: impl Fn(f64) -> f64) {
+fn check(primitive: Primitive, expected: impl Fn(f64) -> f64) {
     let numbers = special_f64();
-    for found in apply::<F, f64>(&numbers) {
+    for found in apply(primitive, &[&numbers]) {
         for (&x, found) in numbers.iter().zip(found) {
             let expected = expected(x);
-            assert!(agree(found, expected), "{name}({x:e}) is {expected:e}, not {found:e}");
+            assert!(agree(found, expected), "{primitive:?}({x:e}) is {expected:e}, not {found:e}");
         }
     }
 }
 
-fn check_binary<F: BinaryFunction<f64>>(name: &str, expected: impl Fn(f64, f64) -> f64) {
+fn check_binary(primitive: Primitive, expected: impl Fn(f64, f64) -> f64) {
     let numbers = special_f64();
     let pairs = numbers.iter().flat_map(|&a| numbers.iter().map(move |&b| (a, b)));
     let (a, b): (Vec<f64>, Vec<f64>) = pairs.unzip();
-    for found in apply_binary::<F, f64>(&a, &b) {
+    for found in apply(primitive, &[&a, &b]) {
         for (at, found) in found.into_iter().enumerate() {
             let expected = expected(a[at], b[at]);
             let of = (a[at], b[at]);
-            assert!(agree(found, expected), "{name}{of:?} is {expected:e}, not {found:e}");
+            assert!(agree(found, expected), "{primitive:?}{of:?} is {expected:e}, not {found:e}");
         }
     }
 }
 
 macro_rules! checks {
     ($check:ident: $($function:ident $expected:expr;)*) => {
-        $($check::<$function>(stringify!($function), $expected);)*
+        $($check(Primitive::$function, $expected);)*
     };
 }
 
@@ -97,37 +97,39 @@ fn special_numbers_of_f64_give_what_they_give_in_c() {
 
 #[test]
 fn functions_that_c_lacks_have_pytorchs_limits() {
-    fn found<F: UnaryFunction<f64> + UnaryFunction<f32>>(x: f64) -> f64 {
-        let (singles, doubles) = (apply::<F, f32>(&[x as f32]), apply::<F, f64>(&[x]));
+    fn found(primitive: Primitive, x: f64) -> f64 {
+        let (singles, doubles) = (apply(primitive, &[&[x as f32]]), apply(primitive, &[&[x]]));
         for (single, double) in singles.iter().flatten().zip(doubles.iter().flatten()) {
             assert!(f64::from(*single).same(f64::from(*double as f32)), "{x}: {single}, {double}");
         }
         doubles[0][0]
     }
+    use Primitive::{Digamma, Erfinv, Lgamma, Sigmoid};
+
     let infinity = f64::INFINITY;
-    assert_eq!(found::<Erfinv>(1.0), infinity);
-    assert_eq!(found::<Erfinv>(-1.0), -infinity);
-    assert!(found::<Erfinv>(0.0).same(0.0) && found::<Erfinv>(-0.0).same(-0.0));
-    assert!(found::<Erfinv>(1.5).is_nan() && found::<Erfinv>(infinity).is_nan());
-    assert_eq!(found::<Digamma>(0.0), -infinity);
-    assert_eq!(found::<Digamma>(-0.0), infinity);
-    assert_eq!(found::<Digamma>(infinity), infinity);
-    assert!(found::<Digamma>(-3.0).is_nan() && found::<Digamma>(-infinity).is_nan());
-    assert_eq!((found::<Sigmoid>(infinity), found::<Sigmoid>(-infinity)), (1.0, 0.0));
-    assert!(found::<Sigmoid>(-100.0) > 0.0 && found::<Sigmoid>(f64::NAN).is_nan());
-    assert_eq!((found::<Lgamma>(-infinity), found::<Lgamma>(-2.0)), (infinity, infinity));
+    assert_eq!(found(Erfinv, 1.0), infinity);
+    assert_eq!(found(Erfinv, -1.0), -infinity);
+    assert!(found(Erfinv, 0.0).same(0.0) && found(Erfinv, -0.0).same(-0.0));
+    assert!(found(Erfinv, 1.5).is_nan() && found(Erfinv, infinity).is_nan());
+    assert_eq!(found(Digamma, 0.0), -infinity);
+    assert_eq!(found(Digamma, -0.0), infinity);
+    assert_eq!(found(Digamma, infinity), infinity);
+    assert!(found(Digamma, -3.0).is_nan() && found(Digamma, -infinity).is_nan());
+    assert_eq!((found(Sigmoid, infinity), found(Sigmoid, -infinity)), (1.0, 0.0));
+    assert!(found(Sigmoid, -100.0) > 0.0 && found(Sigmoid, f64::NAN).is_nan());
+    assert_eq!((found(Lgamma, -infinity), found(Lgamma, -2.0)), (infinity, infinity));
 }
 
 #[test]
 fn powers_of_two_and_ten_have_whole_logarithms() {
     let powers: Vec<f64> = (-1074..1024).map(|n| f64::exp2(n.into())).collect();
-    for (n, found) in (-1074..1024).zip(in_all_sets(apply::<Log2, f64>(&powers))) {
+    for (n, found) in (-1074..1024).zip(in_all_sets(apply(Primitive::Log2, &[&powers]))) {
         assert_eq!(found, f64::from(n));
     }
     let exponents: Vec<f64> = (-1074..1024).map(f64::from).collect();
-    assert_eq!(in_all_sets(apply::<Exp2, f64>(&exponents)), powers);
+    assert_eq!(in_all_sets(apply(Primitive::Exp2, &[&exponents])), powers);
     let powers: Vec<f64> = (0..23).map(|n| 10f64.powi(n)).collect();
-    for (n, found) in (0..23).zip(in_all_sets(apply::<Log10, f64>(&powers))) {
+    for (n, found) in (0..23).zip(in_all_sets(apply(Primitive::Log10, &[&powers]))) {
         assert_eq!(found, f64::from(n));
     }
 }
@@ -137,9 +139,9 @@ macro_rules! remainders {
         #[test]
         fn $name() {
             let (a, b): (Vec<$float>, Vec<$float>) = $pairs.into_iter().unzip();
-            let fmod = in_all_sets(apply_binary::<Fmod, $float>(&a, &b));
-            let remainder = in_all_sets(apply_binary::<Remainder, $float>(&a, &b));
-            let quotient = in_all_sets(apply_binary::<FloorDiv, $float>(&a, &b));
+            let fmod = in_all_sets(apply(Primitive::Fmod, &[&a, &b]));
+            let remainder = in_all_sets(apply(Primitive::Remainder, &[&a, &b]));
+            let quotient = in_all_sets(apply(Primitive::FloorDiv, &[&a, &b]));
             for at in 0..a.len() {
                 let (a, b) = (a[at], b[at]);
                 let of = (a, b);
@@ -217,8 +219,8 @@ fn quotients_are_pythons() {
     ];
     for (a, b, quotient, remainder) in cases {
         let found = (
-            in_all_sets(apply_binary::<FloorDiv, f32>(&[a], &[b]))[0],
-            in_all_sets(apply_binary::<Remainder, f32>(&[a], &[b]))[0],
+            in_all_sets(apply(Primitive::FloorDiv, &[&[a], &[b]]))[0],
+            in_all_sets(apply(Primitive::Remainder, &[&[a], &[b]]))[0],
         );
         assert!(
             found.0.same(quotient) && (found.1 - remainder).abs() < 1e-7 || found.1 == remainder,
@@ -227,13 +229,17 @@ fn quotients_are_pythons() {
     }
 }
 
+fn of_two<T: Number>(primitive: Primitive, a: T, b: T) -> T {
+    in_all_sets(apply(primitive, &[&[a], &[b]]))[0]
+}
+
 #[test]
 fn integers_have_powers_and_common_divisors() {
     let numbers = [0, 1, -1, 2, -2, 3, 7, -10, 12, 18, 63, 64, 65, 1000, i32::MAX, i32::MIN];
     for a in numbers {
         for b in numbers {
-            let power = <Pow as BinaryFunction<i32>>::any::<Baseline>(a, b);
-            let wide = <Pow as BinaryFunction<i64>>::any::<Baseline>(a.into(), b.into());
+            let power = of_two(Primitive::Pow, a, b);
+            let wide = of_two::<i64>(Primitive::Pow, a.into(), b.into());
             if b >= 0 {
                 assert_eq!(power, a.wrapping_pow(b as u32), "{a}^{b}");
                 assert_eq!(wide, i64::from(a).wrapping_pow(b as u32), "{a}^{b}");
@@ -246,21 +252,17 @@ fn integers_have_powers_and_common_divisors() {
             while y != 0 {
                 (x, y) = (y, x % y);
             }
-            assert_eq!(<Gcd as BinaryFunction<i32>>::any::<Baseline>(a, b), x as i32, "{a}, {b}");
-            assert_eq!(
-                <Gcd as BinaryFunction<i64>>::any::<Baseline>(a.into(), b.into()),
-                x,
-                "{a}, {b}"
-            );
+            assert_eq!(of_two(Primitive::Gcd, a, b), x as i32, "{a}, {b}");
+            assert_eq!(of_two::<i64>(Primitive::Gcd, a.into(), b.into()), x, "{a}, {b}");
         }
     }
     let bases: Vec<i32> = (0..1000).map(|i| i - 500).collect();
     let exponents: Vec<i32> = (0..1000).map(|i| i % 40).collect();
-    let small = in_all_sets(apply_binary::<Pow, i32>(&bases, &exponents));
+    let small = in_all_sets(apply(Primitive::Pow, &[&bases, &exponents]));
     assert_eq!(small[7], (-493_i32).wrapping_pow(7));
     let any: Vec<i32> = (0..1000).map(|i| i % 90 - 10).collect();
-    in_all_sets(apply_binary::<Pow, i32>(&bases, &any));
-    in_all_sets(apply_binary::<Gcd, i32>(&bases, &any));
+    in_all_sets(apply(Primitive::Pow, &[&bases, &any]));
+    in_all_sets(apply(Primitive::Gcd, &[&bases, &any]));
 }
 
 #[test]

@@ -2,12 +2,15 @@
 
 use std::env;
 
-use super::super::function::{BinaryFunction, BinaryLoop, UnaryFunction, UnaryLoop};
-use crate::InstructionSet;
-use crate::instruction_set::Baseline;
+use cpu_kernels::{InstructionSet, Program, StridedPointer};
+use expression::{DType, Primitive, trace};
+use smallvec::smallvec;
 
 /// Numbers per call of a loop.
 const BLOCK: usize = 1000;
+
+/// One number in so many is computed alone, too.
+const ALONE: usize = 7;
 
 /// How much denser than usual sweeps are: `SLUICE_SWEEP=100` for a hundred times as many numbers.
 pub(super) fn density() -> u64 {
@@ -67,79 +70,116 @@ pub(super) fn random(seed: u64) -> impl Iterator<Item = u64> {
 }
 
 /// A type of numbers, as far as tests have to know it.
-pub(super) trait Number: Copy + PartialEq + std::fmt::Debug + 'static {
+pub(super) trait Number: Copy + PartialEq + std::fmt::Debug {
+    const DTYPE: DType;
+
     fn same(self, other: Self) -> bool;
 }
 
 impl Number for f32 {
+    const DTYPE: DType = DType::F32;
+
     fn same(self, other: f32) -> bool {
         self.to_bits() == other.to_bits() || (self.is_nan() && other.is_nan())
     }
 }
 
 impl Number for f64 {
+    const DTYPE: DType = DType::F64;
+
     fn same(self, other: f64) -> bool {
         self.to_bits() == other.to_bits() || (self.is_nan() && other.is_nan())
     }
 }
 
 impl Number for i32 {
+    const DTYPE: DType = DType::I32;
+
     fn same(self, other: i32) -> bool {
         self == other
     }
 }
 
-/// The loop's results on operands of so many numbers, which `run` is given a block at a time, in each
-/// instruction set that there is.
+impl Number for i64 {
+    const DTYPE: DType = DType::I64;
+
+    fn same(self, other: i64) -> bool {
+        self == other
+    }
+}
+
+/// A primitive as a loop over numbers of one type.
+pub(super) struct Loop {
+    program: Program,
+    arity: usize,
+}
+
+impl Loop {
+    pub(super) fn new<T: Number>(primitive: Primitive, set: InstructionSet) -> Loop {
+        let arity = primitive.arity();
+        let types = vec![T::DTYPE.compute_type(); arity];
+        let expression =
+            trace(&types, &[], |tracer, operands, _| smallvec![tracer.apply(primitive, operands)]);
+        let dtypes = vec![T::DTYPE; arity];
+        let program = Program::for_instruction_set(set, &expression, &dtypes, &[T::DTYPE]);
+        Loop { program, arity }
+    }
+
+    /// The results, written apart from the operands.
+    pub(super) fn apply<T: Number>(&self, operands: &[&[T]]) -> Vec<T> {
+        let mut out = operands[0].to_vec();
+        let operands = operands.iter().map(|operand| operand.as_ptr().cast_mut());
+        self.run(out.len(), out.as_mut_ptr(), operands);
+        out
+    }
+
+    /// The results, written over the first operand.
+    fn apply_in_place<T: Number>(&self, operands: &[&[T]]) -> Vec<T> {
+        let mut out = operands[0].to_vec();
+        let first = out.as_mut_ptr();
+        let rest = operands[1..].iter().map(|operand| operand.as_ptr().cast_mut());
+        self.run(out.len(), first, std::iter::once(first).chain(rest));
+        out
+    }
+
+    fn run<T>(&self, count: usize, out: *mut T, operands: impl Iterator<Item = *mut T>) {
+        let pointer = |start: *mut T| StridedPointer::new(start.cast(), &[1]);
+        let operands: Vec<_> = operands.map(pointer).collect();
+        assert_eq!(operands.len(), self.arity);
+        // SAFETY: all have so many elements, and the result is an operand or apart from them.
+        unsafe { self.program.run(&[count], &[pointer(out)], &operands, &[]) };
+    }
+}
+
+/// A primitive of numbers, in each instruction set that there is.
 ///
-/// Sets that fuse multiplications with additions agree, bit for bit, and so does the function of a
-/// single number with the baseline.
-fn apply_in_sets<T: Number>(
-    single: Vec<T>,
-    run: impl Fn(InstructionSet, std::ops::Range<usize>, &mut [T]),
-) -> Vec<Vec<T>> {
+/// Sets that fuse multiplications with additions agree, bit for bit. In each, a number alone gives
+/// what it gives among others, and an operand is overwritten with the same results.
+pub(super) fn apply<T: Number>(primitive: Primitive, operands: &[&[T]]) -> Vec<Vec<T>> {
     let in_set = |&set: &InstructionSet| {
-        let mut found = single.clone();
-        for (number, block) in found.chunks_mut(BLOCK).enumerate() {
-            let start = number * BLOCK;
-            run(set, start..start + block.len(), block);
+        let of_primitive = Loop::new::<T>(primitive, set);
+        let mut found = Vec::new();
+        for start in (0..operands[0].len()).step_by(BLOCK) {
+            let end = operands[0].len().min(start + BLOCK);
+            let block: Vec<&[T]> = operands.iter().map(|operand| &operand[start..end]).collect();
+            found.extend(of_primitive.apply(&block));
+            assert_same(&of_primitive.apply_in_place(&block), &found[start..]);
+        }
+        for at in (0..found.len()).step_by(ALONE) {
+            let alone: Vec<&[T]> = operands.iter().map(|operand| &operand[at..=at]).collect();
+            assert_same(&of_primitive.apply(&alone), &found[at..=at]);
         }
         found
     };
     let found: Vec<Vec<T>> = InstructionSet::supported().iter().map(in_set).collect();
-    let assert_same = |found: &[T], expected: &[T]| {
-        for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
-            assert!(found.same(*expected), "of number {at}: {found:?}, not {expected:?}");
-        }
-    };
-    assert_same(&found[0], &single);
     found[1..].windows(2).for_each(|sets| assert_same(&sets[1], &sets[0]));
     found
 }
 
-/// The function of each number, in each instruction set and after the checks of [`apply_in_sets`].
-pub(super) fn apply<F: UnaryFunction<T>, T: Number>(numbers: &[T]) -> Vec<Vec<T>> {
-    apply_in_sets(numbers.iter().map(|&x| F::any::<Baseline>(x)).collect(), |set, range, out| {
-        // In place; the next test is of operands apart.
-        out.copy_from_slice(&numbers[range.clone()]);
-        let in_set = set.version::<UnaryLoop<F, T>>();
-        // SAFETY: operand and result have so many elements, and the processor the set.
-        unsafe { in_set((out.as_mut_ptr(), out.as_ptr(), out.len())) };
-        let mut apart = out.to_vec();
-        // SAFETY: both have so many elements, and are apart.
-        unsafe { in_set((apart.as_mut_ptr(), numbers[range].as_ptr(), apart.len())) };
-        assert!(apart.iter().zip(out).all(|(a, b)| a.same(*b)), "apart and in place");
-    })
-}
-
-/// The function of each pair of numbers, as [`apply`].
-pub(super) fn apply_binary<F: BinaryFunction<T>, T: Number>(a: &[T], b: &[T]) -> Vec<Vec<T>> {
-    let single = a.iter().zip(b).map(|(&a, &b)| F::any::<Baseline>(a, b)).collect();
-    apply_in_sets(single, |set, range, out| {
-        let operands = (a[range.clone()].as_ptr(), b[range].as_ptr());
-        // SAFETY: operands and result have so many elements, and the processor the set.
-        unsafe { set.version::<BinaryLoop<F, T>>()((out.as_mut_ptr(), operands, out.len())) };
-    })
+fn assert_same<T: Number>(found: &[T], expected: &[T]) {
+    for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
+        assert!(found.same(*expected), "of number {at}: {found:?}, not {expected:?}");
+    }
 }
 
 /// The error of an `f32` in units in the last place of the exact result.

@@ -23,9 +23,6 @@ const MIB: u64 = 1 << 20;
 pub(crate) const STREAMS: usize = 3;
 const POOLS: usize = 2;
 
-/// What names a stream.
-pub(crate) type Name = u8;
-
 fn steps() -> impl Strategy<Value = (u64, Option<u64>, Vec<Step>)> {
     let capacity = prop_oneof![Just(32 * MIB), Just(64 * MIB), Just(96 * MIB)];
     let limit = prop::option::weighted(0.5, 12..40_u64);
@@ -42,7 +39,7 @@ where
     run
 }
 
-fn expandable(capacity: u64) -> Pytorch<Name> {
+fn expandable(capacity: u64) -> Pytorch<usize> {
     let options = "expandable_segments:True".parse().expect("the options are well formed");
     Pytorch::with_options(options, capacity)
 }
@@ -91,13 +88,13 @@ proptest! {
 #[test]
 fn what_is_free_beside_a_block_serves_any_stream_and_size_before_a_request_is_refused() {
     let mut source = TestSource::new(2 * MIB);
-    let mut policy = Stitched::new();
+    let mut policy = Stitched::<usize>::new();
     let mut allocate =
         |bytes, stream| policy.allocate(&mut source, bytes, StreamAndPool::from(stream));
-    let large = allocate(MIB, 'a').expect("a page is to be had");
-    let small = allocate(1000, 'a').expect("half of the page is free");
-    let other = allocate(MIB / 2, 'b').expect("a part of it still is");
-    assert!(allocate(MIB, 'b').is_err());
+    let large = allocate(MIB, 0).expect("a page is to be had");
+    let small = allocate(1000, 0).expect("half of the page is free");
+    let other = allocate(MIB / 2, 1).expect("a part of it still is");
+    assert!(allocate(MIB, 1).is_err());
     for block in [large, small, other] {
         policy.free(block, &[]).expect("the block is the policy's own");
     }

@@ -9,14 +9,14 @@ use super::check::Refusal;
 use super::rules::{Request, Rules};
 use super::tried::Tried;
 use super::world::{Taken, World};
-use super::{MIB, Name, POOLS, STREAMS};
+use super::{MIB, POOLS, STREAMS};
 use crate::drawn::Draws;
 use crate::test_source::{Fault, TestSource};
 
 #[derive(Debug, Clone)]
 pub(super) enum Step {
     Allocate {
-        stream: Name,
+        stream: usize,
         pool: Option<usize>,
         bytes: u64,
     },
@@ -27,7 +27,7 @@ pub(super) enum Step {
     },
     /// Some of a stream's work is over.
     Complete {
-        stream: Name,
+        stream: usize,
         part: u8,
     },
     Release,
@@ -42,7 +42,7 @@ pub(super) enum Step {
 }
 
 pub(super) fn step() -> impl Strategy<Value = Step> {
-    let stream = || 0..STREAMS as Name;
+    let stream = || 0..STREAMS;
     let bytes = prop_oneof![
         3 => 1..4000_u64,
         2 => 1..MIB,
@@ -62,7 +62,7 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
 }
 
 pub(super) fn drawn_step(draws: &mut Draws<'_>) -> Step {
-    let stream = |draws: &mut Draws<'_>| draws.below(STREAMS as u64) as Name;
+    let stream = |draws: &mut Draws<'_>| draws.below(STREAMS as u64) as usize;
     match draws.below(12) {
         0..5 => {
             let pool = (draws.below(6) as usize).checked_sub(4);
@@ -85,7 +85,7 @@ pub(super) struct Run<P> {
     pub(super) source: Log<Limit<TestSource>>,
     capacity: u64,
     pub(super) world: World,
-    held: Vec<(Block, StreamAndPool<Name>)>,
+    held: Vec<(Block, StreamAndPool<usize>)>,
     /// How many requests were refused for good.
     pub(super) refusals: u64,
 }
@@ -116,9 +116,8 @@ impl<P: Tried> Run<P> {
                 }
             }
             Step::Complete { stream, part } => {
-                let at = usize::from(stream);
-                let open = self.world.enqueued[at] - self.world.completed[at];
-                self.world.completed[at] += open * u64::from(part) / 255;
+                let open = self.world.enqueued[stream] - self.world.completed[stream];
+                self.world.completed[stream] += open * u64::from(part) / 255;
                 self.tell();
             }
             Step::Release => {
@@ -161,7 +160,7 @@ impl<P: Tried> Run<P> {
 
     /// Makes a request as a program does: when it is refused, all work is waited for, and it is made
     /// once more. Each refusal is checked.
-    pub(super) fn allocate(&mut self, bytes: u64, home: StreamAndPool<Name>) {
+    pub(super) fn allocate(&mut self, bytes: u64, home: StreamAndPool<usize>) {
         for is_last in [false, true] {
             // A policy may forget how far streams have come.
             self.tell();
@@ -179,7 +178,7 @@ impl<P: Tried> Run<P> {
     fn request(
         &mut self,
         requested: u64,
-        home: StreamAndPool<Name>,
+        home: StreamAndPool<usize>,
     ) -> Result<Block, AllocateError<()>> {
         let request = Request { rules: self.rules, requested, home };
         let is_to_fail = |run: &Self| run.source.source().source().is_to_fail();
@@ -211,7 +210,7 @@ impl<P: Tried> Run<P> {
     pub(super) fn refused(
         &mut self,
         requested: u64,
-        home: StreamAndPool<Name>,
+        home: StreamAndPool<usize>,
     ) -> (OutOfMemoryReport, Vec<SourceCall>) {
         let outcome = self.policy.allocate(&mut self.source, requested, P::home(home));
         let calls = self.source.take_calls();
@@ -222,11 +221,11 @@ impl<P: Tried> Run<P> {
         }
     }
 
-    fn free(&mut self, block: Block, home: StreamAndPool<Name>, used_on: [bool; STREAMS]) {
+    fn free(&mut self, block: Block, home: StreamAndPool<usize>, used_on: [bool; STREAMS]) {
         let mut uses = Vec::new();
         for stream in (0..STREAMS).filter(|stream| used_on[*stream]) {
             self.world.enqueued[stream] += 1;
-            uses.push((stream as Name, self.world.enqueued[stream]));
+            uses.push((stream, self.world.enqueued[stream]));
         }
         let start = block.address().0;
         let waits = self.policy.waits_before_reuse(&block);
@@ -241,7 +240,7 @@ impl<P: Tried> Run<P> {
     /// Tells the policy how far the streams have come.
     fn tell(&mut self) {
         for (stream, completed) in self.world.completed.iter().enumerate() {
-            self.policy.completed(stream as Name, *completed);
+            self.policy.completed(stream, *completed);
         }
         self.world.settle_work();
     }

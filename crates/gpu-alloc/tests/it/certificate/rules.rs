@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use gpu_alloc::policy::{PoolOf, StreamAndPool};
 
+use super::MIB;
 use super::world::{Ground, World, overlap};
-use super::{MIB, Name};
 
 /// The page of virtual memory.
 pub(crate) const PAGE: u64 = 2 * MIB;
@@ -28,7 +28,7 @@ pub(crate) enum Rules {
 pub(crate) struct Request {
     pub(crate) rules: Rules,
     pub(crate) requested: u64,
-    pub(crate) home: StreamAndPool<Name>,
+    pub(crate) home: StreamAndPool<usize>,
 }
 
 impl Request {

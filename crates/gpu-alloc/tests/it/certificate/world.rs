@@ -6,15 +6,15 @@ use std::ops::Range;
 
 use gpu_alloc::policy::{Address, Physical, PoolId, PoolOf, Retention, SourceCall, StreamAndPool};
 
+use super::STREAMS;
 use super::rules::Rules;
-use super::{Name, STREAMS};
 
 /// Addresses that came from the source at once: a segment, or a reservation.
 #[derive(Debug, Clone)]
 pub(crate) struct Ground {
     pub(crate) range: Range<u64>,
     /// Who asked for something when it came.
-    pub(crate) home: StreamAndPool<Name>,
+    pub(crate) home: StreamAndPool<usize>,
     /// Whether what was asked for then is small, by the policy's rules.
     pub(crate) is_small: bool,
     /// Whether there is memory behind all of it.
@@ -26,7 +26,7 @@ pub(crate) struct Ground {
 pub(crate) struct Taken {
     pub(crate) range: Range<u64>,
     /// The work that it waits for, once it was freed.
-    pub(crate) awaits: Option<Vec<(Name, u64)>>,
+    pub(crate) awaits: Option<Vec<(usize, u64)>>,
 }
 
 /// All that happened, as far as it matters now.
@@ -50,7 +50,7 @@ impl World {
     pub(crate) fn see(
         &mut self,
         calls: &[SourceCall],
-        request: Option<(StreamAndPool<Name>, bool)>,
+        request: Option<(StreamAndPool<usize>, bool)>,
     ) {
         for call in calls {
             match *call {
@@ -90,7 +90,7 @@ impl World {
     fn settle(
         &mut self,
         (address, bytes): (Address, u64),
-        request: Option<(StreamAndPool<Name>, bool)>,
+        request: Option<(StreamAndPool<usize>, bool)>,
         is_segment: bool,
     ) {
         let (home, is_small) = request.expect("memory is taken for requests only");
@@ -131,7 +131,7 @@ impl World {
         let completed = self.completed;
         self.taken.retain_mut(|taken| {
             let Some(awaits) = &mut taken.awaits else { return true };
-            awaits.retain(|(stream, sequence)| *sequence > completed[usize::from(*stream)]);
+            awaits.retain(|(stream, sequence)| *sequence > completed[*stream]);
             !awaits.is_empty()
         });
     }

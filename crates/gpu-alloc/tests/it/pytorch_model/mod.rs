@@ -16,17 +16,17 @@ use crate::drawn::Draws;
 use crate::effort;
 use crate::test_source::{Broken, Fault, TestSource};
 
-const STREAMS: u64 = 3;
+const STREAMS: usize = 3;
 /// Pools that are kept apart. One that has ended is another one afterwards.
 const POOLS: u64 = 2;
 const MIB: u64 = 1 << 20;
 
 #[derive(Debug, Clone)]
 enum Step {
-    Allocate { bytes: u64, stream: u64, pool: Option<u64> },
+    Allocate { bytes: u64, stream: usize, pool: Option<u64> },
     EndPool { pool: u64 },
-    Free { which: usize, users: Vec<u64> },
-    Complete { stream: u64, part: f64 },
+    Free { which: usize, users: Vec<usize> },
+    Complete { stream: usize, part: f64 },
     Release,
     Fail { after: u32, fault: Fault },
 }
@@ -59,27 +59,27 @@ struct Held {
     requested: u64,
     /// `None` once it was freed.
     block: Option<Block>,
-    awaits: Vec<(u64, u64)>,
+    awaits: Vec<(usize, u64)>,
 }
 
 /// Work that touched some memory.
 #[derive(Debug)]
 struct Use {
     range: Range<u64>,
-    stream: u64,
+    stream: usize,
     sequence: u64,
 }
 
 struct Model {
     rules: Rules,
-    policy: Pytorch<u64>,
+    policy: Pytorch<usize>,
     source: Log<TestSource>,
     held: Vec<Held>,
     uses: Vec<Use>,
     /// How often each pool has ended.
     ended: [u64; POOLS as usize],
-    enqueued: [u64; STREAMS as usize],
-    completed: [u64; STREAMS as usize],
+    enqueued: [u64; STREAMS],
+    completed: [u64; STREAMS],
 }
 
 const CAPACITY: u64 = 160 * MIB;
@@ -127,14 +127,17 @@ pub(crate) fn run_drawn(draws: &mut Draws<'_>) {
     let steps = draws.steps(120, |draws| match draws.below(12) {
         0..4 => Step::Allocate {
             bytes: draws.size(25),
-            stream: draws.below(STREAMS),
+            stream: draws.below(STREAMS as u64) as usize,
             pool: draws.below(3 * POOLS).checked_sub(2 * POOLS),
         },
         4..8 => Step::Free {
             which: draws.index(),
             users: (0..STREAMS).filter(|_| draws.is_set()).collect(),
         },
-        8 => Step::Complete { stream: draws.below(STREAMS), part: draws.below(13) as f64 / 10.0 },
+        8 => Step::Complete {
+            stream: draws.below(STREAMS as u64) as usize,
+            part: draws.below(13) as f64 / 10.0,
+        },
         9 => Step::Release,
         10 => Step::EndPool { pool: draws.below(POOLS) },
         _ => Step::Fail { after: draws.below(12) as u32, fault: draws.fault() },
@@ -152,8 +155,8 @@ impl Model {
             held: Vec::new(),
             uses: Vec::new(),
             ended: [0; POOLS as usize],
-            enqueued: [0; STREAMS as usize],
-            completed: [0; STREAMS as usize],
+            enqueued: [0; STREAMS],
+            completed: [0; STREAMS],
         }
     }
 
@@ -203,11 +206,11 @@ impl Model {
     }
 
     /// Whether graphs may use a segment's memory.
-    fn is_of_graphs(&self, segment: &SegmentSnapshot<u64>) -> bool {
+    fn is_of_graphs(&self, segment: &SegmentSnapshot<usize>) -> bool {
         segment.pool.is_some_and(|pool| (0..POOLS).any(|living| self.pool(living) == pool.id()))
     }
 
-    fn allocate(&mut self, bytes: u64, home: StreamAndPool<u64>) {
+    fn allocate(&mut self, bytes: u64, home: StreamAndPool<usize>) {
         let before = self.policy.snapshot();
         let stream = home.stream;
         let expected = self.rules.best_fit(&before, self.device(), bytes, home);
@@ -245,7 +248,7 @@ impl Model {
         }
     }
 
-    fn free(&mut self, which: usize, users: &[u64]) {
+    fn free(&mut self, which: usize, users: &[usize]) {
         let live: Vec<_> = (0..self.held.len()).filter(|i| self.held[*i].block.is_some()).collect();
         if live.is_empty() {
             return;
@@ -253,8 +256,8 @@ impl Model {
         let held = &mut self.held[live[which % live.len()]];
         let mut uses = Vec::new();
         for &stream in users {
-            self.enqueued[stream as usize] += 1;
-            let sequence = self.enqueued[stream as usize];
+            self.enqueued[stream] += 1;
+            let sequence = self.enqueued[stream];
             uses.push((stream, sequence));
             self.uses.push(Use { range: held.range.clone(), stream, sequence });
         }
@@ -268,18 +271,17 @@ impl Model {
         self.forget_what_is_done();
     }
 
-    fn complete(&mut self, stream: u64, part: f64) {
-        let at = stream as usize;
-        let open = (self.enqueued[at] - self.completed[at]) as f64;
-        let step = ((open * part) as u64).min(self.enqueued[at] - self.completed[at]);
-        self.completed[at] += step;
-        self.policy.completed(stream, self.completed[at]);
+    fn complete(&mut self, stream: usize, part: f64) {
+        let open = (self.enqueued[stream] - self.completed[stream]) as f64;
+        let step = ((open * part) as u64).min(self.enqueued[stream] - self.completed[stream]);
+        self.completed[stream] += step;
+        self.policy.completed(stream, self.completed[stream]);
         self.forget_what_is_done();
     }
 
     fn forget_what_is_done(&mut self) {
         let completed = self.completed;
-        let open = |stream: u64, sequence: u64| sequence > completed[stream as usize];
+        let open = |stream: usize, sequence: u64| sequence > completed[stream];
         self.uses.retain(|work| open(work.stream, work.sequence));
         for held in &mut self.held {
             held.awaits.retain(|(stream, sequence)| open(*stream, *sequence));
@@ -289,7 +291,7 @@ impl Model {
 
     /// A new block touches nothing that is held, and unfinished work on it is its own stream's, and
     /// declared.
-    fn check_free_for(&self, range: &Range<u64>, stream: u64, last_use: u64) {
+    fn check_free_for(&self, range: &Range<u64>, stream: usize, last_use: u64) {
         assert_eq!(range.start % 512, 0, "alignment");
         assert!(self.held.iter().all(|held| !overlap(&held.range, range)), "no overlap");
         for work in self.uses.iter().filter(|work| overlap(&work.range, range)) {
@@ -298,14 +300,14 @@ impl Model {
         }
     }
 
-    fn check_releases(&self, since: usize, before: &[SegmentSnapshot<u64>]) {
+    fn check_releases(&self, since: usize, before: &[SegmentSnapshot<usize>]) {
         for call in &self.source.calls()[since..] {
             if let SourceCall::Released { address, bytes }
             | SourceCall::Unmapped { address, bytes } = call
             {
                 let range = address.0..address.0 + bytes;
                 let around =
-                    |segment: &&SegmentSnapshot<u64>| overlap(&naive::addresses(segment), &range);
+                    |segment: &&SegmentSnapshot<usize>| overlap(&naive::addresses(segment), &range);
                 let of_graphs = before.iter().filter(around).any(|s| self.is_of_graphs(s));
                 assert!(!of_graphs, "graphs may use it");
                 assert!(
@@ -347,7 +349,7 @@ impl Model {
         naive::check_statistics(&self.policy, &segments);
     }
 
-    fn check_states(&self, segments: &[SegmentSnapshot<u64>]) {
+    fn check_states(&self, segments: &[SegmentSnapshot<usize>]) {
         let mut active: Vec<_> = self.held.iter().collect();
         active.sort_by_key(|held| held.range.start);
         let blocks = segments.iter().flat_map(|segment| &segment.blocks);

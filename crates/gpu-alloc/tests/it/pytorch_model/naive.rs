@@ -26,10 +26,10 @@ impl Rules {
     /// equals; with expandable segments, a larger one that has less room to grow.
     pub(super) fn best_fit(
         self,
-        segments: &[SegmentSnapshot<u64>],
+        segments: &[SegmentSnapshot<usize>],
         device: &DeviceModel,
         bytes: u64,
-        home: StreamAndPool<u64>,
+        home: StreamAndPool<usize>,
     ) -> Option<(u64, u64)> {
         let of_home = segments
             .iter()
@@ -99,12 +99,12 @@ pub(super) fn pieces(device: &DeviceModel) -> Vec<Range<u64>> {
     pieces
 }
 
-pub(super) fn addresses(segment: &SegmentSnapshot<u64>) -> Range<u64> {
+pub(super) fn addresses(segment: &SegmentSnapshot<usize>) -> Range<u64> {
     segment.address.0..segment.address.0 + segment.total_size
 }
 
 /// Whether nobody uses a plain segment, or a page of one that expands.
-pub(super) fn has_unused(segment: &SegmentSnapshot<u64>, device: &DeviceModel) -> bool {
+pub(super) fn has_unused(segment: &SegmentSnapshot<usize>, device: &DeviceModel) -> bool {
     if !segment.is_expandable {
         return segment.active_size == 0;
     }
@@ -123,7 +123,7 @@ pub(super) fn has_unused(segment: &SegmentSnapshot<u64>, device: &DeviceModel) -
 }
 
 /// The blocks fill the segment, and no two neighbours are both free.
-pub(super) fn check_segment(segment: &SegmentSnapshot<u64>) {
+pub(super) fn check_segment(segment: &SegmentSnapshot<usize>) {
     let mut end = segment.address.0;
     for block in &segment.blocks {
         assert_eq!(block.address.0, end);
@@ -136,7 +136,7 @@ pub(super) fn check_segment(segment: &SegmentSnapshot<u64>) {
     assert!(!states.windows(2).any(unmerged), "merge completeness");
 }
 
-pub(super) fn check_statistics(policy: &Pytorch<u64>, segments: &[SegmentSnapshot<u64>]) {
+pub(super) fn check_statistics(policy: &Pytorch<usize>, segments: &[SegmentSnapshot<usize>]) {
     let statistics = policy.statistics();
     for pool in [Pool::Small, Pool::Large] {
         let segments: Vec<_> = segments.iter().filter(|s| s.segment_type == pool).collect();
@@ -193,8 +193,8 @@ fn pool(bytes: u64) -> Pool {
     if rounded(bytes) <= MIB { Pool::Small } else { Pool::Large }
 }
 
-pub(super) fn home(segments: &[SegmentSnapshot<u64>], address: u64) -> u64 {
-    let holds = |segment: &&SegmentSnapshot<u64>| {
+pub(super) fn home(segments: &[SegmentSnapshot<usize>], address: u64) -> usize {
+    let holds = |segment: &&SegmentSnapshot<usize>| {
         (segment.address.0..segment.address.0 + segment.total_size).contains(&address)
     };
     let segment = segments.iter().find(holds).expect("every block is in a segment");

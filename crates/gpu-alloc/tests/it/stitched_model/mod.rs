@@ -370,18 +370,18 @@ pub(crate) fn run_drawn(draws: &mut Draws<'_>) {
 #[test]
 fn another_stream_takes_free_memory_and_comes_after_its_last_use() {
     let mut source = TestSource::new(20 * MIB);
-    let mut policy = Stitched::new();
-    let block = policy.allocate(&mut source, 12 * MIB, StreamAndPool::from('a')).unwrap();
-    policy.free(block, &[('a', 3), ('b', 5)]).unwrap();
-    let block = policy.allocate(&mut source, 12 * MIB, StreamAndPool::from('b')).unwrap();
-    assert_eq!(policy.waits_for(&block).collect::<Vec<_>>(), [('a', 3)]);
+    let mut policy = Stitched::<usize>::new();
+    let block = policy.allocate(&mut source, 12 * MIB, StreamAndPool::from(0)).unwrap();
+    policy.free(block, &[(0, 3), (1, 5)]).unwrap();
+    let block = policy.allocate(&mut source, 12 * MIB, StreamAndPool::from(1)).unwrap();
+    assert_eq!(policy.waits_for(&block).collect::<Vec<_>>(), [(0, 3)]);
     assert_eq!(block.last_use(), 5);
 }
 
 #[test]
 fn a_request_that_fails_leaves_no_memory_behind() {
     let mut source = TestSource::new(16 * MIB);
-    let mut policy = Stitched::<u8>::new();
+    let mut policy = Stitched::<usize>::new();
     let held = policy.allocate(&mut source, 2 * MIB, StreamAndPool::from(0)).unwrap();
     assert!(policy.allocate(&mut source, 40 * MIB, StreamAndPool::from(0)).is_err());
     assert_eq!(source.device().used(), 2 * MIB);
@@ -393,7 +393,7 @@ fn a_request_that_fails_leaves_no_memory_behind() {
 fn what_is_awaited_leaves_out_old_mappings_that_went_with_their_neighbours() {
     let mut source = TestSource::new(320 * MIB);
     let mut policy = Stitched::new();
-    let mut allocate = |policy: &mut Stitched<u8>, bytes| {
+    let mut allocate = |policy: &mut Stitched<usize>, bytes| {
         policy.allocate(&mut source, bytes, StreamAndPool::from(0)).expect("there is room")
     };
     let first: Vec<_> = (0..100).map(|_| allocate(&mut policy, 2 * MIB)).collect();
