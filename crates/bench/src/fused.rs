@@ -17,6 +17,9 @@ pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     if bench.wants_any(&["fused/six_16M", "fused/six_unfused_16M"]) {
         six(bench, place)?;
     }
+    if bench.wants_any(&["fused/six_of_two_16M", "fused/six_of_two_unfused_16M"]) {
+        six_of_two(bench, place)?;
+    }
     first_calls(bench, place)
 }
 
@@ -31,6 +34,18 @@ fn six(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
         || -> tensor::Result<Tensor> { &(&(&(&(&x * &y)? + &z)? * 0.5)? - &y)?.abs()? * &x };
     bench.case(place, "fused/six_16M", metric, || fused.call((&x, &y, &z)))?;
     bench.case(place, "fused/six_unfused_16M", metric, unfused)
+}
+
+/// Six operations on two tensors: one pass moves less than in [`six`], and one by one they move as much.
+fn six_of_two(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
+    let numel = 1 << 24;
+    let (x, y) = (place.randn([numel])?, place.randn([numel])?);
+    let metric = Metric::Bandwidth { bytes: 3 * F32 * numel };
+    let fused = fuse(|[x, y]| ((x * y + x) * 0.5 - y).abs() * x);
+    let unfused =
+        || -> tensor::Result<Tensor> { &(&(&(&(&x * &y)? + &x)? * 0.5)? - &y)?.abs()? * &x };
+    bench.case(place, "fused/six_of_two_16M", metric, || fused.call((&x, &y)))?;
+    bench.case(place, "fused/six_of_two_unfused_16M", metric, unfused)
 }
 
 /// The first call of a function, which traces and compiles it: each call has one of its own, which

@@ -94,9 +94,11 @@ fn quantiles(
         (Some(_), &[own]) => x.movedim(own as isize, -1)?,
         _ => x.reshape([x.numel()])?,
     };
-    let (sorted, _) = rows.sort(-1, false)?;
+    // Elements are taken from where they lie: the graph keeps the places of a few, and not the order
+    // of all, as it would for sorted ones.
+    let (_, order) = rows.detach().sort(-1, false)?;
     let ranks = ranks(op, &rows.detach(), &q)?;
-    let values = interpolated(&sorted, &ranks, interpolation)?.movedim(-1, 0)?;
+    let values = interpolated((&rows, &order), &ranks, interpolation)?.movedim(-1, 0)?;
     let values = if q.dims() == 0 { values.squeeze(0)? } else { values };
     if !dims.keepdim {
         return Ok(values);
@@ -162,16 +164,19 @@ fn ranks(op: &'static str, rows: &Tensor, q: &Tensor) -> Result<Tensor> {
     Tensor::where_cond(&has_nan, end, &q.mul(end)?)
 }
 
-/// The elements at ranks that need not be whole.
+/// The elements at ranks that need not be whole, of rows with the order of their elements.
 #[track_caller]
 fn interpolated(
-    sorted: &Tensor,
+    (rows, order): (&Tensor, &Tensor),
     ranks: &Tensor,
     interpolation: QuantileInterpolation,
 ) -> Result<Tensor> {
     use QuantileInterpolation as Q;
-    let ranks = if ranks.dims() < sorted.dims() { ranks.unsqueeze(-1)? } else { ranks.clone() };
-    let at = |ranks: Tensor| sorted.gather(-1, &ranks.detach().to(DType::I64)?);
+    let ranks = if ranks.dims() < rows.dims() { ranks.unsqueeze(-1)? } else { ranks.clone() };
+    let at = |ranks: Tensor| {
+        let places = order.gather(-1, &ranks.detach().to(DType::I64)?)?;
+        rows.gather(-1, &places)
+    };
     match interpolation {
         Q::Lower => at(ranks.floor()?),
         Q::Higher => at(ranks.ceil()?),

@@ -228,6 +228,22 @@ fn what_cannot_be_selected_is_an_error() -> Result<()> {
 }
 
 #[test]
+fn a_quantile_keeps_the_places_of_two_elements_of_a_row_and_not_its_order() -> Result<()> {
+    for_each_kind(|device| {
+        let x = tensor![[3.0, 1.0, 2.0, 5.0, 4.0], [5.0, 4.0, 3.0, 2.0, 1.0]]?.to(device)?;
+        let x = x.requires_grad_(true)?;
+        let y = x.quantile(0.375, 1, QuantileInterpolation::Linear)?;
+        assert_eq!(numbers(&y)?, [2.5, 2.5]);
+        let (places, weights) = (2 * 2 * size_of::<i64>(), 2 * size_of::<f32>());
+        assert!(y.saved_bytes(&[&x]) <= places + weights);
+        y.sum(())?.backward()?;
+        let expected = [0.5, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.0];
+        assert_eq!(numbers(&x.grad().expect("it has one"))?, expected);
+        Ok(())
+    })
+}
+
+#[test]
 fn samples_are_the_same_on_every_device_and_follow_their_weights() -> Result<()> {
     let first = RefCell::new(None::<Vec<Vec<f64>>>);
     for_each_kind(|device| {
