@@ -36,7 +36,8 @@ fn six(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     bench.case(place, "fused/six_unfused_16M", metric, unfused)
 }
 
-/// Six operations on two tensors: one pass moves less than in [`six`], and one by one they move as much.
+/// Six operations on two tensors: one pass moves less than in [`six`], and one by one they move as
+/// much.
 fn six_of_two(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     let numel = 1 << 24;
     let (x, y) = (place.randn([numel])?, place.randn([numel])?);

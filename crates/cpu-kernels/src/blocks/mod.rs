@@ -57,3 +57,6 @@ pub(crate) fn joint_kernel(
 ) -> Option<BlockKernel> {
     joint::kernel(joint, of, set)
 }
+
+#[cfg(test)]
+mod tests;

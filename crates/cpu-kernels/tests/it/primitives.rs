@@ -16,22 +16,18 @@ fn operand_types(primitive: Primitive, of: ComputeType) -> Vec<ComputeType> {
     types
 }
 
-fn of_one(primitive: Primitive, types: &[ComputeType]) -> Expression {
+/// A primitive of its operands, and nothing else.
+pub(crate) fn of_one(primitive: Primitive, types: &[ComputeType]) -> Expression {
     trace(types, &[], |tracer, tensors, _| smallvec![tracer.apply(primitive, tensors)])
 }
 
-/// Each primitive of each type that it is of, with the type of its result.
-fn all_primitives() -> impl Iterator<Item = (Primitive, ComputeType, ComputeType)> {
+fn exact_primitives() -> impl Iterator<Item = (Primitive, Vec<ComputeType>, ComputeType)> {
     let all = Primitive::ALL.iter().flat_map(|&p| ComputeType::ALL.map(|of| (p, of)));
     all.filter_map(|(primitive, of)| {
-        Some((primitive, of, primitive.result_type(&operand_types(primitive, of))?))
+        let types = operand_types(primitive, of);
+        let result = primitive.result_type(&types)?;
+        primitive.is_exact(of).then_some((primitive, types, result))
     })
-}
-
-fn exact_primitives() -> impl Iterator<Item = (Primitive, Vec<ComputeType>, ComputeType)> {
-    all_primitives()
-        .filter(|(primitive, of, _)| primitive.is_exact(*of))
-        .map(|(primitive, of, result)| (primitive, operand_types(primitive, of), result))
 }
 
 fn check(primitive: Primitive, types: &[ComputeType], result: ComputeType, length: usize) {
@@ -50,19 +46,6 @@ fn check(primitive: Primitive, types: &[ComputeType], result: ComputeType, lengt
             scalars: vec![],
         }
         .check(set);
-    }
-}
-
-#[test]
-fn there_is_a_loop_for_each_primitive_of_each_type() {
-    for (primitive, of, result) in all_primitives() {
-        let types = operand_types(primitive, of);
-        let dtypes: Vec<DType> = types.iter().map(|of| of.dtype()).collect();
-        for set in InstructionSet::ALL {
-            // It panics where there is none.
-            let expression = of_one(primitive, &types);
-            drop(Program::for_instruction_set(set, &expression, &dtypes, &[result.dtype()]));
-        }
     }
 }
 

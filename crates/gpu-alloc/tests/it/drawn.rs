@@ -21,6 +21,11 @@ impl Draws<'_> {
         u64::from(u16::from_le_bytes([self.byte(), self.byte()])) % end
     }
 
+    /// The index of one of so many.
+    pub(crate) fn one_of(&mut self, count: usize) -> usize {
+        self.below(count as u64) as usize
+    }
+
     pub(crate) fn index(&mut self) -> usize {
         self.byte().into()
     }

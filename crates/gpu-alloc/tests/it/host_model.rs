@@ -92,7 +92,7 @@ pub(crate) fn run_drawn(draws: &mut Draws<'_>) {
             which: draws.index(),
             users: (0..STREAMS).filter(|_| draws.is_set()).collect(),
         },
-        7 => Step::Complete { stream: draws.below(STREAMS as u64) as usize },
+        7 => Step::Complete { stream: draws.one_of(STREAMS) },
         8 => match draws.below(3) {
             0 => Step::Release,
             1 => Step::Tick { after: draws.below(9), idle: draws.below(9) },

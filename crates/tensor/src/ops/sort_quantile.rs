@@ -96,8 +96,9 @@ fn quantiles(
     };
     // Elements are taken from where they lie: the graph keeps the places of a few, and not the order
     // of all, as it would for sorted ones.
-    let (_, order) = rows.detach().sort(-1, false)?;
-    let ranks = ranks(op, &rows.detach(), &q)?;
+    let elements = rows.detach();
+    let (_, order) = elements.sort(-1, false)?;
+    let ranks = ranks(op, &elements, &q)?;
     let values = interpolated((&rows, &order), &ranks, interpolation)?.movedim(-1, 0)?;
     let values = if q.dims() == 0 { values.squeeze(0)? } else { values };
     if !dims.keepdim {

@@ -3,7 +3,7 @@
 use cpu_kernels::InstructionSet;
 use expression::Primitive;
 
-use super::sweep::{Loop, apply, error_f32, numbers_f32, pairs_f32};
+use super::sweep::{apply, error_f32, numbers_f32, pairs_f32, program_of, run_apart};
 
 /// Says what the largest error is, in units in the last place, and whether it is within the bound.
 fn check(primitive: Primitive, numbers: &[f32], bound: f64, exact: impl Fn(f64) -> f64) -> bool {
@@ -52,8 +52,8 @@ macro_rules! outside {
 
 /// The function of an `f64`, which `f32` is compared with where no library has it.
 fn double(primitive: Primitive) -> impl Fn(f64) -> f64 {
-    let of_primitive = Loop::new::<f64>(primitive, InstructionSet::Baseline);
-    move |x| of_primitive.apply(&[&[x]])[0]
+    let program = program_of::<f64>(primitive, InstructionSet::Baseline);
+    move |x| run_apart(&program, &[&[x]])[0]
 }
 
 /// `1 / (1 + exp(-x))`

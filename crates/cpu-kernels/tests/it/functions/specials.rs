@@ -2,10 +2,10 @@
 
 use expression::Primitive;
 
-use super::sweep::{Number, apply, pairs_f32, random, special_f32};
+use super::sweep::{SweptNumber, apply, pairs_f32, random, special_f32};
 
 /// The results of the instruction sets, which are the same where results are exact.
-fn in_all_sets<T: Number>(mut found: Vec<Vec<T>>) -> Vec<T> {
+fn in_all_sets<T: SweptNumber>(mut found: Vec<Vec<T>>) -> Vec<T> {
     for other in &found[1..] {
         assert!(found[0].iter().zip(other).all(|(a, b)| a.same(*b)), "sets disagree");
     }
@@ -229,7 +229,7 @@ fn quotients_are_pythons() {
     }
 }
 
-fn of_two<T: Number>(primitive: Primitive, a: T, b: T) -> T {
+fn of_two<T: SweptNumber>(primitive: Primitive, a: T, b: T) -> T {
     in_all_sets(apply(primitive, &[&[a], &[b]]))[0]
 }
 

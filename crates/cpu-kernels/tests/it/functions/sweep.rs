@@ -3,13 +3,14 @@
 use std::env;
 
 use cpu_kernels::{InstructionSet, Program, StridedPointer};
-use expression::{DType, Primitive, trace};
-use smallvec::smallvec;
+use expression::{DType, Primitive};
+
+use crate::primitives::of_one;
 
 /// Numbers per call of a loop.
 const BLOCK: usize = 1000;
 
-/// One number in so many is computed alone, too.
+/// In sets beyond the baseline, one number in so many is computed alone, too.
 const ALONE: usize = 7;
 
 /// How much denser than usual sweeps are: `SLUICE_SWEEP=100` for a hundred times as many numbers.
@@ -70,13 +71,13 @@ pub(super) fn random(seed: u64) -> impl Iterator<Item = u64> {
 }
 
 /// A type of numbers, as far as tests have to know it.
-pub(super) trait Number: Copy + PartialEq + std::fmt::Debug {
+pub(super) trait SweptNumber: Copy + PartialEq + std::fmt::Debug {
     const DTYPE: DType;
 
     fn same(self, other: Self) -> bool;
 }
 
-impl Number for f32 {
+impl SweptNumber for f32 {
     const DTYPE: DType = DType::F32;
 
     fn same(self, other: f32) -> bool {
@@ -84,7 +85,7 @@ impl Number for f32 {
     }
 }
 
-impl Number for f64 {
+impl SweptNumber for f64 {
     const DTYPE: DType = DType::F64;
 
     fn same(self, other: f64) -> bool {
@@ -92,7 +93,7 @@ impl Number for f64 {
     }
 }
 
-impl Number for i32 {
+impl SweptNumber for i32 {
     const DTYPE: DType = DType::I32;
 
     fn same(self, other: i32) -> bool {
@@ -100,7 +101,7 @@ impl Number for i32 {
     }
 }
 
-impl Number for i64 {
+impl SweptNumber for i64 {
     const DTYPE: DType = DType::I64;
 
     fn same(self, other: i64) -> bool {
@@ -108,66 +109,55 @@ impl Number for i64 {
     }
 }
 
-/// A primitive as a loop over numbers of one type.
-pub(super) struct Loop {
-    program: Program,
-    arity: usize,
+/// A primitive as a program over numbers of one type.
+pub(super) fn program_of<T: SweptNumber>(primitive: Primitive, set: InstructionSet) -> Program {
+    let dtypes = vec![T::DTYPE; primitive.arity()];
+    let types = vec![T::DTYPE.compute_type(); primitive.arity()];
+    Program::for_instruction_set(set, &of_one(primitive, &types), &dtypes, &[T::DTYPE])
 }
 
-impl Loop {
-    pub(super) fn new<T: Number>(primitive: Primitive, set: InstructionSet) -> Loop {
-        let arity = primitive.arity();
-        let types = vec![T::DTYPE.compute_type(); arity];
-        let expression =
-            trace(&types, &[], |tracer, operands, _| smallvec![tracer.apply(primitive, operands)]);
-        let dtypes = vec![T::DTYPE; arity];
-        let program = Program::for_instruction_set(set, &expression, &dtypes, &[T::DTYPE]);
-        Loop { program, arity }
-    }
+/// The results of such a program, written apart from the operands.
+pub(super) fn run_apart<T: SweptNumber>(program: &Program, operands: &[&[T]]) -> Vec<T> {
+    let mut out = operands[0].to_vec();
+    let operands = operands.iter().map(|operand| operand.as_ptr().cast_mut());
+    run(program, out.len(), out.as_mut_ptr(), operands);
+    out
+}
 
-    /// The results, written apart from the operands.
-    pub(super) fn apply<T: Number>(&self, operands: &[&[T]]) -> Vec<T> {
-        let mut out = operands[0].to_vec();
-        let operands = operands.iter().map(|operand| operand.as_ptr().cast_mut());
-        self.run(out.len(), out.as_mut_ptr(), operands);
-        out
-    }
+/// The results of such a program, written over the first operand.
+fn run_in_place<T: SweptNumber>(program: &Program, operands: &[&[T]]) -> Vec<T> {
+    let mut out = operands[0].to_vec();
+    let first = out.as_mut_ptr();
+    let rest = operands[1..].iter().map(|operand| operand.as_ptr().cast_mut());
+    run(program, out.len(), first, std::iter::once(first).chain(rest));
+    out
+}
 
-    /// The results, written over the first operand.
-    fn apply_in_place<T: Number>(&self, operands: &[&[T]]) -> Vec<T> {
-        let mut out = operands[0].to_vec();
-        let first = out.as_mut_ptr();
-        let rest = operands[1..].iter().map(|operand| operand.as_ptr().cast_mut());
-        self.run(out.len(), first, std::iter::once(first).chain(rest));
-        out
-    }
-
-    fn run<T>(&self, count: usize, out: *mut T, operands: impl Iterator<Item = *mut T>) {
-        let pointer = |start: *mut T| StridedPointer::new(start.cast(), &[1]);
-        let operands: Vec<_> = operands.map(pointer).collect();
-        assert_eq!(operands.len(), self.arity);
-        // SAFETY: all have so many elements, and the result is an operand or apart from them.
-        unsafe { self.program.run(&[count], &[pointer(out)], &operands, &[]) };
-    }
+fn run<T>(program: &Program, count: usize, out: *mut T, operands: impl Iterator<Item = *mut T>) {
+    let pointer = |start: *mut T| StridedPointer::new(start.cast(), &[1]);
+    let operands: Vec<_> = operands.map(pointer).collect();
+    // SAFETY: all have so many elements, and the result is an operand or apart from them.
+    unsafe { program.run(&[count], &[pointer(out)], &operands, &[]) };
 }
 
 /// A primitive of numbers, in each instruction set that there is.
 ///
 /// Sets that fuse multiplications with additions agree, bit for bit. In each, a number alone gives
 /// what it gives among others, and an operand is overwritten with the same results.
-pub(super) fn apply<T: Number>(primitive: Primitive, operands: &[&[T]]) -> Vec<Vec<T>> {
+pub(super) fn apply<T: SweptNumber>(primitive: Primitive, operands: &[&[T]]) -> Vec<Vec<T>> {
     let in_set = |&set: &InstructionSet| {
-        let of_primitive = Loop::new::<T>(primitive, set);
+        let program = program_of::<T>(primitive, set);
         let mut found = Vec::new();
         for start in (0..operands[0].len()).step_by(BLOCK) {
             let end = operands[0].len().min(start + BLOCK);
             let block: Vec<&[T]> = operands.iter().map(|operand| &operand[start..end]).collect();
-            found.extend(of_primitive.apply(&block));
-            assert_same(&of_primitive.apply_in_place(&block), &found[start..]);
+            found.extend(run_apart(&program, &block));
+            assert_same(&run_in_place(&program, &block), &found[start..]);
         }
-        for at in (0..found.len()).step_by(ALONE) {
+        let step = if set == InstructionSet::Baseline { 1 } else { ALONE };
+        for at in (0..found.len()).step_by(step) {
             let alone: Vec<&[T]> = operands.iter().map(|operand| &operand[at..=at]).collect();
-            assert_same(&of_primitive.apply(&alone), &found[at..=at]);
+            assert_same(&run_apart(&program, &alone), &found[at..=at]);
         }
         found
     };
@@ -176,7 +166,7 @@ pub(super) fn apply<T: Number>(primitive: Primitive, operands: &[&[T]]) -> Vec<V
     found
 }
 
-fn assert_same<T: Number>(found: &[T], expected: &[T]) {
+fn assert_same<T: SweptNumber>(found: &[T], expected: &[T]) {
     for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
         assert!(found.same(*expected), "of number {at}: {found:?}, not {expected:?}");
     }

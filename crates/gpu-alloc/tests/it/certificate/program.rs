@@ -62,10 +62,10 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
 }
 
 pub(super) fn drawn_step(draws: &mut Draws<'_>) -> Step {
-    let stream = |draws: &mut Draws<'_>| draws.below(STREAMS as u64) as usize;
+    let stream = |draws: &mut Draws<'_>| draws.one_of(STREAMS);
     match draws.below(12) {
         0..5 => {
-            let pool = (draws.below(6) as usize).checked_sub(4);
+            let pool = draws.one_of(6).checked_sub(4);
             Step::Allocate { stream: stream(draws), pool, bytes: draws.size(24) }
         }
         5..8 => {
@@ -73,7 +73,7 @@ pub(super) fn drawn_step(draws: &mut Draws<'_>) -> Step {
         }
         8 => Step::Complete { stream: stream(draws), part: draws.index() as u8 },
         9 => Step::Release,
-        10 => Step::EndPool { pool: draws.below(POOLS as u64) as usize },
+        10 => Step::EndPool { pool: draws.one_of(POOLS) },
         _ => Step::Fail { after: draws.below(8) as u32, broken: draws.is_set() },
     }
 }

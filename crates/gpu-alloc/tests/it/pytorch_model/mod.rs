@@ -127,17 +127,14 @@ pub(crate) fn run_drawn(draws: &mut Draws<'_>) {
     let steps = draws.steps(120, |draws| match draws.below(12) {
         0..4 => Step::Allocate {
             bytes: draws.size(25),
-            stream: draws.below(STREAMS as u64) as usize,
+            stream: draws.one_of(STREAMS),
             pool: draws.below(3 * POOLS).checked_sub(2 * POOLS),
         },
         4..8 => Step::Free {
             which: draws.index(),
             users: (0..STREAMS).filter(|_| draws.is_set()).collect(),
         },
-        8 => Step::Complete {
-            stream: draws.below(STREAMS as u64) as usize,
-            part: draws.below(13) as f64 / 10.0,
-        },
+        8 => Step::Complete { stream: draws.one_of(STREAMS), part: draws.below(13) as f64 / 10.0 },
         9 => Step::Release,
         10 => Step::EndPool { pool: draws.below(POOLS) },
         _ => Step::Fail { after: draws.below(12) as u32, fault: draws.fault() },

@@ -359,7 +359,7 @@ proptest! {
 
 /// Runs a program that is drawn.
 pub(crate) fn run_drawn(draws: &mut Draws<'_>) {
-    let capacity = [48, 96, 1024][draws.below(3) as usize] * MIB;
+    let capacity = [48, 96, 1024][draws.one_of(3)] * MIB;
     let steps = draws.steps(100, drawn_step);
     let [lends, looks, is_crowded] = [(); 3].map(|()| draws.is_set());
     let model = Model::new(capacity, lends);

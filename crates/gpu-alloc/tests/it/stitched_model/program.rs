@@ -83,11 +83,11 @@ pub(super) fn program() -> impl Strategy<Value = (u64, Vec<Step>)> {
 }
 
 pub(super) fn drawn_step(draws: &mut Draws<'_>) -> Step {
-    let stream = |draws: &mut Draws<'_>| draws.below(STREAMS as u64) as usize;
+    let stream = |draws: &mut Draws<'_>| draws.one_of(STREAMS);
     let used_on = |draws: &mut Draws<'_>| [(); STREAMS].map(|()| draws.is_set());
     match draws.below(15) {
         0..5 => {
-            let pool = (draws.below(8) as usize).checked_sub(8 - POOLS);
+            let pool = draws.one_of(8).checked_sub(8 - POOLS);
             Step::Allocate { stream: stream(draws), bytes: draws.any_size(24), pool }
         }
         5..8 => Step::Free { block: draws.index(), used_on: used_on(draws) },
@@ -98,7 +98,7 @@ pub(super) fn drawn_step(draws: &mut Draws<'_>) -> Step {
             _ => Step::Tick { after: draws.below(9), idle: draws.below(9) },
         },
         11 => {
-            let pool = draws.below(POOLS as u64) as usize;
+            let pool = draws.one_of(POOLS);
             Step::EndPool { pool, used_on: used_on(draws) }
         }
         12 => Step::ResetPeaks,
